@@ -60,7 +60,7 @@ const retried = (services: ResourceServices, target: ResourceTarget): Handler =>
   services.registry.hasGroup(target.group)
     ? resourceNotFound
     : async context => {
-        await services.registry.caughtUp(target.group, target.resource);
+        await services.registry.waitUntilServed(target.group, target.resource);
         return (resourceHandler(services, target, context.info) ?? pageNotFound)(context);
       };
 

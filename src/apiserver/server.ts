@@ -100,7 +100,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongRunningResponses();
   const storageMetrics = new StorageMetrics(registry, store);
-  registry.settings.writes.begin({admission: loggedPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
+  registry.settings.writes.start({admission: loggedPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
   const custom = new CustomCatalog({registry, conversion: settings.conversion});
   const inFlight = new InFlight(settings.maxInFlight);
   const draining = {rejects: false};

@@ -207,7 +207,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     backends: toBackends,
     aggregation,
     routes: [
-      ...openApiRoutes({documents, behind: registration => aggregation.behind(registration), clock}),
+      ...openApiRoutes({documents, relayTo: registration => aggregation.relayTo(registration), clock}),
       ...versionRoutes(parts.version),
       ...tokens.routes,
       ...observationRoutes(parts, health),

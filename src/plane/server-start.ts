@@ -7,7 +7,7 @@ import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {customInstances} from '#src/apiserver/custom/instances.js';
-import {alone, Peers} from '#src/apiserver/registry/peers.js';
+import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
 import {storedResources} from '#src/apiserver/request/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import type {Clock} from '#src/base/clock.js';
@@ -122,7 +122,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       name: 'bootstrap-controller',
       async run() {
         await Promise.all([namespaces(), ranges()]);
-        const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : alone();
+        const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : inMemoryPeers();
         selfService = await maintainSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress, peers)}, signals.serving);
       },
     },

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {followKind} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import {Compacted} from '#src/storage/errors.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {startCustom, widgets} from './custom.js';
@@ -40,7 +40,7 @@ test('followers of a kind get the changes made while the history of the store wa
   const {server: {registry}, clock, following, lose, post, put, remove} = await start();
   const received: string[] = [];
   for (const name of ['stays', 'changes', 'goes']) await post(configMaps, aConfigMap(name));
-  await followKind(registry, kinds.configMaps, ({metadata}, gone) => void received.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
+  await listAndWatchKind(registry, kinds.configMaps, ({metadata}, gone) => void received.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
   received.length = 0;
 
   await clock.advance(10_000);
@@ -69,7 +69,7 @@ test('an error of a follower is reported, and the next change is delivered', asy
     received.push(metadata!.name!);
     if (metadata!.name === 'bad') throw new Error('not this one');
   };
-  await followKind(registry, kinds.configMaps, failing, following.signal);
+  await listAndWatchKind(registry, kinds.configMaps, failing, following.signal);
   for (const name of ['one', 'bad', 'two']) await post(configMaps, aConfigMap(name));
 
   t.deepEqual(received, ['one', 'bad', 'two']);

@@ -5,7 +5,7 @@ import {StatusError} from '#src/api/status.js';
 import {ownTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {kinds} from '#src/api/kinds.js';
-import {followKind} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
@@ -146,7 +146,7 @@ test('the server reads collections for its own use in pieces, too', async t => {
   const received: string[] = [];
   const following = new AbortController();
   ranges.length = 0;
-  await followKind(registry, kinds.configMaps, ({metadata}) => void received.push(metadata!.name!), following.signal);
+  await listAndWatchKind(registry, kinds.configMaps, ({metadata}) => void received.push(metadata!.name!), following.signal);
   const read = await registryReader(registry).list(kinds.configMaps);
   await server.custom.follow(following.signal);
   await post('/api/v1/namespaces/default/services', {metadata: {name: 's'}, spec: {ports: [{port: 80}]}});

@@ -12,16 +12,16 @@ export interface AggregationParts extends ProxyParts {
   readonly registrations: Registrations;
 }
 
-/** The servers behind this one. */
+/** The aggregated servers. */
 export interface Aggregation {
   readonly registrations: Registrations;
   readonly discovery: RemoteDiscovery;
   readonly openApi: RemoteOpenApi;
   /** Returns a handler that relays requests to the server of a registered version. */
-  behind(registration: Registration): Handler;
+  relayTo(registration: Registration): Handler;
   /** Returns the handler of a request that an aggregated server serves; undefined for this server's own. */
   handler(info: Pick<RequestInfo, 'path'>): Handler | undefined;
-  /** Rejects with the reason why the server behind a registration is not available. */
+  /** Rejects with the reason why the server of a registration is not available. */
   check(name: string): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export const aggregate = (parts: AggregationParts): Aggregation => {
     registrations,
     discovery: new RemoteDiscovery(parts),
     openApi: new RemoteOpenApi(parts),
-    behind: registration => proxied(registration, parts),
+    relayTo: registration => proxied(registration, parts),
     handler({path}) {
       const registration = registrations.at(path);
       return registration && proxied(registration, parts);

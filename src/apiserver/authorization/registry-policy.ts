@@ -1,5 +1,5 @@
 import {kinds, type Kind} from '#src/api/kinds.js';
-import {followKind} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {PolicyChange, PolicySource} from './policy.js';
 
@@ -8,6 +8,6 @@ const policyKinds: readonly Kind[] = [kinds.clusterRoles, kinds.clusterRoleBindi
 /** The roles and bindings of a server's own registry. A write is effective when its response is sent. */
 export const registryPolicy = (registry: Registry): PolicySource => ({
   async follow(changed, signal) {
-    await Promise.all(policyKinds.map(kind => followKind(registry, kind, (object, gone) => changed({kind: kind.kind, object, gone} as PolicyChange), signal)));
+    await Promise.all(policyKinds.map(kind => listAndWatchKind(registry, kind, (object, gone) => changed({kind: kind.kind, object, gone} as PolicyChange), signal)));
   },
 });

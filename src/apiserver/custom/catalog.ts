@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
-import {followRecords} from '#src/apiserver/registry/follow.js';
+import {listAndWatchRecords} from '#src/apiserver/registry/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {refOf, Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
 import type {StoredRecord} from '#src/storage/store.js';
@@ -73,16 +73,16 @@ export class CustomCatalog implements CustomResources {
   async follow(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#setKnown(Infinity), {once: true});
     this.#isListing = true;
-    await followRecords(this.#definitions, {take: (key, record) => this.#take(key, record), reached: revision => this.#setKnown(revision)}, signal);
+    await listAndWatchRecords(this.#definitions, {handle: (key, record) => this.#take(key, record), reached: revision => this.#setKnown(revision)}, signal);
     this.#isListing = false;
-    if (this.#entries.size > 0) this.#parts.registry.changed();
+    if (this.#entries.size > 0) this.#parts.registry.notifyChange();
   }
 
   /**
    * Resolves when the stored changes of a definition have been received. A client that reads the definition may see it a moment earlier and then request its
    * objects at once.
    */
-  async caughtUp(group: string, plural: string): Promise<void> {
+  async waitUntilServed(group: string, plural: string): Promise<void> {
     const record = await this.#definitions.settings.store.get(this.#definitions.key('', `${plural}.${group}`));
     if (!record || record.revision <= this.#known) return;
     await new Promise<void>(resolve => this.#waiting.add({revision: record.revision, resolve}));
@@ -130,7 +130,7 @@ export class CustomCatalog implements CustomResources {
     if (now) this.#entries.set(name, now);
     else this.#entries.delete(name);
     before?.retired.abort();
-    if (!this.#isListing) this.#parts.registry.changed();
+    if (!this.#isListing) this.#parts.registry.notifyChange();
   }
 
   #resourcesOf(entry: Entry): EntryResources {
@@ -155,7 +155,7 @@ export class CustomCatalog implements CustomResources {
     };
     const resourceOf = (version: CustomVersion): Resource => {
       const store = translatedStore(measuredStore(settings.store, refOf(version.definition, settings), settings), translationOf(family, version, conversion), signal);
-      return new Resource(version.definition, {...settings, schemas, siblings, store, shownAs: store.readBack, wouldShow: store.wouldReadBack});
+      return new Resource(version.definition, {...settings, schemas, siblings, store, readBack: store.readBack, wouldReadBack: store.wouldReadBack});
     };
     const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
     return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};

@@ -89,10 +89,10 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
 });
 
 /**
- * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`; `behind` returns the resources of
+ * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`; `remoteVersionOf` returns the resources of
  * aggregated servers.
  */
-export const aggregated = (naming: Naming, groups: readonly ListedGroup[], behind: (registration: Registration) => RemoteVersion, shapeVersion: string, core: boolean): unknown => ({
+export const aggregated = (naming: Naming, groups: readonly ListedGroup[], remoteVersionOf: (registration: Registration) => RemoteVersion, shapeVersion: string, core: boolean): unknown => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: shapeVersion,
   metadata: {},
@@ -101,8 +101,8 @@ export const aggregated = (naming: Naming, groups: readonly ListedGroup[], behin
     .map(({name, versions}) => ({
       metadata: name === '' ? {} : {name},
       versions: versions.map(({version, served}) => {
-        if ('here' in served) return {version, resources: served.here.resources.map(resource => aggregatedResource(naming, resource, name, version)), freshness: 'Current'};
-        const {resources, isFresh} = behind(served.behind);
+        if ('local' in served) return {version, resources: served.local.resources.map(resource => aggregatedResource(naming, resource, name, version)), freshness: 'Current'};
+        const {resources, isFresh} = remoteVersionOf(served.remote);
         return {version, ...(resources ? {resources} : {}), freshness: isFresh ? 'Current' : 'Stale'};
       }),
     })),

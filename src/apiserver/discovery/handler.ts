@@ -33,15 +33,15 @@ export interface AggregatedDiscovery {
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: string;
-  readonly #behind: AggregatedDiscovery | undefined;
+  readonly #aggregation: AggregatedDiscovery | undefined;
   #groups: readonly DiscoveredGroup[] | undefined;
   #listed: readonly ListedGroup[] | undefined;
   readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
-  constructor(registry: Registry, serverAddress: string, behind?: AggregatedDiscovery) {
+  constructor(registry: Registry, serverAddress: string, aggregation?: AggregatedDiscovery) {
     this.#registry = registry;
     this.#serverAddress = serverAddress;
-    this.#behind = behind;
+    this.#aggregation = aggregation;
     const changed = () => {
       this.#listed = undefined;
       this.#documents.clear();
@@ -50,8 +50,8 @@ export class Discovery {
       this.#groups = undefined;
       changed();
     });
-    behind?.registrations.onChange(changed);
-    behind?.discovery.onChange(changed);
+    aggregation?.registrations.onChange(changed);
+    aggregation?.discovery.onChange(changed);
   }
 
   /** The groups that this server serves itself. */
@@ -61,7 +61,7 @@ export class Discovery {
 
   /** The groups of this server and of the aggregated ones. */
   get listed(): readonly ListedGroup[] {
-    return (this.#listed ??= listing(this.#registry.settings.naming, this.groups, this.#behind?.registrations));
+    return (this.#listed ??= listing(this.#registry.settings.naming, this.groups, this.#aggregation?.registrations));
   }
 
   /** The paths of groups and their versions. */
@@ -105,7 +105,7 @@ export class Discovery {
     const key = `${core} ${accepted.contentType}`;
     let document = this.#documents.get(key);
     if (!document) {
-      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.listed, ({name}) => this.#behind?.discovery.get(name) ?? {isFresh: false}, accepted.shapeVersion, core));
+      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.listed, ({name}) => this.#aggregation?.discovery.get(name) ?? {isFresh: false}, accepted.shapeVersion, core));
       const bytes = bytesOf(encoded(accepted, () => object, false));
       const body: ResponseBody = {kind: 'object', contentType: accepted.contentType, object: () => object, bytes: () => bytes};
       document = {body, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"`};

@@ -4,10 +4,10 @@ import type {Registration, Registrations} from '#src/apiserver/aggregation/regis
 import {builtInPriority, customPriority, registrationGroup, type Priority} from '#src/resources/apiregistration/priorities.js';
 import type {DiscoveredGroup, DiscoveredVersion} from './resources.js';
 
-/** A version of a group, served here or by the server behind a registration. */
+/** A version of a group, served by this server or by the server of a registration. */
 export interface ListedVersion {
   readonly version: string;
-  readonly served: {readonly here: DiscoveredVersion} | {readonly behind: Registration};
+  readonly served: {readonly local: DiscoveredVersion} | {readonly remote: Registration};
 }
 
 /** A group in discovery, by its name on the wire. */
@@ -37,15 +37,15 @@ const sorted = (groups: ReadonlyMap<string, readonly PrioritizedVersion[]>): Lis
       versions: versions.toSorted((a, b) => b.priority.version - a.priority.version || compareVersions(a.version, b.version)),
     }));
 
-/** Every group with its versions, in the order of discovery: those served here, and those of registrations. */
-export const listing = (naming: Naming, here: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
+/** Returns every group with its versions, in the order of discovery: those of this server and those of registrations. */
+export const listing = (naming: Naming, local: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
   const groups = new Map<string, PrioritizedVersion[]>();
-  for (const group of here) {
+  for (const group of local) {
     const name = naming.group(group.group);
     const versions = group.versions.map((served): PrioritizedVersion => {
       const registration = registrations?.get(`${served.version}.${name}`);
       const priority = registration ? priorityOf(registration) : placeOfBuiltIn(group, served.version);
-      return {version: served.version, served: {here: served}, priority};
+      return {version: served.version, served: {local: served}, priority};
     });
     groups.set(name, versions);
   }
@@ -53,7 +53,7 @@ export const listing = (naming: Naming, here: readonly DiscoveredGroup[], regist
     const {group, version} = registration;
     if (group === '') continue; // The core group has its own document.
     const others = (groups.get(group) ?? []).filter(other => other.version !== version);
-    groups.set(group, [...others, {version, served: {behind: registration}, priority: priorityOf(registration)}]);
+    groups.set(group, [...others, {version, served: {remote: registration}, priority: priorityOf(registration)}]);
   }
   return sorted(groups);
 };

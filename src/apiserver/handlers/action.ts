@@ -7,14 +7,14 @@ import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
 import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
-import {recordPosted} from '#src/apiserver/registry/ownership.js';
+import {recordUnstored} from '#src/apiserver/registry/field-ownership.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import {writeQuery} from '#src/apiserver/registry/options.js';
+import {parseWriteQuery} from '#src/apiserver/registry/options.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
@@ -24,7 +24,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   const {definition} = resource;
   const {naming, schemas, cbor, yaml} = resource.settings;
   const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind, package: naming.packageOf(action.kind.group)});
-  const query = writeQuery(naming, context.info.query, 'CreateOptions');
+  const query = parseWriteQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   if (subresource && context.mayMove) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
@@ -48,7 +48,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   else if (definition.review) delete object.metadata?.namespace;
   action.default?.(object);
   const writing = writeContext(context, served, query.dryRun);
-  recordPosted(resource, action.kind, object, subresource, writing);
+  recordUnstored(resource, action.kind, object, subresource, writing);
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
     ...requestAttributes(resource, writing),
@@ -78,8 +78,8 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
   await runPhase(resource.settings.writes.admission, 'validate', attributes);
   const {kind = action.kind.kind, apiVersion = naming.apiVersion(action.kind.group, action.kind.version), ...outcome} = await action.run(object, actionContext);
-  const answer = {kind, apiVersion, ...outcome};
-  return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, answer), isPretty(context))};
+  const response = {kind, apiVersion, ...outcome};
+  return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, response), isPretty(context))};
 };
 
 /** The result in the requested shape; a Status has one shape. */

@@ -18,7 +18,7 @@ import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {acrossVersions} from '#src/apiserver/registry/across-versions.js';
-import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownership.js';
+import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/field-ownership.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Transform} from '#src/apiserver/registry/update.js';

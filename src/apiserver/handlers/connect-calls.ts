@@ -36,9 +36,9 @@ export const connectCall = async ({backends}: ResourceServices, to: Backend, {be
       throw plainFailure(error.message, error);
     });
   }
-  const answer = await relayCall(backends, {...relayed, headers: {'x-forwarded-uri': escapedPath(before + path)}}).catch((error: Error) => {
+  const response = await relayCall(backends, {...relayed, headers: {'x-forwarded-uri': escapedPath(before + path)}}).catch((error: Error) => {
     throw serviceUnavailable(`error trying to reach service: ${error.message}`);
   });
-  for (const name of removed) delete answer.headers[canonical(name)];
-  return rewriteResponse(answer, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
+  for (const name of removed) delete response.headers[canonical(name)];
+  return rewriteResponse(response, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
 };

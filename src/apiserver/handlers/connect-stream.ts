@@ -36,9 +36,9 @@ export const connectStream = async ({backends, registry, connectMetrics: metrics
   }
   const tunnels = has(connect, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
   try {
-    const answer = await (tunnels ? tunnelThroughWebSocket : relayUpgrade)(backends, relayed);
-    if (tunnels) metrics.tunnelled(answer.status);
-    return answer;
+    const response = await (tunnels ? tunnelThroughWebSocket : relayUpgrade)(backends, relayed);
+    if (tunnels) metrics.tunnelled(response.status);
+    return response;
   } catch (error) {
     if (tunnels) metrics.tunnelled(500);
     throw plainFailure(messageOf(error), error);

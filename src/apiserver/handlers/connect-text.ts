@@ -18,14 +18,14 @@ const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext)
 export const connectText = async ({backends, connectMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
   const requestText = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
   metrics.logRequested(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);
-  const answer = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
+  const response = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
     metrics.logFailed(error);
     throw plainFailure(`${requestText}: ${error.message}`, error);
   });
-  if (answer.body.kind !== 'stream') return answer;
-  const {source} = answer.body;
-  const {status} = answer;
-  if (status >= 300 && status < 400 && answer.headers['Location'] !== undefined) {
+  if (response.body.kind !== 'stream') return response;
+  const {source} = response.body;
+  const {status} = response;
+  if (status >= 300 && status < 400 && response.headers['Location'] !== undefined) {
     source.destroy();
     throw plainFailure(`${requestText}: redirects forbidden`);
   }

@@ -14,9 +14,9 @@ export const healthRoutes = (endpoint: string, checks: HealthChecks): Route[] =>
     path: `/${endpoint}/*`,
     below: () => checks.names,
     handler: async ({info}) => {
-      const answer = await checks.one(info.path.slice(endpoint.length + 2));
-      if (!answer) return pageNotFound();
-      return {status: answer.status, headers: {}, body: {kind: 'bytes', bytes: answer.body, contentType: healthContentType}};
+      const result = await checks.one(info.path.slice(endpoint.length + 2));
+      if (!result) return pageNotFound();
+      return {status: result.status, headers: {}, body: {kind: 'bytes', bytes: result.body, contentType: healthContentType}};
     },
   },
 ];

@@ -27,7 +27,7 @@ export interface ShownList {
 }
 
 /** The response for a list: at once if it is small, otherwise page by page. */
-export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole && !parsesLong(list) ? singleBody(list) : new ListPages(list)});
+export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isComplete && !parsesLong(list) ? singleBody(list) : new ListPages(list)});
 
 /** Whether a record has to be parsed that takes long. */
 const parsesLong = (list: ShownList): boolean => (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
@@ -95,7 +95,7 @@ class ListPages implements PagedBody {
   async object(): Promise<unknown> {
     let whole: Record<string, unknown> | undefined;
     try {
-      for await (const records of this.#list.listed.pieces()) {
+      for await (const records of this.#list.listed.chunks()) {
         const part = (await partInPieces(this.#list, records)) as Record<string, unknown>;
         if (whole) itemsOf(whole).push(...itemsOf(part));
         else whole = part;
@@ -141,7 +141,7 @@ const pageFormOf = (list: ShownList): PageForm => {
 const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => ({
   async open() {
     let total = 0;
-    if (needs) for await (const records of list.listed.pieces()) total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
+    if (needs) for await (const records of list.listed.chunks()) total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
     return open(total);
   },
   page: async (before, records) => Buffer.concat([Buffer.from(before), part(await encodedPart(list, records))]),
@@ -167,7 +167,7 @@ class Pages {
     const {open, page, separator, close} = this.#form;
     if (!this.#pieces) {
       this.#before = await open();
-      this.#pieces = this.#list.listed.pieces();
+      this.#pieces = this.#list.listed.chunks();
     }
     const {value: records} = await this.#pieces.next();
     if (records) {

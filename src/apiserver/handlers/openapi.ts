@@ -27,7 +27,7 @@ const accepted = (value: string | undefined, offered: readonly string[]): string
 const yearMs = 365 * 24 * 3600 * 1000;
 
 /** When each document was first requested. */
-const firstAsked = new WeakMap<PackedDocument, number>();
+const firstRequestedAt = new WeakMap<PackedDocument, number>();
 
 /** Whether the client's copy is current, by the document's hash or, without one, by its date. */
 const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number): boolean => {
@@ -35,10 +35,10 @@ const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number):
   return known === undefined ? Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt : known === etag;
 };
 
-const answer = async (context: RequestContext, document: PackedDocument, clock: Clock, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
+const documentResponse = async (context: RequestContext, document: PackedDocument, clock: Clock, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
   const etag = `"${document.hash}"`;
-  const modifiedAt = firstAsked.get(document) ?? Math.floor(clock.now() / 1000) * 1000;
-  firstAsked.set(document, modifiedAt);
+  const modifiedAt = firstRequestedAt.get(document) ?? Math.floor(clock.now() / 1000) * 1000;
+  firstRequestedAt.set(document, modifiedAt);
   const all = {ETag: etag, Vary: 'Accept', 'Last-Modified': new Date(modifiedAt).toUTCString(), ...headers};
   if (isCurrent(context, etag, modifiedAt)) return {status: 304, headers: all, body: {kind: 'empty'}};
   if (isCompressed(context.request, document.size)) {
@@ -47,15 +47,15 @@ const answer = async (context: RequestContext, document: PackedDocument, clock: 
   return {status: 200, headers: all, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
 };
 
-export interface OpenApiRouteParts {
+export interface OpenApiRouteOptions {
   documents(): Promise<MergedOpenApi>;
   /** Returns a handler that relays requests to the server of a registered version. */
-  behind(registration: Registration): Handler;
+  relayTo(registration: Registration): Handler;
   readonly clock: Clock;
 }
 
 /** The routes of the OpenAPI documents, which are made on request. */
-export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Route[] => {
+export const openApiRoutes = ({documents, relayTo, clock}: OpenApiRouteOptions): Route[] => {
   const handler =
     (respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
     async context => {
@@ -65,26 +65,26 @@ export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Ro
   return [
     {path: '/openapi/v2', handler: handler((context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias])},
     // The index has one form, whatever the client accepts.
-    {path: '/openapi/v3', handler: async context => answer(context, await (await documents()).index(), clock, {})},
-    {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, behind, clock))},
+    {path: '/openapi/v3', handler: async context => documentResponse(context, await (await documents()).index(), clock, {})},
+    {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, relayTo, clock))},
   ];
 };
 
 const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> =>
-  form === json ? answer(context, await all.swagger(), clock, {}) : answer(context, await all.swaggerMessage(), clock, {}, message);
+  form === json ? documentResponse(context, await all.swagger(), clock, {}) : documentResponse(context, await all.swaggerMessage(), clock, {}, message);
 
 /** A document requested by its hash may be cached indefinitely; an outdated hash is redirected to the current one. */
-const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: OpenApiRouteParts['behind'], clock: Clock): Promise<ApiResponse> => {
+const oneDocument = async (context: RequestContext, all: MergedOpenApi, relayTo: OpenApiRouteOptions['relayTo'], clock: Clock): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
   const found = all.document(name);
   if (!found) return {status: 404, headers: {}, body: {kind: 'empty'}};
-  if ('groupPriority' in found) return behind(found)(context);
+  if ('groupPriority' in found) return relayTo(found)(context);
   const document = await found;
   const requestedHash = context.info.query.get('hash');
-  if (requestedHash === null || requestedHash === '') return answer(context, document, clock, {});
+  if (requestedHash === null || requestedHash === '') return documentResponse(context, document, clock, {});
   if (requestedHash !== document.hash) {
     return {status: 301, headers: {Location: `/openapi/v3/${name}?hash=${document.hash}`, Vary: 'Accept'}, body: {kind: 'empty'}};
   }
   const expires = new Date(clock.now() + yearMs).toUTCString();
-  return answer(context, document, clock, {'Cache-Control': 'public, immutable', Expires: expires});
+  return documentResponse(context, document, clock, {'Cache-Control': 'public, immutable', Expires: expires});
 };

@@ -3,8 +3,8 @@ import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import {longRunningLabels} from '#src/apiserver/metrics.js';
 import {filterOf, type Filter} from '#src/apiserver/registry/filter.js';
-import {listOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
-import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
+import {parseListOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
+import {listObjects, waitForRevision, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -23,10 +23,10 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   // Without a watch cache upstream's store refuses the read, since it does not wait for a version.
   const isCached = resource.settings.isCached(resource.ref);
   const requestedRevision = isCached ? parseExactVersion(version) : parseResourceVersion(version);
-  if (requestedRevision) return reached(resource, requestedRevision, {waits: isCached}).then(() => answer());
-  return answer();
+  if (requestedRevision) return waitForRevision(resource, requestedRevision, {waits: isCached}).then(() => read());
+  return read();
 
-  function answer(): ApiResponse | Promise<ApiResponse> {
+  function read(): ApiResponse | Promise<ApiResponse> {
     const record = findRecord(served, namespace, name);
     return record instanceof Promise ? record.then(respond) : respond(record);
   }
@@ -54,11 +54,11 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
 export const list = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const shown = representationFor(context, served, 'list');
-  const options = listOptions(resource.settings, context.info.query, false);
+  const options = parseListOptions(resource.settings, context.info.query, false);
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
   const check = cancellationCheck(context, resource.settings.clock);
-  const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: pretty || !(shown.raw || shown.itemText), check});
+  const listed = await listObjects(resource, context.target.namespace, {filter, options, needsParsing: pretty || !(shown.raw || shown.itemText), check});
   return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
 };
 
@@ -73,7 +73,7 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   const {resource} = served;
   const {namespace, name, item} = context.target;
   const shown = representationFor(context, served, 'watch');
-  const options = listOptions(resource.settings, context.info.query, true);
+  const options = parseListOptions(resource.settings, context.info.query, true);
   const filter = filterOf(served, options);
   const request = {namespace, filter: item ? ofOne(filter, options, name) : filter, options, representation: shown, takesObjects: context.request.inProcess === true || !shown.raw, labels: longRunningLabels(context.info)};
   return watchObjects(resource, request, services.watch);

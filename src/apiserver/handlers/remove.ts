@@ -6,7 +6,7 @@ import type {DeleteOptions} from '#src/api/types.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
 import {listObjects} from '#src/apiserver/registry/list.js';
 import {filterOf} from '#src/apiserver/registry/filter.js';
-import {dryRunErrors, listOptions, whole} from '#src/apiserver/registry/options.js';
+import {dryRunErrors, parseListOptions, integerParameter} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
@@ -27,7 +27,7 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
 };
 
 const fromQuery = (query: URLSearchParams): DeleteOptions => {
-  const grace = whole(query, 'gracePeriodSeconds');
+  const grace = integerParameter(query, 'gracePeriodSeconds');
   const policy = query.get('propagationPolicy');
   return {
     ...(query.has('dryRun') ? {dryRun: query.getAll('dryRun')} : {}),
@@ -55,9 +55,9 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
   const options = await deleteOptions(served, context);
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
-  const answers = resource.definition.deleteResponse ?? 'status';
-  if (answers === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
-  if (deleted.removed && answers === 'status') return statusResponse(served, context, deleted, 200);
+  const responseForm = resource.definition.deleteResponse ?? 'status';
+  if (responseForm === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
+  if (deleted.removed && responseForm === 'status') return statusResponse(served, context, deleted, 200);
   return objectResponse(context, shown, deleted.object, status);
 };
 
@@ -73,15 +73,15 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const {resource} = served;
   const {settings} = resource;
   const shown = representationFor(context, served, 'list');
-  const selection = listOptions(settings, context.info.query, false);
+  const selection = parseListOptions(settings, context.info.query, false);
   const filter = filterOf(served, selection);
   const options = await deleteOptions(served, context);
   const write = {...writeContext(context, served, Boolean(options.dryRun?.length)), ofCollection: true};
-  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, parses: true, check: cancellationCheck(context, settings.clock)});
+  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, needsParsing: true, check: cancellationCheck(context, settings.clock)});
   const first = [...listed.first];
-  for await (const records of listed.pieces()) {
+  for await (const records of listed.chunks()) {
     await inParallel(settings.deleteCollectionWorkers, records, async record => {
-      const {namespace, name} = resource.placeOf(record.key);
+      const {namespace, name} = resource.parseKey(record.key);
       try {
         await deleteObject(resource, namespace, name, options, write);
       } catch (error) {
@@ -93,7 +93,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
   // A deleted object is still returned as of the list's revision.
-  return listResponse({resource, shown, listed: listed.isWhole ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context), takesObjects: context.request.inProcess === true});
+  return listResponse({resource, shown, listed: listed.isComplete ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context), takesObjects: context.request.inProcess === true});
 };
 
 const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T) => Promise<void>): Promise<void> => {

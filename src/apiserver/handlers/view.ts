@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {ResourceDefinition, View} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
-import {writeQuery} from '#src/apiserver/registry/options.js';
+import {parseWriteQuery} from '#src/apiserver/registry/options.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {Resource, type ServedResource} from '#src/apiserver/registry/registry.js';
 import {updateObject, type Transform} from '#src/apiserver/registry/update.js';
@@ -34,7 +34,7 @@ const servedView = ({resource}: ServedResource, view: View<KubeObject>): ServedR
   return served;
 };
 
-const answer = (served: ServedResource, view: View<KubeObject>, context: ResourceContext, object: Readonly<KubeObject>): ApiResponse => {
+const viewResponse = (served: ServedResource, view: View<KubeObject>, context: ResourceContext, object: Readonly<KubeObject>): ApiResponse => {
   const {naming} = served.resource.settings;
   const {group, version, kind} = view.shows.kind;
   const shown = {kind, apiVersion: naming.apiVersion(group, version), ...view.of(object)};
@@ -45,7 +45,7 @@ const answer = (served: ServedResource, view: View<KubeObject>, context: Resourc
 export const getView = async (view: View<KubeObject>, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
-  return answer(served, view, context, objectOf(resource, await findRecord(served, namespace, name)));
+  return viewResponse(served, view, context, objectOf(resource, await findRecord(served, namespace, name)));
 };
 
 /** Applies a change of the view to the object. */
@@ -61,11 +61,11 @@ const through =
 /** PUT of the kind that a subresource shows instead of the object. */
 export const updateView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {name} = context.target;
-  const query = writeQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
+  const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
   const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind, custom: false});
   checkAddress(shown, context.target, served.resource.kind);
   const done = await updateObject(targetOf(services, served, context), through(view, served, {name, dryRun: query.dryRun}, () => shown), writeContext(context, served, query.dryRun));
-  return answer(served, view, context, done.object);
+  return viewResponse(served, view, context, done.object);
 };
 
 /** What a view shows as a patch finds it: with the owners of what can be changed there. */
@@ -78,16 +78,16 @@ const withOwners = (view: View<KubeObject>, object: Readonly<KubeObject>, apiVer
 /** PATCH of what a subresource shows instead of the object. */
 export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
-  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
+  const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const target = {...targetOf(services, served, context), patches: true};
   const write = writeContext(context, served, query.dryRun);
   if (type === 'apply') {
-    const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {...write, ownershipStated: true});
-    return answer(served, view, context, applied.object);
+    const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {...write, isOwnershipRecorded: true});
+    return viewResponse(served, view, context, applied.object);
   }
   const apiVersion = served.resource.settings.naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
   const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: (object: Readonly<KubeObject>) => withOwners(view, object, apiVersion)}};
   const change = await applyPatch(shown, context, type, query);
   const done = await updateObject(target, through(view, served, {name: context.target.name, dryRun: query.dryRun}, change), write);
-  return answer(served, view, context, done.object);
+  return viewResponse(served, view, context, done.object);
 };

@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {filterOf} from '#src/apiserver/registry/filter.js';
-import {listOptions} from '#src/apiserver/registry/options.js';
+import {parseListOptions} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Virtual, VirtualContext} from '#src/resources/definition.js';
@@ -27,7 +27,7 @@ export const getVirtual = async (virtual: Virtual<KubeObject>, services: Resourc
 /** GET of all objects of a kind that is computed on reads. */
 export const listVirtual = async (virtual: Virtual<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const shown = representationFor(context, served, 'list');
-  const filter = filterOf(served, listOptions(served.resource.settings, context.info.query, false));
+  const filter = filterOf(served, parseListOptions(served.resource.settings, context.info.query, false));
   const objects = (await virtual.list(contextOf(services, served, context))).map(object => marked(served, object)).filter(object => filter.matches(object));
   return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(objects, {}), isPretty(context))};
 };

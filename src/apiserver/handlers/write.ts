@@ -8,7 +8,7 @@ import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {createObject} from '#src/apiserver/registry/create.js';
-import {writeQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
+import {parseWriteQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {updateObject, type UpdateTarget} from '#src/apiserver/registry/update.js';
 import {readObject, type BodyReader} from '#src/apiserver/request/body.js';
@@ -45,7 +45,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const action = subresource ? own(definition.actions, subresource) : definition.review;
   if (action) return runAction(services, served, context, action);
   const shown = representationFor(context, served, 'item');
-  const query = writeQuery(settings.naming, context.info.query, 'CreateOptions');
+  const query = parseWriteQuery(settings.naming, context.info.query, 'CreateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
   served.version?.default?.(incoming, resource.hooks(context.user));
   const made = await createObject(resource, hubObject(served, incoming), namespace, writeContext(context, served, query.dryRun));
@@ -62,7 +62,7 @@ export const targetOf = (services: ResourceServices, served: ServedResource, con
 export const update = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const shown = representationFor(context, served, wantedItem(served, context));
-  const query = writeQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
+  const query = parseWriteQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
@@ -75,12 +75,12 @@ export const update = async (services: ResourceServices, served: ServedResource,
 export const patch = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
   const shown = representationFor(context, served, wantedItem(served, context));
-  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
+  const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const write = writeContext(context, served, query.dryRun);
   const target = {...targetOf(services, served, context), patches: true};
   const done =
     type === 'apply'
-      ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {...write, ownershipStated: true})
+      ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {...write, isOwnershipRecorded: true})
       : await updateObject(target, await applyPatch(served, context, type, query), write);
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };

@@ -7,8 +7,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import type {Eventually} from '#src/storage/store.js';
 import type {Resource, Siblings} from './registry.js';
 
-/** The versions of a built-in resource as ownership speaks of them. */
-class ResourceVersions implements Versions {
+/** The versions of a built-in resource, for field ownership. They are converted through the hub. */
+class BuiltInVersions implements Versions {
   readonly #resource: Resource;
   readonly #served: ReadonlyMap<string, ServedVersion<KubeObject> | undefined>;
 
@@ -34,31 +34,31 @@ class ResourceVersions implements Versions {
   }
 }
 
-const versions = new WeakMap<Resource, ResourceVersions>();
+const versions = new WeakMap<Resource, BuiltInVersions>();
 
 const versionsOf = (resource: Resource): Versions => {
   let known = versions.get(resource);
-  if (!known) versions.set(resource, (known = new ResourceVersions(resource)));
+  if (!known) versions.set(resource, (known = new BuiltInVersions(resource)));
   return known;
 };
 
-/** An object in another version is on its way. */
-class Pending extends Error {
-  readonly arrival: Promise<void>;
+/** Thrown while a conversion is under way that has to be awaited. */
+class ConversionPending extends Error {
+  readonly conversion: Promise<void>;
 
   constructor(arrival: Promise<void>) {
     super('an object is being converted');
-    this.arrival = arrival;
+    this.conversion = arrival;
   }
 }
 
-export const isPending = (error: unknown): boolean => error instanceof Pending;
+export const isConversionPending = (error: unknown): boolean => error instanceof ConversionPending;
 
-/** Whether an object says no more than what it is. */
+/** Whether an object has nothing but its kind and apiVersion. */
 const isBlank = (object: PlainObject): boolean => Object.keys(object).every(field => field === 'apiVersion' || field === 'kind');
 
-/** The versions of a custom resource. What somebody else has to convert is asked for when it is first needed, and there at the next attempt. */
-class SiblingVersions implements Versions {
+/** The versions of a custom resource. The first use of an object that a webhook has to convert throws `ConversionPending`; the next attempt finds the result. */
+class CustomResourceVersions implements Versions {
   readonly #siblings: Siblings;
   readonly #known = new Map<string, PlainObject>();
 
@@ -77,28 +77,28 @@ class SiblingVersions implements Versions {
     const known = this.#known.get(key);
     if (known) return known;
     const converted = this.#siblings.convert(structuredClone({...object, apiVersion: from}), to);
-    const keep = (found: KubeObject): PlainObject => {
+    const remember = (found: KubeObject): PlainObject => {
       this.#known.set(key, found as PlainObject);
       return found as PlainObject;
     };
-    if (converted instanceof Promise) throw new Pending(converted.then(found => void keep(found)));
-    return keep(converted);
+    if (converted instanceof Promise) throw new ConversionPending(converted.then(found => void remember(found)));
+    return remember(converted);
   }
 }
 
 /**
- * Does what speaks of several versions of an object, and changes nothing by itself: it is done again after each conversion that has to be waited for.
- * Rejects with what a conversion failed with.
+ * Returns the result of `act`, which converts an object between versions. `act` must have no side effects: it runs again after each conversion that has to be
+ * awaited. Rejects with the error of a failed conversion.
  */
 export const acrossVersions = <T>(resource: Resource, act: (versions: Versions) => T): Eventually<T> => {
   const {siblings} = resource.settings;
   if (!siblings) return act(versionsOf(resource));
-  const versions = new SiblingVersions(siblings);
+  const versions = new CustomResourceVersions(siblings);
   const attempt = (): Eventually<T> => {
     try {
       return act(versions);
     } catch (error) {
-      if (error instanceof Pending) return error.arrival.then(attempt);
+      if (error instanceof ConversionPending) return error.conversion.then(attempt);
       throw error;
     }
   };

@@ -4,8 +4,8 @@ import type {Resource, WriteContext} from './registry.js';
 
 const contextOf = (resource: Resource, {user, dryRun}: WriteContext): AllocationContext => ({...resource.hooks(user), ...resource.settings.writes.pools, dryRun});
 
-/** Lets the kind take from the pools what the object needs, stores it by `work`, and keeps or gives back what was taken as that went. */
-export const allocating = async <T>(resource: Resource, object: KubeObject, old: Readonly<KubeObject> | undefined, context: WriteContext, work: () => Promise<T>): Promise<T> => {
+/** Allocates the addresses and ports an object needs and runs `work`, which stores it. Commits the allocation when `work` succeeds and reverts it when it fails. */
+export const withAllocation = async <T>(resource: Resource, object: KubeObject, old: Readonly<KubeObject> | undefined, context: WriteContext, work: () => Promise<T>): Promise<T> => {
   const {definition} = resource;
   if (!definition.allocate) return work();
   const allocation = await definition.allocate(object, old, contextOf(resource, context));
@@ -20,8 +20,8 @@ export const allocating = async <T>(resource: Resource, object: KubeObject, old:
   return done;
 };
 
-/** Gives back what a removed object held. A dry run removed nothing. */
-export const released = async (resource: Resource, object: Readonly<KubeObject>, context: WriteContext): Promise<void> => {
+/** Releases the allocations of a removed object, except in a dry run. */
+export const releaseAllocated = async (resource: Resource, object: Readonly<KubeObject>, context: WriteContext): Promise<void> => {
   const {definition} = resource;
   if (definition.released && !context.dryRun) await definition.released(object, contextOf(resource, context));
 };

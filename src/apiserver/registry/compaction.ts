@@ -6,13 +6,13 @@ export interface CompactionSettings {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Zero never compacts. */
+  /** Zero turns compaction off. */
   readonly intervalMs: number;
 }
 
 /**
- * Forgets history at each interval up to the revision seen an interval earlier, so that the last one or two intervals can always be read. Of the servers that share a store one does so at each
- * interval.
+ * Compacts the store at each interval up to the revision of an interval earlier, so that the history of the last one or two intervals can always be read. Of the
+ * servers that share a store, one compacts at each interval.
  */
 export const compactRegularly = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
   if (intervalMs <= 0) return;

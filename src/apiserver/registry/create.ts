@@ -14,9 +14,9 @@ import {holdable} from '#src/storage/local/keys.js';
 import type {Eventually} from '#src/storage/store.js';
 import {namespaceMismatch} from './address.js';
 import {metadataValidationOf, metadataRules} from './metadata-rules.js';
-import {withoutDoubleOwners} from './owners.js';
-import {recordCreation} from './ownership.js';
-import {carriedOver, withMetadata} from './paths.js';
+import {dropDuplicateOwners} from './owner-references.js';
+import {recordCreation} from './field-ownership.js';
+import {mergeWrittenFields, withMetadata} from './written-paths.js';
 import type {Resource, WriteContext} from './registry.js';
 import {unstored, writeRecord} from './stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
@@ -73,7 +73,7 @@ class Creation implements WriteOperation {
     const {resource, context} = this;
     this.#place(meta);
     this.#statedVersion = meta.resourceVersion;
-    withoutDoubleOwners(meta, context.warn, 'sent');
+    dropDuplicateOwners(meta, context.warn, 'sent');
     // Nobody owns what only the server sets.
     delete meta.deletionTimestamp;
     delete meta.deletionGracePeriodSeconds;
@@ -91,7 +91,7 @@ class Creation implements WriteOperation {
 
   select(incoming: KubeObject): KubeObject {
     const {create, update} = this.endpoint.writes;
-    const object = carriedOver(incoming, undefined, withMetadata(create ?? update));
+    const object = mergeWrittenFields(incoming, undefined, withMetadata(create ?? update));
     fillSystemFields(this.resource, object);
     return object;
   }

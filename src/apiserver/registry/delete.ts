@@ -1,3 +1,6 @@
+// The pipeline of deletions: preconditions, admission, the steps of the kind, grace period, finalizers of the garbage collector; then the object is removed,
+// or stored as terminating. A conflict with a concurrent write restarts it. It never deletes dependents, which is left to the garbage collector.
+
 import {conflict, forbidden, notFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
@@ -5,7 +8,7 @@ import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from './address.js';
-import {released} from './allocation.js';
+import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Resource, WriteContext} from './registry.js';
 import {atVersion, replaceRecord, type Stored} from './stored.js';
@@ -13,12 +16,12 @@ import {atVersion, replaceRecord, type Stored} from './stored.js';
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
 
-/** `removed` tells whether the object is gone or waits for its finalizers. */
+/** `removed` is false while the object waits for its grace period or its finalizers. */
 export interface Deleted extends Stored {
   readonly removed: boolean;
 }
 
-/** Deletes one object, or marks it as dying while something holds it. Throws the Status the caller gets. */
+/** Removes an object, or sets its deletion timestamp while a grace period or finalizers delay the removal. Throws the Status of a refusal. */
 export const deleteObject = async (resource: Resource, namespace: string, name: string, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
   for (;;) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
@@ -43,47 +46,47 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   }
 
   const object = structuredClone(old) as KubeObject;
-  const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
-  if (typeof begun === 'object') throw 'conflict' in begun ? conflict(resource.refIn(context.served), name, begun.conflict) : forbidden(resource.refIn(context.served), name, begun.forbidden);
-  const dying = Boolean(old.metadata!.deletionTimestamp);
-  const grace = giveGrace(resource, object, options);
+  const start = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
+  if (typeof start === 'object') throw 'conflict' in start ? conflict(resource.refIn(context.served), name, start.conflict) : forbidden(resource.refIn(context.served), name, start.forbidden);
+  const isTerminating = Boolean(old.metadata!.deletionTimestamp);
+  const grace = applyGracePeriod(resource, object, options);
   if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};
-  // Who waits for an end that does not come may choose another way out: only a time of grace that runs is left alone.
-  const rechosen = chooseFinalizers(resource, object, options);
-  const held = begun === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
-  if (grace !== undefined) return held || grace > 0 ? keep(resource, record, object, context) : removeMarked(resource, record, object, context);
-  if (!held) return remove(resource, record, old, context);
-  if (dying && !rechosen) return {object: old, value: record.value, revision: record.revision, removed: false};
-  // A kind that keeps its objects by itself has marked this one already.
-  if (!dying && begun === 'remove') markDying(resource, object);
-  return keep(resource, record, object, context);
+  // The propagation policy of a terminating object may still be changed, except while a grace period runs.
+  const finalizersChanged = setPropagationFinalizer(resource, object, options);
+  const isBlocked = start === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
+  if (grace !== undefined) return isBlocked || grace > 0 ? storeTerminating(resource, record, object, context) : storeThenRemove(resource, record, object, context);
+  if (!isBlocked) return remove(resource, record, old, context);
+  if (isTerminating && !finalizersChanged) return {object: old, value: record.value, revision: record.revision, removed: false};
+  // A kind that keeps its objects itself has set the deletion timestamp already.
+  if (!isTerminating && start === 'remove') markTerminating(resource, object);
+  return storeTerminating(resource, record, object, context);
 };
 
 const remove = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext): Promise<Deleted> => {
   const revision = context.dryRun ? record.revision : await resource.settings.store.delete(record.key, record.revision);
-  await released(resource, old, context);
+  await releaseAllocated(resource, old, context);
   return {object: atVersion(old, revision), value: record.value, revision, removed: true};
 };
 
-const keep = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => ({
+const storeTerminating = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => ({
   ...(await replaceRecord(resource, record, object, dryRun)),
   removed: false,
 });
 
-/** Marks an object that has no time left before it removes it: whoever watches sees it end first. */
-const removeMarked = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {
-  const marked = await keep(resource, record, object, context);
+/** Stores an object whose grace period is over before it is removed, so that watches receive the modification before the deletion. */
+const storeThenRemove = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {
+  const marked = await storeTerminating(resource, record, object, context);
   return remove(resource, {...record, value: marked.value, revision: marked.revision}, marked.object, context);
 };
 
-/** Seconds as a duration of 64 bits in nanoseconds, which begins anew below zero where it is full, in ms. */
+/** Converts seconds to milliseconds with the overflow of a signed 64-bit number of nanoseconds, as in the original. */
 const millisecondsOf = (seconds: number): number => Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 
 /**
- * Gives an object of a kind with grace its time to end, or less than it had. Tells how many seconds that are, `pending` when it is ending and keeps the time it
- * has, and nothing where there is no grace or none is left.
+ * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its grace period stays; undefined for a kind
+ * without grace periods and when the grace period is over.
  */
-const giveGrace = ({definition, settings}: Resource, object: KubeObject, {gracePeriodSeconds}: DeleteOptions): number | 'pending' | undefined => {
+const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, {gracePeriodSeconds}: DeleteOptions): number | 'pending' | undefined => {
   if (!definition.gracePeriod) return undefined;
   const meta = object.metadata!;
   const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
@@ -102,7 +105,7 @@ const giveGrace = ({definition, settings}: Resource, object: KubeObject, {graceP
   return requestedSeconds;
 };
 
-const markDying = ({settings}: Resource, object: KubeObject): void => {
+const markTerminating = ({settings}: Resource, object: KubeObject): void => {
   const meta = object.metadata!;
   meta.deletionTimestamp = wireTime(settings.clock.now());
   meta.deletionGracePeriodSeconds = 0;
@@ -120,16 +123,16 @@ const checkPreconditions = ({ref, kind, definition}: Resource, name: string, old
   if (!field) return;
   const own = `Precondition failed: ${field} in precondition: ${requestedSeconds}, ${field} in object meta: ${found}`;
   const usual = `the ${field} in the precondition (${requestedSeconds}) does not match the ${field} in record (${found}). The object might have been ${after}`;
-  // Kinds that end in steps of their own look at this by themselves.
+  // Kinds that are deleted in phases check preconditions themselves in the original, with another message.
   throw definition.deletesInPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };
 
-/** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). Tells whether that is news. */
-const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
+/** Sets the garbage collector's finalizer that the propagation policy requires (the API reference, DeleteOptions.propagationPolicy). Returns whether the finalizers changed. */
+const setPropagationFinalizer = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
   if (!settings.garbageCollector || definition.defaultPropagation === 'unsupported') return false;
   const meta = object.metadata!;
   const before = meta.finalizers ?? [];
-  const chosen = choice(options, before, definition.defaultPropagation === 'orphan');
+  const chosen = propagationFinalizer(options, before, definition.defaultPropagation === 'orphan');
   const finalizers = before.filter(finalizer => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
   if (chosen) finalizers.push(chosen);
   if (finalizers.length === before.length && finalizers.every(finalizer => before.includes(finalizer))) return false;
@@ -138,7 +141,7 @@ const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, 
   return true;
 };
 
-const choice = ({orphanDependents, propagationPolicy}: DeleteOptions, before: readonly string[], orphanByDefault: boolean): string | undefined => {
+const propagationFinalizer = ({orphanDependents, propagationPolicy}: DeleteOptions, before: readonly string[], orphanByDefault: boolean): string | undefined => {
   if (orphanDependents !== undefined) return orphanDependents ? orphanFinalizer : undefined;
   if (propagationPolicy === 'Orphan') return orphanFinalizer;
   if (propagationPolicy === 'Foreground') return foregroundFinalizer;

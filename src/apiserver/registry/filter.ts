@@ -1,3 +1,6 @@
+// Label and field selectors of lists and watches. A record is decided by its key first, then by cached labels, then by cached fields; it is parsed only for
+// fields that are not cached yet.
+
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
@@ -9,7 +12,7 @@ import type {RecordAttributes, Labels} from './selection-cache.js';
 
 type Getter = (object: Readonly<KubeObject>) => string;
 
-/** Lets everything pass. */
+/** Matches every object. */
 export const passAll: Filter = {all: true, name: undefined, namespace: undefined, looksAtFields: false, matches: () => true, decide: () => true};
 
 /** Fields that every kind can be selected by. */
@@ -18,20 +21,20 @@ const metadataFields: Readonly<Record<string, Getter>> = {
   'metadata.namespace': object => object.metadata?.namespace ?? '',
 };
 
-/** Judges objects by a request's selectors, on the hub. `all` when everything passes. */
+/** A request's selectors, evaluated on the hub version. `all` is true when every object matches. */
 export interface Filter {
   readonly all: boolean;
-  /** The one name, or the one namespace, the selection is narrowed to. */
+  /** The name and the namespace that the selectors require, if any. */
   readonly name: string | undefined;
   readonly namespace: string | undefined;
   matches(object: Readonly<KubeObject>): boolean;
-  /** Whether it looks at fields other than those every kind has. */
+  /** Whether it evaluates fields other than those every kind has. */
   readonly looksAtFields: boolean;
-  /** The same by what is known beside an object; undefined where that is not enough. Without facts only the key is looked at. */
+  /** Decides by the key and cached attributes; undefined when they do not suffice. Without attributes, by the key alone. */
   decide(key: string, attributes: RecordAttributes | undefined): boolean | undefined;
 }
 
-/** Those of them that the key tells too. */
+/** The metadata fields whose values are part of the key. */
 const inKey: ReadonlyMap<Getter, 'name' | 'namespace'> = new Map([
   [metadataFields['metadata.name']!, 'name'],
   [metadataFields['metadata.namespace']!, 'namespace'],
@@ -45,7 +48,7 @@ interface Term {
   readonly getter: Getter;
 }
 
-/** How a field that a kind cannot be selected by is refused: each of the original's kinds has words for it. */
+/** The messages for unsupported fields of a selector: the original has several, by kind. */
 const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownFieldMessage']>, (field: string, kind: string) => string>> = {
   metadata: field => `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
   label: field => `field label not supported: ${field}`,
@@ -53,16 +56,16 @@ const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownField
   quoted: (field, kind) => `field label ${JSON.stringify(field)} not supported for ${kind.split('=')[1]}`,
 };
 
-/** The filter of a request. Throws 400 for fields the kind cannot be selected by. */
+/** Returns the filter of a request. Throws 400 for fields that the kind does not support in selectors. */
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
   const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
   const {definition, settings: {naming}} = resource;
-  const words = definition.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
+  const messageForm = definition.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
   const terms = fields.requirements.map(({field, operator, value}): Term => {
-    // What objects without a namespace have none of selects none of them, where the kind has no fields of its own to be selected by.
-    const isKnown = field !== 'metadata.namespace' || kind.namespaced || words === 'metadata';
+    // A cluster-scoped kind accepts metadata.namespace only if it has no selectable fields of its own.
+    const isKnown = field !== 'metadata.namespace' || kind.namespaced || messageForm === 'metadata';
     const getter = own(isKnown ? metadataFields : undefined, field) ?? own(selectable, field);
-    if (!getter) throw badRequest(unknownField[words](field, `${naming.apiVersion(kind.group, kind.version)}, Kind=${kind.kind}`));
+    if (!getter) throw badRequest(unknownField[messageForm](field, `${naming.apiVersion(kind.group, kind.version)}, Kind=${kind.kind}`));
     return {field, equal: operator === '=', value, getter};
   });
   const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;
@@ -76,7 +79,7 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
   };
 };
 
-/** Judges by the key what it tells, then by the facts the rest. */
+/** Returns a function that evaluates the terms of the key first, then labels and fields from the cached attributes. */
 const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['decide'] => {
   const ofKey = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? {equal, value, part: inKey.get(getter)!} : []));
   const ofFields = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)}));
@@ -91,7 +94,7 @@ const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: re
     return matches;
   };
   return (key, attributes) => {
-    if (ofKey.length > 0 && !ofKey.every(({equal, value, part}) => (resource.placeOf(key)[part] === value) === equal)) return false;
+    if (ofKey.length > 0 && !ofKey.every(({equal, value, part}) => (resource.parseKey(key)[part] === value) === equal)) return false;
     if (labels.empty && ofFields.length === 0) return true;
     if (!attributes) return undefined;
     if (!labels.empty && !hasLabels(attributes.labels)) return false;
@@ -100,15 +103,15 @@ const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: re
   };
 };
 
-/** Whether a record passes a filter. It is parsed only for its fields, and when nothing else decides. */
+/** Whether a record matches a filter. It is parsed only when its key and labels do not decide. */
 const passes = ({attributes}: Resource, filter: Filter, record: StoredRecord): boolean =>
   filter.decide(record.key, undefined) ?? filter.decide(record.key, attributes.of(record)) ?? filter.decide(record.key, attributes.withFields(record))!;
 
-/** What lets a filter's records through while a range is read; nothing where all pass. */
+/** Returns the filter for range reads of the store; undefined when all records match. */
 export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter | undefined => {
   if (filter.all) return undefined;
   const {attributes} = resource;
-  attributes.used();
+  attributes.touch();
   return {
     known: (key, revision) => filter.decide(key, attributes.known(key, revision)),
     passes: record => passes(resource, filter, record),

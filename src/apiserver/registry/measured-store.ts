@@ -10,10 +10,10 @@ const labels = ['operation', 'group', 'resource'];
 
 type Operation = 'get' | 'list' | 'create' | 'update' | 'delete';
 
-interface StoreParts {
+interface StoreMetricsOptions {
   readonly meter: Meter;
   readonly clock: Clock;
-  /** Where requests are told of, for those who ask for it. */
+  /** Logs requests at verbosity 5. */
   readonly log: Log;
 }
 
@@ -21,14 +21,14 @@ interface StoreParts {
 class StoreMetrics {
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #of: ResourceRef;
+  readonly #ref: ResourceRef;
   readonly #metrics: {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
   readonly #series = new Map<Operation, {readonly duration: ReturnType<Histogram['at']>; readonly requests: ReturnType<Counter['at']>; readonly errors: ReturnType<Counter['at']>}>();
 
-  constructor(of: ResourceRef, {meter, clock, log}: StoreParts) {
+  constructor(ref: ResourceRef, {meter, clock, log}: StoreMetricsOptions) {
     this.#log = log.child({component: 'storage'});
     this.#clock = clock;
-    this.#of = of;
+    this.#ref = ref;
     this.#metrics = {
       durations: meter.histogram({name: 'etcd_request_duration_seconds', help: 'Latency of requests to the store in seconds, for each operation and resource.', labels, buckets: durationBuckets}),
       requests: meter.counter({name: 'etcd_requests_total', help: 'Requests to the store, for each operation and resource.', labels}),
@@ -39,19 +39,19 @@ class StoreMetrics {
   measured<T>(operation: Operation, act: () => Eventually<T>): Eventually<T> {
     const startedAt = this.#clock.monotonic();
     try {
-      const answer = act();
-      if (answer instanceof Promise) return this.#awaited(operation, startedAt, answer);
+      const result = act();
+      if (result instanceof Promise) return this.#awaited(operation, startedAt, result);
       this.#finished(operation, startedAt, false);
-      return answer;
+      return result;
     } catch (error) {
       this.#failed(operation, startedAt, error);
       throw error;
     }
   }
 
-  async #awaited<T>(operation: Operation, startedAt: number, answer: Promise<T>): Promise<T> {
+  async #awaited<T>(operation: Operation, startedAt: number, result: Promise<T>): Promise<T> {
     try {
-      const value = await answer;
+      const value = await result;
       this.#finished(operation, startedAt, false);
       return value;
     } catch (error) {
@@ -60,41 +60,41 @@ class StoreMetrics {
     }
   }
 
-  /** A compare that did not hold is an answer of the store like others. */
+  /** A failed comparison of revisions is a regular response of the store and not counted as an error. */
   #failed(operation: Operation, startedAt: number, error: unknown): void {
     this.#finished(operation, startedAt, !(error instanceof KeyExists || error instanceof RevisionMismatch));
   }
 
   #finished(operation: Operation, startedAt: number, failed: boolean): void {
-    const series = this.#series.get(operation) ?? this.#open(operation);
+    const series = this.#series.get(operation) ?? this.#createSeries(operation);
     series.duration.observe((this.#clock.monotonic() - startedAt) / 1000);
     series.requests.add();
     if (failed) series.errors.add();
     this.record(operation, 'store', this.#clock.monotonic() - startedAt);
   }
 
-  /** Tells at verbosity 5 where an answer came from. */
+  /** Logs at verbosity 5 whether the store or the watch cache served a request. */
   record(operation: Operation, from: 'store' | 'cache', ms?: number): void {
     const log = this.#log.v(5);
     if (log === noLog) return;
-    log.info({operation, resource: this.#of.resource, group: this.#of.group, from, ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`})}, 'storage request');
+    log.info({operation, resource: this.#ref.resource, group: this.#ref.group, from, ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`})}, 'storage request');
   }
 
-  #open(operation: Operation) {
-    const of = {operation, group: this.#of.group, resource: this.#of.resource};
+  #createSeries(operation: Operation) {
+    const labelValues = {operation, group: this.#ref.group, resource: this.#ref.resource};
     const {durations, requests, errors} = this.#metrics;
-    const series = {duration: durations.at(of), requests: requests.at(of), errors: errors.at(of)};
+    const series = {duration: durations.at(labelValues), requests: requests.at(labelValues), errors: errors.at(labelValues)};
     this.#series.set(operation, series);
     return series;
   }
 }
 
-/** The same store for the objects of one resource, with its requests counted and timed by the names that monitoring knows. Reads of what lies at hand are none. */
-export const measuredStore = (store: Store, of: ResourceRef, parts: StoreParts): Store => {
-  const metrics = new StoreMetrics(of, parts);
-  const near = <T>(operation: Operation, answer: T): T => {
+/** Returns the store of one resource with its requests counted and timed under the original's metric names. Reads of the watch cache are not counted. */
+export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetricsOptions): Store => {
+  const metrics = new StoreMetrics(ref, options);
+  const near = <T>(operation: Operation, result: T): T => {
     metrics.record(operation, 'cache');
-    return answer;
+    return result;
   };
   const waiting = <T>(operation: Operation, act: () => Promise<T>): Promise<T> => metrics.measured(operation, act) as Promise<T>;
   return {

@@ -3,10 +3,10 @@ import type {Endpoint, HookContext, MetadataValidation} from '#src/resources/def
 import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
 import type {Resource} from './registry.js';
 
-/** What an address has to say of the metadata of an object. */
+/** Returns how an endpoint validates the metadata of an object. */
 export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataValidation => (typeof metadata === 'function' ? metadata(hooks) : metadata);
 
-/** What the metadata of a kind's objects is held against. */
+/** Returns the validation rules for the metadata of a kind's objects. */
 export const metadataRules = ({kind, definition, settings}: Resource, hooks: HookContext): ObjectMetaRules => ({
   namespaced: kind.namespaced,
   nameProblems: (name, prefix) => definition.nameProblems(name, prefix, hooks),

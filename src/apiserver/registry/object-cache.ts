@@ -1,3 +1,5 @@
+// The cache of parsed objects. Objects are frozen, since every reader shares them; a reader that changes one clones it first.
+
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {held, type Clock} from '#src/base/clock.js';
@@ -8,7 +10,7 @@ import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {recordJson, recordObject} from './record.js';
 
-/** Freezes an object and all it holds, so that it can be shared. */
+/** Returns a value after freezing it recursively, so that it can be shared. */
 export const deepFreeze = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -18,47 +20,47 @@ export const deepFreeze = <T>(value: T): T => {
 
 const bound = new CacheBound('objects', 64 << 20);
 
-/** A parsed object takes about so many times its JSON. */
+/** The approximate ratio of the size of a parsed object to that of its JSON. */
 const bytesOfText = 3;
 
-/** Parsing and freezing a record beyond this would keep others waiting. */
+/** Longer records are parsed in steps, since parsing them at once would block the event loop. */
 export const longRecordBytes = 128 << 10;
 
-interface Known {
+interface CachedObject {
   readonly revision: number;
   readonly object: KubeObject;
   readonly bytes: number;
 }
 
-/** The parsed, frozen form of records, shared by everyone in the process; holds the most recent of them. */
+/** A cache of the most recently used parsed and frozen objects of a resource, shared within the process. */
 export class ObjectCache {
-  readonly #objects = new Lru<string, Known>(bound, {bytesOf: ({bytes}) => bytes, maxEntries: 4096});
-  /** Long records that are being parsed, by key and revision. */
-  readonly #inWork = new Map<string, Promise<KubeObject>>();
+  readonly #objects = new Lru<string, CachedObject>(bound, {bytesOf: ({bytes}) => bytes, maxEntries: 4096});
+  /** Long records being parsed, by key and revision. */
+  readonly #parsing = new Map<string, Promise<KubeObject>>();
 
-  /** The object of a record, if it is remembered. */
+  /** Returns the object of a record if it is cached. */
   peek(key: string, revision: number): KubeObject | undefined {
     const known = this.#objects.get(key);
     return known?.revision === revision ? known.object : undefined;
   }
 
-  /** The object of a record. The same record yields the same frozen value while it is remembered. */
+  /** Returns the object of a record: the same frozen value while it is cached. */
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
     return this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
   }
 
-  /** The object of a long record, parsed in pieces with a turn of the event loop for everybody else in between. Undefined where `of` has it at once. */
+  /** Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are short or cached, which `of` returns at once. */
   inPieces(key: string, value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
     if (value.length < longRecordBytes || this.peek(key, revision)) return undefined;
     const id = `${key} ${revision}`;
-    let work = this.#inWork.get(id);
+    let work = this.#parsing.get(id);
     if (work) return work;
     work = held(clock, () => runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)))
       .then(object => this.#keep(key, value, revision, object as KubeObject))
-      .finally(() => this.#inWork.delete(id));
-    this.#inWork.set(id, work);
+      .finally(() => this.#parsing.delete(id));
+    this.#parsing.set(id, work);
     return work;
   }
 

@@ -1,3 +1,5 @@
+// The options of lists, watches and writes in the query of a request. They are checked as a whole before any of them takes effect.
+
 import {forbiddenField, invalid, invalidObject, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import type {Naming} from '#src/api/naming.js';
@@ -6,7 +8,7 @@ import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-s
 import {badRequest, plainFailure} from '#src/api/status.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 
-/** What a list, watch or collection delete asks for. */
+/** The options of a list, watch or collection delete. */
 export interface ListOptions {
   readonly labels: LabelSelector;
   readonly fields: FieldSelector;
@@ -20,8 +22,8 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-/** An integer of the query. Throws 400 for what is none. */
-export const whole = (query: URLSearchParams, name: string): number | undefined => {
+/** Returns an integer parameter of the query. Throws 400 for other values. */
+export const integerParameter = (query: URLSearchParams, name: string): number | undefined => {
   const text = query.get(name);
   if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
@@ -29,46 +31,46 @@ export const whole = (query: URLSearchParams, name: string): number | undefined 
   return Number(text);
 };
 
-/** A resourceVersion of the query of a list. Throws 400 for what is none. */
+/** Returns the resourceVersion parameter of a list. Throws 400 for an invalid one. */
 export const parseResourceVersion = (text: string | null): number | undefined => parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
-/** A resourceVersion of the query of a read or watch. Throws 500 for what is none, as the original does. */
+/** Returns the resourceVersion parameter of a get or watch. Throws 500 for an invalid one, as the original does. */
 export const parseExactVersion = (text: string | null): number | undefined => parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
-/** A resourceVersion in an object. Throws 500 for what is none, as the original does. */
+/** Returns the resourceVersion in an object. Throws 500 for an invalid one, as the original does. */
 export const parseObjectVersion = (text: string | undefined): number | undefined => parsedVersion(text, plainFailure);
 
 const parsedVersion = (text: string | null | undefined, refuse: (error: string) => Error): number | undefined => {
   if (!text) return undefined;
-  const refused = (why: string) => refuse(`strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
+  const refused = (reason: string) => refuse(`strconv.ParseUint: parsing ${JSON.stringify(text)}: ${reason}`);
   if (!/^\d+$/.test(text)) throw refused('invalid syntax');
   if (BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');
   return Number(text);
 };
 
-/** The 422 for options that do not go together. */
-const optionErrors = (naming: Naming, kind: string, found: Iterable<FieldError>): void => {
+/** Throws 422 if there are errors. */
+const rejectInvalidOptions = (naming: Naming, kind: string, found: Iterable<FieldError>): void => {
   const errors = collectErrors(found);
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind}, '', errors);
 };
 
-/** What judging options takes of a registry's settings. */
+/** The registry settings that the validation of options depends on. */
 interface OptionSettings {
   readonly naming: Naming;
   gate(name: string): boolean;
 }
 
-/** Reads and judges the options of a list or watch (the API reference, resource versions). */
-export const listOptions = ({naming, gate}: OptionSettings, query: URLSearchParams, watch: boolean): ListOptions => {
+/** Returns the options of a list or watch (the API reference, resource versions). Throws 400 or 422 for invalid ones. */
+export const parseListOptions = ({naming, gate}: OptionSettings, query: URLSearchParams, watch: boolean): ListOptions => {
   const match = query.get('resourceVersionMatch') ?? '';
   const version = query.get('resourceVersion') ?? '';
   const token = query.get('continue') ?? '';
   const initial = query.has('sendInitialEvents') ? truthy(query.get('sendInitialEvents')) : undefined;
   const streams = gate('WatchList');
-  // A watch that names no version gets the present state first, and may know where that ends.
+  // A watch without a version starts with the present state, so it is treated as one that requests initial events.
   const legacy = watch && streams && initial === undefined && match === '' && (version === '' || version === '0');
-  optionErrors(naming, 'ListOptions', watch ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams) : listErrors(match, version, token, initial));
-  const limit = whole(query, 'limit') ?? 0;
+  rejectInvalidOptions(naming, 'ListOptions', watch ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams) : listErrors(match, version, token, initial));
+  const limit = integerParameter(query, 'limit') ?? 0;
   const resourceVersion = watch ? parseExactVersion(version) : parseResourceVersion(version);
   return {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
@@ -77,7 +79,7 @@ export const listOptions = ({naming, gate}: OptionSettings, query: URLSearchPara
     continue: token,
     resourceVersion,
     match: match as ListOptions['match'],
-    timeoutSeconds: whole(query, 'timeoutSeconds'),
+    timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
     bookmarks: truthy(query.get('allowWatchBookmarks')),
     sendInitialEvents: legacy ? true : initial,
   };
@@ -104,22 +106,22 @@ function* watchErrors(match: string, token: string, initial: boolean | undefined
   if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
 }
 
-/** The options of a write that come by the query. */
+/** The options of a write in the query. */
 export interface WriteQuery {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /** Whether an apply takes fields from their owners. */
+  /** Whether an apply takes over fields that other managers own. */
   readonly force: boolean;
 }
 
-/** What a dry run may be asked for with. The values are shown as a list. */
+/** Yields the error of an invalid `dryRun`. The message shows the values as a list. */
 export function* dryRunErrors(values: readonly string[]): Generator<FieldError> {
   if (values.some(value => value !== 'All')) yield notSupported('dryRun', values, ['All']);
 }
 
 const longestManager = 128;
-/** Everything a person can see, and the plain space. */
+/** Characters that are neither visible nor a plain space. */
 const unprintable = /(?! )[\p{C}\p{Z}]/u;
 
 function* managerErrors(manager: string): Generator<FieldError> {
@@ -139,15 +141,15 @@ function* writeErrors(query: URLSearchParams, kind: string, applies: boolean): G
   if (!validations.includes(validation)) yield notSupported('fieldValidation', validation, validations);
 }
 
-/** Reads and judges the options of a write. `kind` names them in the error; `applies` when the write is an apply. */
-export const writeQuery = (
+/** Returns the options of a write. `kind` names them in errors; `applies` is true for an apply. Throws 422 for invalid ones. */
+export const parseWriteQuery = (
   naming: Naming,
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   {applies = false}: {readonly applies?: boolean} = {},
 ): WriteQuery => {
-  if (query.size === 0 && !applies) return unasked;
-  optionErrors(naming, kind, writeErrors(query, kind, applies));
+  if (query.size === 0 && !applies) return defaultWriteQuery;
+  rejectInvalidOptions(naming, kind, writeErrors(query, kind, applies));
   return {
     dryRun: query.has('dryRun'),
     fieldManager: query.get('fieldManager') ?? '',
@@ -156,4 +158,4 @@ export const writeQuery = (
   };
 };
 
-const unasked: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false};
+const defaultWriteQuery: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false};

@@ -4,11 +4,11 @@ import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {encodeRecord} from './record.js';
 import type {RegistrySettings} from './registry.js';
 
-/** How long a server counts as alive after it last said so. */
-const lifeSeconds = 15;
+/** How long a server counts as alive after its last renewal. */
+const peerTtlSeconds = 15;
 
-/** A server that has its store to itself has no peers, and need not write down that it lives. */
-export const alone = () => {
+/** Returns the peers of a server that does not share its store, which need not be stored. */
+export const inMemoryPeers = () => {
   const addresses = new Set<string>();
   return {
     async renew(address: string): Promise<void> {
@@ -21,7 +21,7 @@ export const alone = () => {
   };
 };
 
-/** The servers that share a store, by the addresses they are reached at. Each says again and again that it lives. */
+/** The addresses of the servers that share a store. Each server renews its own under a lease. */
 export class Peers {
   readonly #settings: Pick<RegistrySettings, 'store' | 'prefix'>;
 
@@ -29,33 +29,33 @@ export class Peers {
     this.#settings = settings;
   }
 
-  /** Says that the server at the address lives. */
+  /** Renews the lease of an address. */
   async renew(address: string): Promise<void> {
     const {store} = this.#settings;
     const key = this.#root + address;
     const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {}, subsets: [{addresses: [{ip: address}]}]} as KubeObject);
-    const lease = await store.lease(lifeSeconds);
-    await this.#change(key, async record => {
+    const lease = await store.lease(peerTtlSeconds);
+    await this.#write(key, async record => {
       await (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease}));
     });
   }
 
-  /** Says that the server at the address is gone. */
+  /** Removes an address whose server stops. */
   async remove(address: string): Promise<void> {
     const {store} = this.#settings;
-    await this.#change(this.#root + address, async record => {
+    await this.#write(this.#root + address, async record => {
       if (record) await store.delete(record.key, record.revision);
     });
   }
 
-  /** The addresses of those that live, in order. */
+  /** Returns the addresses whose leases have not expired, in order. */
   async list(): Promise<string[]> {
     const {records} = await this.#settings.store.range({start: this.#root, end: endOfPrefix(this.#root)});
     return records.map(({key}) => key.slice(this.#root.length)).sort();
   }
 
-  /** Writes on the strength of what there is; once more when it ran out, or a server with the same address wrote it, in between. */
-  async #change(key: string, write: (record: StoredRecord | undefined) => Promise<void>): Promise<void> {
+  /** Writes based on the current record; repeated when the record expires or another server with the same address writes it in between. */
+  async #write(key: string, write: (record: StoredRecord | undefined) => Promise<void>): Promise<void> {
     const {store} = this.#settings;
     for (;;) {
       try {

@@ -3,13 +3,13 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Preconditions} from '#src/api/writer.js';
 import type {Resource} from './registry.js';
 
-/** Under which name the object is refused, and whether nothing is written: then the key is told without the prefix of the store. */
+/** The resource in the error, and whether the write is a dry run, whose error shows the key without the prefix of the store. */
 interface Refusal {
   readonly ref: ResourceRef;
   readonly dryRun: boolean;
 }
 
-/** The uid and resourceVersion that a writer insists on must be those of the stored object. Throws 409 in the words of the original's store. */
+/** Throws 409, with the message of the original's store, unless the uid and resourceVersion that a writer requires are those of the stored object. */
 export const checkPreconditions = ({settings}: Resource, key: string, wanted: Preconditions, {metadata}: Readonly<KubeObject>, {ref, dryRun}: Refusal): void => {
   const refuse = (field: string, given: string, found: string | undefined) =>
     conflict(

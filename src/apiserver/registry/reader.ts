@@ -5,7 +5,7 @@ import {allObjects} from './list.js';
 import {objectInPieces} from './read.js';
 import type {Registry, Resource} from './registry.js';
 
-/** Reads the registry's objects in the version they are stored in, from what is at hand: admission asks often. A kind that is not served has none. */
+/** Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds that are not served have no objects. */
 export const registryReader = (registry: Registry): Reader => {
   const {store, naming} = registry.settings;
   const resourceOf = ({group, version, plural}: Kind): Resource | undefined => registry.find(naming.group(group), version, plural)?.resource;

@@ -14,32 +14,32 @@ import {encodeRecord, recordText} from './record.js';
 
 export interface RecordEncodingSettings {
   readonly naming: Naming;
-  /** What built-in kinds are written as; custom resources are always JSON, or CBOR where that is on. */
+  /** The encoding of built-in kinds; custom resources are always JSON, or CBOR if that is enabled. */
   readonly mediaType: string;
   readonly cbor: boolean;
-  /** The oldest release whose servers must be able to read what is written, for example `1.33`. */
+  /** The oldest release whose servers must be able to read the records, for example `1.33`. */
   readonly minCompatibility?: string;
 }
 
 const openingBrace = 0x7b;
-/** How CBOR says what it is. */
-const cborMark = Buffer.of(0xd9, 0xd9, 0xf7);
+/** The tag with which self-described CBOR begins. */
+const cborPrefix = Buffer.of(0xd9, 0xd9, 0xf7);
 
-/** Objects in the store's servers as the original has them there, so that either can read what the other wrote. Each is read in whichever form it lies. */
+/** Returns the original's encoding of objects in etcd, so that either implementation reads what the other wrote. Objects are decoded from any of its formats. */
 export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}: RecordEncodingSettings): Promise<RecordEncoding> => {
-  const older = olderForms(naming, minCompatibility);
+  const older = olderEncodings(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
   const parsed = (bytes: Buffer): unknown => {
     if (bytes[0] === openingBrace) return parseJson(bytes.toString('utf8'));
     if (binary.isEnvelope(bytes, naming)) return binary.decodeObject(bytes, naming);
-    if (bytes.subarray(0, cborMark.length).equals(cborMark)) return parseCbor(bytes).value;
+    if (bytes.subarray(0, cborPrefix.length).equals(cborPrefix)) return parseCbor(bytes).value;
     return parseBody(bytes, 'yaml').value;
   };
   return {
     decode(_key, bytes) {
       const object = parsed(bytes) as Partial<KubeObject>;
       if (!object.kind || !object.apiVersion) throw new Error(`it is no object in any form this server (naming ${naming.name}) knows`);
-      return encodeRecord(restored({...object, metadata: object.metadata ?? {}} as KubeObject, naming));
+      return encodeRecord(toStoredVersion({...object, metadata: object.metadata ?? {}} as KubeObject, naming));
     },
     encode(_key, record) {
       const hub = recordText(record);
@@ -58,8 +58,8 @@ const byKind = new Map<string, ResourceDefinition>(resources.flatMap(definition 
 
 const typeText = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): string => `${apiVersion} ${kind}`;
 
-/** How objects are written whose best version servers of that release do not know, by what their records say they are. */
-const olderForms = (naming: Naming, minCompatibility: string | undefined): ReadonlyMap<string, (hub: KubeObject) => KubeObject> => {
+/** Returns the conversions of objects whose preferred version servers of that release do not know, by the apiVersion and kind of their records. */
+const olderEncodings = (naming: Naming, minCompatibility: string | undefined): ReadonlyMap<string, (hub: KubeObject) => KubeObject> => {
   const forms = new Map<string, (hub: KubeObject) => KubeObject>();
   for (const definition of resources) {
     const {kind: hub, otherVersions = []} = definition;
@@ -67,7 +67,7 @@ const olderForms = (naming: Naming, minCompatibility: string | undefined): Reado
     const version = otherVersions.find(({kind}) => kind === stored);
     if (!version) continue;
     const apiVersion = naming.apiVersion(stored.group, stored.version);
-    // What an object says of itself comes first.
+    // kind and apiVersion come first.
     forms.set(typeText({apiVersion: naming.apiVersion(hub.group, hub.version), kind: hub.kind}), object => {
       const {metadata = {}, ...rest} = version.fromHub(object, naming);
       return Object.assign({kind: '', apiVersion: '', metadata}, rest, {kind: stored.kind, apiVersion});
@@ -77,10 +77,10 @@ const olderForms = (naming: Naming, minCompatibility: string | undefined): Reado
 };
 
 /**
- * An object of a built-in kind as this server would have written it: in the version that is stored, with all fields that are always there. Versions that nobody
- * serves any more have the fields of the one that is stored.
+ * Returns an object of a built-in kind as this server would have written it: in the stored version, with all fields that are always present. Versions that are no
+ * longer served have the fields of the stored one.
  */
-const restored = (object: KubeObject, naming: Naming): KubeObject => {
+const toStoredVersion = (object: KubeObject, naming: Naming): KubeObject => {
   const [version = '', name = ''] = object.apiVersion!.split('/').toReversed();
   const group = naming.groupToken(name);
   const definition = byKind.get(`${group}/${object.kind}`);
@@ -93,7 +93,7 @@ const restored = (object: KubeObject, naming: Naming): KubeObject => {
   return hub;
 };
 
-/** What a record says of itself, which it says first. */
+/** Returns the apiVersion and kind of a record, with which its text begins. */
 const headOf = (text: string): {readonly apiVersion: string; readonly kind: string} => {
   const end = text.indexOf(',"metadata":{');
   return JSON.parse(`${text.slice(0, end)}}`) as {apiVersion: string; kind: string};

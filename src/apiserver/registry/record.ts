@@ -1,22 +1,25 @@
+// The encoding of objects in the store, and reads of it that avoid parsing: JSON of objects, lists, labels and metadata is copied from the bytes. A record
+// never holds its resourceVersion, which is the revision of its write.
+
 import {jsonText, parseJson} from '#src/base/json.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * How an object lies in the store: a header of 8 bytes (u16 where the object's own fields begin after kind and apiVersion, u16 mark, u32 where
- * `resourceVersion` is spliced in), then its JSON without resourceVersion. A read sends these bytes with the revision put in and parses nothing.
+ * The format of a record: a header of 8 bytes (u16 offset of the fields after kind and apiVersion, u16 mark, u32 offset at which `resourceVersion` is inserted),
+ * then the object's JSON without resourceVersion. A read sends these bytes with the revision inserted and parses nothing.
  */
 const headerLength = 8;
 const quote = 0x22;
 const metadataStart = '"metadata":{';
 
-/** The mark of a record: whoever translates records notes there under which rules it was written. 0 unless somebody did. */
+/** Returns the mark of a record: stores that translate records keep the version of their rules there. 0 if unset. */
 export const markOf = (record: Buffer): number => record.readUInt16BE(2);
 export const setMark = (record: Buffer, mark: number): void => void record.writeUInt16BE(mark, 2);
 
-/** Whether two records hold the same, whatever their marks. */
+/** Whether two records are equal apart from their marks. */
 export const sameContent = (a: Buffer, b: Buffer): boolean => a.subarray(headerLength).equals(b.subarray(headerLength));
 
-/** The record of an object. Its kind and apiVersion are the hub's. */
+/** Returns the record of an object in the hub version. */
 export const encodeRecord = (object: KubeObject): Buffer => {
   const {apiVersion, kind, metadata = {}, ...rest} = object;
   const {resourceVersion: _, ...meta} = metadata as Record<string, unknown>;
@@ -38,10 +41,10 @@ const spliceOf = (record: Buffer): number => headerLength + (((record[4]! << 24)
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
-/** The object's JSON without its resourceVersion. */
+/** Returns the object's JSON without its resourceVersion. */
 export const recordText = (record: Buffer): string => record.toString('utf8', headerLength);
 
-/** The whole object's JSON with its resourceVersion, between two texts of ASCII. */
+/** Returns the object's JSON with its resourceVersion, between two texts of ASCII. */
 export const recordJson = (record: Buffer, revision: number, before: string, after: string): Buffer => {
   const splice = spliceOf(record);
   const version = versionText(record, splice, revision);
@@ -54,12 +57,12 @@ export const recordJson = (record: Buffer, revision: number, before: string, aft
   return json;
 };
 
-/** How an item of a list begins: without kind and apiVersion. */
+/** Returns the start of a list item, which has no kind and apiVersion. */
 const itemStart = (record: Buffer, splice: number, revision: number): string => `{${metadataStart}${versionText(record, splice, revision)}`;
 
 /**
- * A list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one copy: its record is laid where its tail
- * belongs, and what stands before the tail is written over. That begins before the item does, so the last item comes first.
+ * Returns a list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one copy: the whole record is copied so that
+ * its tail is in place, and the bytes before the tail are overwritten. The copy begins before the item does, so the last item is written first.
  */
 export const listJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer => {
   const {length} = records;
@@ -91,7 +94,7 @@ export const listJson = (records: readonly {readonly value: Buffer; readonly rev
   return json;
 };
 
-/** The same with whole items, kind and apiVersion included. */
+/** Returns the same with kind and apiVersion in each item. */
 export const wholeListJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer =>
   Buffer.concat([Buffer.from(before), ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')), Buffer.from(after)]);
 
@@ -103,7 +106,7 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const labelsStart = Buffer.from('"labels":{');
 
-/** Where the object ends that `start` is in, behind its brace, or where `stopsAt`, which is asked at each text that begins in it, not in what it holds. */
+/** Returns the offset after the closing brace of the object around `start`, or the first offset of a string at its top level for which `stopsAt` returns true. */
 const objectEnd = (record: Buffer, start: number, stopsAt?: (at: number) => boolean): number => {
   const {length} = record;
   let depth = 1;
@@ -120,7 +123,7 @@ const objectEnd = (record: Buffer, start: number, stopsAt?: (at: number) => bool
   throw new Error('an object in a record has no end');
 };
 
-/** The JSON of an object's labels as they stand in its metadata; nothing where it has none. */
+/** Returns the JSON of an object's labels; undefined if it has none. */
 export const labelsJson = (record: Buffer): string | undefined => {
   let start = 0;
   objectEnd(record, spliceOf(record), at => {
@@ -131,27 +134,27 @@ export const labelsJson = (record: Buffer): string | undefined => {
   return start === 0 ? undefined : record.toString('utf8', start - 1, objectEnd(record, start));
 };
 
-/** The JSON of an object's metadata with its resourceVersion. */
+/** Returns the JSON of an object's metadata with its resourceVersion. */
 export const metadataJson = (record: Buffer, revision: number): string => {
   const splice = spliceOf(record);
   return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, objectEnd(record, splice))}`;
 };
 
-/** The object, parsed afresh, with its resourceVersion. */
+/** Returns a newly parsed object with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {
   const object = parseJson(record.toString('utf8', headerLength)) as T;
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
 };
 
-/** How many entries a sketch keeps of a list or map. */
-const sketchEntries = 64;
+/** How many entries of a list or map a partial object keeps. */
+const maxPartialEntries = 64;
 
 /**
- * The object with no more than the first entries of each list and map: enough for its named fields, of which no kind has as many, and
- * far less than a long record takes to be parsed.
+ * Returns the object with only the first entries of each list and map. No kind has as many named fields, so these are complete, and parsing costs far less than for
+ * the whole of a long record.
  */
-export const recordSketch = <T extends KubeObject>(record: Buffer): T => {
+export const partialRecordObject = <T extends KubeObject>(record: Buffer): T => {
   const parts: string[] = [];
   const counts: number[] = [];
   let from = headerLength;
@@ -170,7 +173,7 @@ export const recordSketch = <T extends KubeObject>(record: Buffer): T => {
         skipped = 0;
       }
       counts.pop();
-    } else if (byte === comma && skipped === 0 && ++counts[counts.length - 1]! === sketchEntries) {
+    } else if (byte === comma && skipped === 0 && ++counts[counts.length - 1]! === maxPartialEntries) {
       parts.push(record.toString('utf8', from, at));
       skipped = counts.length;
     }

@@ -1,3 +1,6 @@
+// The registry: all resources of a server, built-in and custom, with their keys, settings and caches. It maps group, version and plural to a resource
+// and notifies listeners when the served resources change. Reads and writes of objects are in the other modules of this folder; it never calls them.
+
 import type {Authorizer} from '#src/api/authorization.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
@@ -20,19 +23,19 @@ import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
 import {longRecordBytes, ObjectCache} from './object-cache.js';
-import {recordObject, recordSketch} from './record.js';
+import {recordObject, partialRecordObject} from './record.js';
 import {CollectionAttributes, type SelectionCache} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {WriteServices} from './write-services.js';
 
-/** What the generic machinery works with; one for a server. */
+/** The settings and services of a registry; one per server. */
 export interface RegistrySettings {
   readonly store: Store;
   readonly naming: Naming;
   readonly schemas: Schemas;
-  /** Where objects are told and taken as CBOR too. */
+  /** Present if CBOR is enabled. */
   readonly cbor: CborEncoding | undefined;
-  /** What reads bodies in YAML. */
+  /** Parses request bodies in YAML. */
   readonly yaml: YamlThread;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,71 +49,71 @@ export interface RegistrySettings {
   readonly garbageCollector: boolean;
   readonly deleteCollectionWorkers: number;
   readonly meter: Meter;
-  /** Where work of the store is told of, for those who ask for it. */
+  /** Logs requests to the store at high verbosity. */
   readonly log: Log;
-  /** What selectors and tables look at, beside the objects of all resources. */
+  /** The shared bound of the cached attributes for selectors and tables. */
   readonly selection: SelectionCache;
-  /** Whether a resource is read as from a cache: then a list that takes any version is told whole, whatever its limit. */
+  /** Whether a resource has a watch cache: then a list at any version ignores its limit. */
   isCached(resource: ResourceRef): boolean;
-  /** Whether a version of a kind has an address; objects may be stored in a version that has none. */
+  /** Whether a version of a kind is served; objects may be stored in one that is not. */
   serves(kind: Kind): boolean;
-  /** The version in which objects of a kind are stored, as clients and other servers are told. */
+  /** Returns the version in which objects of a kind are stored, as published to clients and other servers. */
   storedKind(definition: ResourceDefinition): Kind;
   /** Admission and pools, once the server takes writes. */
   readonly writes: WriteServices;
 }
 
-/** What one resource works with: those of custom resources have schemas of their own, and a store that shows records as their version sees them. */
+/** The settings of one resource. Custom resources have schemas of their own, and a store that translates records to their version. */
 export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {
   readonly schemas: SchemaSource;
   readonly siblings?: Siblings;
-  /** What is read where a value was written, when that may be something else. */
-  shownAs?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
-  /** Returns what would be read after a value was written; undefined if that is the value itself. */
-  wouldShow?(value: Buffer): Eventually<Buffer>;
+  /** Returns the value that a read yields after a write. Present for stores that translate records. */
+  readBack?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+  /** Returns the value that a read would yield after a write, for dry runs. Present for stores that translate records. */
+  wouldReadBack?(value: Buffer): Eventually<Buffer>;
 };
 
-/** The same objects in other versions, where each version is a resource of its own. */
+/** The versions of a custom resource, each of which is a resource of its own. */
 export interface Siblings {
-  /** All versions that are served, the resource's own among them. */
+  /** Returns all served versions, including the resource's own. */
   served(): readonly ServedResource[];
-  /** The schema of a version, be it served or not. */
+  /** Returns the schema of a version, served or not. */
   schemaOf(apiVersion: string): SchemaNode | undefined;
-  /** An object in another version; it is handed over for good. */
+  /** Returns an object in another version. The caller must not use the passed object afterwards. */
   convert(object: KubeObject, apiVersion: string): Eventually<KubeObject>;
 }
 
-/** Who writes, and how. */
+/** The user and the options of a write. */
 export interface WriteContext {
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** Version and name of the request's URL, for admission. */
+  /** The version and resource in the request's URL, for admission. */
   readonly served: Kind;
-  /** The name under which the writer owns what it writes; empty for one without. */
+  /** The field manager; may be empty. */
   readonly manager: string;
-  /** Absent for what the server does by itself. */
+  /** Absent for writes of the server itself. */
   readonly original?: OriginalRequest | undefined;
   readonly ofCollection?: boolean;
-  /** Whether admission has been asked about the request that this is part of, and is not asked again. */
+  /** Whether admission is skipped, because it ran for the request that this write is part of. */
   readonly isAdmitted?: boolean;
-  /** Whether the object comes with its record of who owns what, as it does from an apply. */
-  readonly ownershipStated?: boolean;
+  /** Whether the managed fields of the object are already computed, as for an apply. */
+  readonly isOwnershipRecorded?: boolean;
   warn(text: string): void;
 }
 
-/** A resource as errors and metrics name it. */
+/** Returns the group and resource for errors and metrics. */
 export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySettings, 'naming'>): ResourceRef => ({group: naming.group(kind.group), resource: kind.plural});
 
-/** One kind in the store: its definition, its keys, and the parsed objects everyone shares. */
+/** One kind in the store: its definition, its keys, and the cache of its parsed objects. */
 export class Resource {
   readonly definition: ResourceDefinition;
   readonly settings: ResourceSettings;
   readonly objects = new ObjectCache();
-  /** What selectors and tables look at of its objects. */
+  /** The cached attributes of its objects for selectors and tables. */
   readonly attributes: CollectionAttributes;
-  /** The getters of the fields that any of its versions can be selected by. */
+  /** The getters of the selectable fields of all versions. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
-  /** All keys of the kind begin with this. */
+  /** The prefix of all keys of the kind. */
   readonly root: string;
   readonly apiVersion: string;
   readonly ref: ResourceRef;
@@ -125,8 +128,8 @@ export class Resource {
     this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
       parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
-      // Fields of custom resources may be among very many.
-      parseFields: ({key, value, revision}) => this.objects.peek(key, revision) ?? (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : recordSketch(value)),
+      // A custom resource may have more fields than a partial object keeps.
+      parseFields: ({key, value, revision}) => this.objects.peek(key, revision) ?? (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
       row: object => rowTextOf(definition, object, settings.naming),
     });
     this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
@@ -140,28 +143,28 @@ export class Resource {
     return this.kind.namespaced ? `${this.root}${namespace}/${name}` : `${this.root}${name}`;
   }
 
-  /** The object a key is of. */
-  placeOf(key: string): {readonly namespace: string; readonly name: string} {
+  /** Returns the namespace and name in a key. */
+  parseKey(key: string): {readonly namespace: string; readonly name: string} {
     const slash = key.lastIndexOf('/');
     return {namespace: this.kind.namespaced ? key.slice(this.root.length, slash) : '', name: key.slice(slash + 1)};
   }
 
-  /** The keys of one namespace, or of all. */
+  /** Returns the prefix of the keys of one namespace, or of all if it is empty. */
   prefixOf(namespace: string): string {
     return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
   }
 
-  /** As errors name it that answer a request for one of its versions: events are in two groups. */
+  /** Returns the group and resource for errors of requests for one version: events are in two groups. */
   refIn(served: Kind): ResourceRef {
     return served.group === this.kind.group ? this.ref : {group: this.settings.naming.group(served.group), resource: served.plural};
   }
 
-  /** What is wrong with a write by the rules that its version adds to the hub's. */
+  /** Returns the errors of a write by the rules that its version adds to the hub's. */
   versionErrors(served: Kind, object: KubeObject, old: Readonly<KubeObject> | undefined, hooks: HookContext): Iterable<FieldError> {
     return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
-  /** `warn` is heard by who sent the request, if anybody; `incoming` is the object as it was sent. */
+  /** Returns the context of the definition's functions. `warn` adds a warning to the response, if there is one; `incoming` is the object in the request. */
   hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind, incoming?: KubeObject): HookContext {
     const {naming, clock, random, gate, allowPrivileged} = this.settings;
     return {naming, clock, random, user, gate, served, warn, allowPrivileged, emptied: emptiedOf(incoming)};
@@ -176,15 +179,15 @@ export interface ServedResource {
   readonly version?: ServedVersion<KubeObject>;
 }
 
-/** The resources that are defined while the server runs. */
+/** The resources of custom resource definitions. */
 export interface CustomResources {
   find(group: string, version: string, plural: string): ServedResource | undefined;
   served(): readonly ServedResource[];
-  /** Resolves once what is stored of a definition is served. */
-  caughtUp(group: string, plural: string): Promise<void>;
+  /** Resolves once the stored definition is served. */
+  waitUntilServed(group: string, plural: string): Promise<void>;
 }
 
-/** Every resource the server serves, found by group on the wire, version and plural. */
+/** All resources of the server, by group on the wire, version and plural. */
 export class Registry {
   readonly settings: RegistrySettings;
   readonly #served = new Map<string, ServedResource>();
@@ -204,17 +207,17 @@ export class Registry {
     }
   }
 
-  /** Serves also what is defined while the server runs. */
+  /** Adds the custom resources. */
   extend(custom: CustomResources): void {
     this.#custom = custom;
   }
 
-  /** Says that what is served has changed. */
-  changed(): void {
+  /** Notifies the listeners that the served resources have changed. */
+  notifyChange(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` whenever what is served has changed. */
+  /** Calls `listener` whenever the served resources have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -223,24 +226,24 @@ export class Registry {
     return this.#served.get(`${group}/${version}/${plural}`) ?? this.#custom?.find(group, version, plural);
   }
 
-  /** Whether a group, by its name on the wire, is one the server was built with and serves. */
+  /** Whether a group, by its name on the wire, is built in and served. */
   hasGroup(group: string): boolean {
     return this.#groups.has(group);
   }
 
-  /** Resolves once what anybody can read of a custom resource's definition is served. */
-  caughtUp(group: string, plural: string): Promise<void> {
-    return this.#custom?.caughtUp(group, plural) ?? Promise.resolve();
+  /** Resolves once the stored definition of a custom resource is served. */
+  waitUntilServed(group: string, plural: string): Promise<void> {
+    return this.#custom?.waitUntilServed(group, plural) ?? Promise.resolve();
   }
 
-  /** The resource of a kind's handle, served or not. Throws when there is none: a programming error. */
+  /** Returns the resource of a kind, served or not. Throws if there is none, which is a programming error. */
   of(kind: Kind): Resource {
     const found = this.#known.get(this.#address(kind)) ?? this.#custom?.find(this.settings.naming.group(kind.group), kind.version, kind.plural)?.resource;
     if (!found) throw new Error(`${kind.plural} is no resource`);
     return found;
   }
 
-  /** Whether a kind has an address. */
+  /** Whether a kind is served. */
   serves(kind: Kind): boolean {
     return this.#served.has(this.#address(kind));
   }
@@ -250,7 +253,7 @@ export class Registry {
     return this.#resources;
   }
 
-  /** What is served whatever is defined. */
+  /** The served built-in resources. */
   get builtIn(): readonly ServedResource[] {
     return [...this.#served.values()];
   }

@@ -6,18 +6,18 @@ import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, ResourceDefinition} from '#src/resources/definition.js';
 import type {RowText} from './selection-cache.js';
 
-/** The columns of kinds that have none of their own. */
+/** The columns of kinds that define none. */
 const defaultColumns: readonly Column<KubeObject>[] = [nameColumn, createdAtColumn];
 
-/** The columns of a kind's table. */
+/** Returns the columns of a kind's table. */
 export const columnsOf = ({columns = defaultColumns}: Pick<ResourceDefinition, 'columns'>): readonly Column<KubeObject>[] => columns;
 
-/** Stands in a cell where a time does. */
+/** The placeholder of a duration in a cell. */
 const mark = '\0';
-/** How JSON writes it, which writes nothing else so. */
+/** The placeholder in JSON, where nothing else is encoded so. */
 const marked = '\\u0000';
 
-/** How a row of a kind's table begins, with its cells and conditions, told once for all times; null where a cell holds what is taken for a time. */
+/** Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the placeholder itself. */
 export const rowTextOf = (definition: Pick<ResourceDefinition, 'columns' | 'rowConditions'>, object: Readonly<KubeObject>, naming: Naming): RowText | null => {
   const times: number[] = [];
   const ago: Ago = at => {
@@ -30,7 +30,7 @@ export const rowTextOf = (definition: Pick<ResourceDefinition, 'columns' | 'rowC
   return {text: conditions ? `${cells},"conditions":${JSON.stringify(conditions)}` : cells, times};
 };
 
-/** The row's beginning as it reads now. */
+/** Returns the start of a row with the durations filled in. */
 export const rowStart = ({text, times}: RowText, ago: Ago): string => {
   let start = '';
   let from = 0;

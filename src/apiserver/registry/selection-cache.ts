@@ -1,44 +1,46 @@
+// Caches labels, selectable fields and table cells beside the records, so that selectors and tables do not parse objects. It never holds whole objects.
+
 import type {KubeObject} from '#src/api/types.js';
 import type {Meter} from '#src/base/meter.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {labelsJson} from './record.js';
 
-/** How many bytes may be taken by what is known beside the objects of a server. */
+/** The default bound of the cached attributes of a server. */
 export const defaultSelectionBytes = 64 << 20;
 
-/** Beyond the bound, so large a part of it is made free at once. */
-const freedPart = 1 / 8;
+/** The fraction of the bound that is freed at once when it is exceeded. */
+const evictedFraction = 1 / 8;
 
-/** What an entry takes besides its texts, about. */
+/** The approximate size of an entry without its texts. */
 const entryBytes = 200;
 
-/** What labels take for each byte of their JSON, about: the text by which they are recognized, and the object. */
+/** The approximate size of labels per byte of their JSON: the text as a key, and the object. */
 const labelsWeight = 4;
 
-/** What a text or a number takes besides what it holds, about. */
+/** The approximate overhead of a string or number. */
 const fieldBytes = 32;
 
-/** So many sets of labels of a collection are recognized; later ones that equal forgotten ones are kept twice. */
-const mostLabelSets = 10_000;
+/** How many label sets of a collection are shared; beyond that all are dropped, and equal ones may be held twice. */
+const maxLabelSets = 10_000;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The cells of a row as JSON. Where a cell tells how long ago a time was, there is a mark in it; `times` are those times, in order. */
+/** The cells of a row as JSON, with placeholders for durations since a time; `times` are those times, in order. */
 export interface RowText {
   readonly text: string;
   readonly times: readonly number[];
 }
 
-/** What selectors and tables look at of an object. */
+/** The attributes of an object for selectors and tables. */
 export class RecordAttributes {
   readonly revision: number;
-  /** The same value for all objects of a collection with the same labels. */
+  /** Shared by all objects of a collection with the same labels. */
   readonly labels: Labels | undefined;
-  /** The values of the fields its kind can be selected by, in the order of the resource's getters. Known once somebody selected by one. */
+  /** The values of the selectable fields, in the order of the resource's getters. Set by the first field selector that needs them. */
   fields: readonly string[] | undefined = undefined;
-  /** Known once a table was asked for; null where the cells cannot be kept. */
+  /** Set by the first table; null if the cells cannot be cached. */
   row: RowText | null | undefined = undefined;
-  /** What it counts for in the bound. */
+  /** Its size for the bound. */
   bytes = 0;
 
   constructor(revision: number, labels: Labels | undefined) {
@@ -47,10 +49,10 @@ export class RecordAttributes {
   }
 }
 
-/** The bound that the collections of a server have together. Beyond it, what was looked at longest ago goes first. */
+/** The common bound of the collections of a server. When it is exceeded, the least recently used collections are evicted first. */
 export class SelectionCache {
   readonly #maxBytes: number;
-  /** The one used last is at the end. */
+  /** The most recently used one is last. */
   readonly #collections = new Set<CollectionAttributes>();
   #bytes = 0;
 
@@ -63,44 +65,44 @@ export class SelectionCache {
     return this.#bytes;
   }
 
-  /** For collections: it was just used, and takes so many bytes more. */
+  /** Called by a collection that was used and has grown by `bytes`. */
   account(collection: CollectionAttributes, bytes: number): void {
     this.#bytes += bytes;
-    this.used(collection);
+    this.touch(collection);
     if (this.#bytes <= this.#maxBytes) return;
-    const target = this.#maxBytes * (1 - freedPart);
+    const target = this.#maxBytes * (1 - evictedFraction);
     for (const oldest of this.#collections) {
-      this.#bytes -= oldest.drop(this.#bytes - target);
+      this.#bytes -= oldest.evict(this.#bytes - target);
       if (this.#bytes <= target) return;
       this.#collections.delete(oldest);
     }
   }
 
-  used(collection: CollectionAttributes): void {
+  touch(collection: CollectionAttributes): void {
     this.#collections.delete(collection);
     this.#collections.add(collection);
   }
 }
 
-/** How the facts of a kind are found. */
+/** Computes the attributes of the objects of a kind. */
 export interface AttributesSource {
-  /** The getters of all fields that objects can be selected by. */
+  /** The getters of all selectable fields. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
   parse(record: StoredRecord): Readonly<KubeObject>;
-  /** The same as far as the getters look at it. */
+  /** Returns at least the part of the object that the getters read. */
   parseFields(record: StoredRecord): Readonly<KubeObject>;
   row(object: Readonly<KubeObject>): RowText | null;
 }
 
 /**
- * What selectors and tables look at, known beside the bytes of a resource's objects: an object is parsed once for all of them. A key has the facts of one
- * revision; those of an older one are found anew each time. Correct whatever is forgotten.
+ * The cached attributes of a resource's objects for selectors and tables, so that an object is parsed once for all of them. A key has the attributes of one
+ * revision; those of older revisions are computed each time. Any entry can be evicted at any time.
  */
 export class CollectionAttributes {
   readonly #cache: SelectionCache;
   readonly #source: AttributesSource;
   readonly #known = new Map<string, RecordAttributes>();
-  /** Labels by their JSON, so that objects with the same ones share them. Counts for the bound by itself, since it outlives the objects. */
+  /** Labels by their JSON, shared by objects with equal labels. Counted separately, since they outlive the objects. */
   #labelSets = new Map<string, Labels>();
   #labelSetBytes = 0;
 
@@ -109,18 +111,18 @@ export class CollectionAttributes {
     this.#source = source;
   }
 
-  /** The facts of a record, if they are known. */
+  /** Returns the attributes of a record if they are cached. */
   known(key: string, revision: number): RecordAttributes | undefined {
     const attributes = this.#known.get(key);
     return attributes?.revision === revision ? attributes : undefined;
   }
 
-  /** The facts of a record: its labels, which are read without parsing the object. */
+  /** Returns the attributes of a record with its labels, which are read without parsing the object. */
   of(record: StoredRecord): RecordAttributes {
-    return this.known(record.key, record.revision) ?? this.#keep(record.key, this.#found(record));
+    return this.known(record.key, record.revision) ?? this.#keep(record.key, this.#read(record));
   }
 
-  /** The same with the values of fields. */
+  /** Returns the attributes of a record with labels and the values of selectable fields. */
   withFields(record: StoredRecord): RecordAttributes {
     const attributes = this.of(record);
     if (attributes.fields) return attributes;
@@ -132,7 +134,7 @@ export class CollectionAttributes {
     return attributes;
   }
 
-  /** The cells of a record; null where they cannot be kept. */
+  /** Returns the cells of a record; null if they cannot be cached. */
   rowOf(record: StoredRecord): RowText | null {
     const attributes = this.of(record);
     if (attributes.row !== undefined) return attributes.row;
@@ -141,23 +143,23 @@ export class CollectionAttributes {
     return row;
   }
 
-  /** Says that the collection was looked at. */
-  used(): void {
-    if (this.#known.size > 0) this.#cache.used(this);
+  /** Marks the collection as recently used. */
+  touch(): void {
+    if (this.#known.size > 0) this.#cache.touch(this);
   }
 
-  /** Forgets what was found longest ago, at least so many bytes if there are as many, and tells how many that were. */
-  drop(bytes: number): number {
+  /** Evicts the oldest entries, at least `bytes` if there are as many. Returns the number of bytes freed. */
+  evict(bytes: number): number {
     let dropped = 0;
     for (const [key, attributes] of this.#known) {
       if (dropped >= bytes) break;
       this.#known.delete(key);
       dropped += attributes.bytes;
     }
-    return dropped < bytes ? dropped + this.#forgetLabelSets() : dropped;
+    return dropped < bytes ? dropped + this.#dropLabelSets() : dropped;
   }
 
-  #found({key, value, revision}: StoredRecord): RecordAttributes {
+  #read({key, value, revision}: StoredRecord): RecordAttributes {
     const text = labelsJson(value);
     const shared = text === undefined ? undefined : this.#labelSets.get(text);
     const attributes = new RecordAttributes(revision, shared ?? (text === undefined ? undefined : this.#newLabels(text)));
@@ -167,7 +169,7 @@ export class CollectionAttributes {
 
   #newLabels(text: string): Labels {
     const labels = JSON.parse(text) as Labels;
-    if (this.#labelSets.size >= mostLabelSets) this.#cache.account(this, -this.#forgetLabelSets());
+    if (this.#labelSets.size >= maxLabelSets) this.#cache.account(this, -this.#dropLabelSets());
     this.#labelSets.set(text, labels);
     const bytes = labelsWeight * text.length;
     this.#labelSetBytes += bytes;
@@ -175,15 +177,15 @@ export class CollectionAttributes {
     return labels;
   }
 
-  /** Returns how many bytes that were. */
-  #forgetLabelSets(): number {
+  /** Returns the number of bytes freed. */
+  #dropLabelSets(): number {
     const bytes = this.#labelSetBytes;
     this.#labelSets = new Map();
     this.#labelSetBytes = 0;
     return bytes;
   }
 
-  /** More is known of a key. */
+  /** Accounts for attributes that were added to an entry. */
   #grow(key: string, attributes: RecordAttributes, bytes: number): void {
     attributes.bytes += bytes;
     if (this.#known.get(key) === attributes) this.#cache.account(this, bytes);

@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {writeFitting} from './size.js';
+import {writeWithinSizeLimit} from './size-limit.js';
 import {encodeRecord, recordObject} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 
@@ -20,11 +20,11 @@ const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Pr
 
 /** Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. */
 export const writeRecord = async (resource: Resource, key: string, record: StoredRecord | undefined, object: KubeObject, context: WriteContext): Promise<Stored> => {
-  const {store, shownAs} = resource.settings;
+  const {store, readBack} = resource.settings;
   const lease = await leaseOf(resource, object);
-  return writeFitting(object, context, async written => {
+  return writeWithinSizeLimit(object, context, async written => {
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
-    const value = (await shownAs?.(key, written, revision)) ?? written;
+    const value = (await readBack?.(key, written, revision)) ?? written;
     return {
       get object() {
         return resource.objects.of(key, value, revision);
@@ -38,7 +38,7 @@ export const writeRecord = async (resource: Resource, key: string, record: Store
 /** Returns an object as it would be read if it were stored. */
 export const unstored = async ({settings}: Resource, object: KubeObject, revision: number): Promise<Stored> => {
   const written = encodeRecord(object);
-  const value = (await settings.wouldShow?.(written)) ?? written;
+  const value = (await settings.wouldReadBack?.(written)) ?? written;
   if (value === written) return {object, value, revision};
   const shown = recordObject<KubeObject>(value, revision);
   delete shown.metadata?.resourceVersion;

@@ -9,14 +9,14 @@ import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {Eventually, StoredRecord} from '#src/storage/store.js';
 import {checkStored} from '#src/apiserver/request/large.js';
-import {released} from './allocation.js';
+import {releaseAllocated} from './allocation.js';
 import {createObject} from './create.js';
 import {raiseGeneration} from './generation.js';
 import {metadataValidationOf, metadataRules} from './metadata-rules.js';
 import {parseObjectVersion} from './options.js';
-import {withoutDoubleOwners} from './owners.js';
-import {entriesOf, recordUpdate, setEntries, withOldTimes} from './ownership.js';
-import {carriedOver} from './paths.js';
+import {dropDuplicateOwners} from './owner-references.js';
+import {entriesOf, recordUpdate, setEntries, keepUnchangedTimes} from './field-ownership.js';
+import {mergeWrittenFields} from './written-paths.js';
 import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
@@ -106,7 +106,7 @@ class Update implements WriteOperation {
     else delete meta.namespace;
     checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
     // A patch starts from the stored object, which is clean; what it adds is checked after admission.
-    if (!patches) withoutDoubleOwners(meta, this.context.warn, 'sent');
+    if (!patches) dropDuplicateOwners(meta, this.context.warn, 'sent');
     keepDeletion(meta, this.old.metadata!);
   }
 
@@ -119,7 +119,7 @@ class Update implements WriteOperation {
   }
 
   select(incoming: KubeObject): KubeObject {
-    const object = carriedOver(incoming, this.old, this.endpoint.writes.update);
+    const object = mergeWrittenFields(incoming, this.old, this.endpoint.writes.update);
     restoreSystemFields(this.resource, object, this.old, this.context.dryRun);
     setEntries(object.metadata!, entriesOf(incoming));
     return object;
@@ -152,10 +152,10 @@ class Update implements WriteOperation {
     const record = this.#record;
     if (isOver(resource, object)) {
       if (!context.dryRun) await resource.settings.store.delete(record.key, record.revision);
-      await released(resource, object, context);
+      await releaseAllocated(resource, object, context);
       return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
     }
-    if (!record.isStale && sameJson(withOldTimes(object, old), withoutVersion(old))) {
+    if (!record.isStale && sameJson(keepUnchangedTimes(object, old), withoutVersion(old))) {
       return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
     }
     if (context.dryRun) {

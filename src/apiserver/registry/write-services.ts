@@ -1,36 +1,36 @@
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import type {AllocationContext} from '#src/resources/definition.js';
 
-/** The server's own pools of addresses and ports, and the way to delete what belongs to a removed object. */
+/** The server's pools of addresses and ports, and the deletion of objects that belong to a removed one. */
 export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;
 
-export interface WriteParts {
-  /** In the order in which they are called. */
+export interface WriteDependencies {
+  /** The plugins in the order of their calls. */
   readonly admission: readonly AdmissionPlugin[];
   readonly pools: Pools;
 }
 
 /**
- * What writes need beside the registry. Admission plugins and pools read objects through the registry, so they are built after it: the registry serves
- * reads from the start, and writes from `begin` on.
+ * The services that only writes depend on. Admission plugins and pools read objects through the registry, so they are built after it: the registry serves
+ * reads from the start, and writes from `start` on.
  */
 export class WriteServices {
-  #parts: WriteParts | undefined;
+  #dependencies: WriteDependencies | undefined;
 
-  begin(parts: WriteParts): void {
-    this.#parts = parts;
+  start(dependencies: WriteDependencies): void {
+    this.#dependencies = dependencies;
   }
 
   get admission(): readonly AdmissionPlugin[] {
-    return this.#begun.admission;
+    return this.#started.admission;
   }
 
   get pools(): Pools {
-    return this.#begun.pools;
+    return this.#started.pools;
   }
 
-  get #begun(): WriteParts {
-    if (!this.#parts) throw new Error('the registry does not take writes yet');
-    return this.#parts;
+  get #started(): WriteDependencies {
+    if (!this.#dependencies) throw new Error('the registry does not take writes yet');
+    return this.#dependencies;
   }
 }

@@ -4,11 +4,11 @@ import type {Count, Endpoint, HookContext} from '#src/resources/definition.js';
 import type {Eventually} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from './address.js';
-import {allocating} from './allocation.js';
+import {withAllocation} from './allocation.js';
 import {fillAlwaysPresent} from './always-present.js';
 import {deepFreeze} from './object-cache.js';
-import {withoutDoubleOwners} from './owners.js';
-import {restoreMalformed} from './ownership.js';
+import {dropDuplicateOwners} from './owner-references.js';
+import {restoreMalformed} from './field-ownership.js';
 import type {Resource, WriteContext} from './registry.js';
 import type {Stored} from './stored.js';
 
@@ -67,12 +67,12 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   await runPhase(settings.writes.admission, 'admit', attributes);
   operation.checkAdmitted(meta);
   restoreMalformed(meta, recorded, context.warn);
-  withoutDoubleOwners(meta, context.warn, 'admitted');
+  dropDuplicateOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
   const object = operation.select(incoming);
   fillAlwaysPresent(resource, object);
   const finish = () => checkAndStore(operation, object, attributes);
-  return operation.subresource ? finish() : allocating(resource, object, old, context, finish);
+  return operation.subresource ? finish() : withAllocation(resource, object, old, context, finish);
 };
 
 const attributesOf = ({type, resource, context, subresource, namespace, old}: WriteOperation, object: KubeObject): AdmissionAttributes => ({

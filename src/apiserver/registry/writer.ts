@@ -22,7 +22,7 @@ const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: s
   return replaced.object as Readonly<T>;
 };
 
-/** How the server changes its own objects. */
+/** Returns a function that changes objects on the server's behalf, without admission or validation, and retries on conflicts. */
 export const registryChange =
   (registry: Registry, dryRun = false): Writer['change'] =>
   async (kind, namespace, name, change, preconditions) => {
@@ -35,7 +35,7 @@ export const registryChange =
     }
   };
 
-/** Writes to the registry's objects in the version they are stored in. */
+/** Returns a writer of the registry's objects in their stored version. */
 export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
   change: registryChange(registry, context.dryRun),
   async delete(kind, namespace, name, options) {

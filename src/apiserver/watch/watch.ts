@@ -9,8 +9,8 @@ import {jittered} from '#src/base/random.js';
 import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
-import {pieceBytes, reached, scopeOf} from '#src/apiserver/registry/list.js';
-import {piecesOf, type Piece} from '#src/apiserver/registry/pieces.js';
+import {chunkBytes, waitForRevision, scopeOf} from '#src/apiserver/registry/list.js';
+import {readChunks, type Chunk} from '#src/apiserver/registry/chunks.js';
 import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
@@ -38,8 +38,8 @@ interface Start {
   /** The revision from which the store is followed. */
   readonly from: number;
   /** The initial state: its first chunk, and the rest. */
-  readonly initial: Piece | undefined;
-  readonly rest?: AsyncIterator<Piece, undefined>;
+  readonly initial: Chunk | undefined;
+  readonly rest?: AsyncIterator<Chunk, undefined>;
   readonly marksEnd: boolean;
   /** The error that ends the stream at once. */
   readonly refusal?: unknown;
@@ -83,12 +83,12 @@ const startOf = async (resource: Resource, {namespace, filter, options, represen
     return {after: requestedVersion || current, from: requestedVersion ? Math.min(requestedVersion, current) : current, initial: undefined, marksEnd: false};
   }
   try {
-    if (requestedVersion) await reached(resource, requestedVersion);
+    if (requestedVersion) await waitForRevision(resource, requestedVersion);
   } catch (refusal) {
     return {after: 0, from: 0, initial: undefined, marksEnd: false, refusal};
   }
-  const bytes = raw && filter.all ? pieceBytes.raw : pieceBytes.parsed;
-  const rest = piecesOf(resource, {...scopeOf(resource, namespace, filter), limit: 0, revision: undefined, filter, bytes});
+  const bytes = raw && filter.all ? chunkBytes.raw : chunkBytes.parsed;
+  const rest = readChunks(resource, {...scopeOf(resource, namespace, filter), limit: 0, revision: undefined, filter, bytes});
   const initial = (await rest.next()).value!;
   const {revision} = initial;
   return {after: revision, from: revision, initial, rest, marksEnd: sendInitialEvents === true && options.bookmarks};
@@ -150,14 +150,14 @@ class WatchStream implements Disposable {
   /** If nobody else writes to the store, a revision that it does not reach is that of another store: the client would wait forever, and has to list again. */
   async #expect(revision: number): Promise<void> {
     try {
-      await reached(this.#resource, revision);
+      await waitForRevision(this.#resource, revision);
     } catch (error) {
       this.#fail(error);
     }
   }
 
   /** Sends the initial state as fast as the consumer takes it, so that a large one is not buffered, and then continues. */
-  #sendInitial(piece: Piece | undefined, rest: Start['rest'], then: () => void): void {
+  #sendInitial(piece: Chunk | undefined, rest: Start['rest'], then: () => void): void {
     this.#sendRecords((piece?.records ?? []).values(), () => {
       if (piece?.next === undefined || !rest) return then();
       rest

@@ -1,6 +1,6 @@
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
-import {followKind} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {bindingOf, policyOf, type Binding, type BoundPolicy, type CommonSpec, type Policy} from './policy.js';
 
@@ -39,8 +39,8 @@ export const policySource = <S extends CommonSpec>(registry: Registry, kinds: {r
       if (isThere) arrange();
     };
   const start = async (): Promise<void> => {
-    await followKind(registry, kinds.policies, keep(policies, policyOf<S>), signal);
-    await followKind(registry, kinds.bindings, keep(bindings, bindingOf), signal);
+    await listAndWatchKind(registry, kinds.policies, keep(policies, policyOf<S>), signal);
+    await listAndWatchKind(registry, kinds.bindings, keep(bindings, bindingOf), signal);
     isThere = true;
     arrange();
   };

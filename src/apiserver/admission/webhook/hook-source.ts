@@ -1,6 +1,6 @@
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
-import {followKind} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {hooksOf, type Configuration, type Hook} from './hook.js';
 
@@ -26,7 +26,7 @@ export const hookSource = (registry: Registry, kind: Kind, signal: AbortSignal):
     if (isThere) arrange();
   };
   const start = async (): Promise<void> => {
-    await followKind(registry, kind, update, signal);
+    await listAndWatchKind(registry, kind, update, signal);
     isThere = true;
     arrange();
   };

@@ -4,7 +4,7 @@
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {followKind, type Heard} from '#src/apiserver/registry/follow.js';
+import {listAndWatchKind, type ObjectHandler} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ObjectOf} from '#src/api/kinds.js';
 import {referenceKey, referencesOf, volumeSecrets, type ReadableKind} from './references.js';
@@ -38,11 +38,11 @@ export class NodeGraph {
   /** Follows all relevant kinds until the signal aborts. Resolves once the initial state is read. */
   async follow(registry: Registry, signal: AbortSignal): Promise<void> {
     await Promise.all([
-      followKind(registry, kinds.pods, this.pod, signal),
-      followKind(registry, kinds.persistentVolumes, this.volume, signal),
-      followKind(registry, kinds.volumeAttachments, this.#ofNode('volumeattachments', ({spec}) => spec.nodeName), signal),
-      followKind(registry, kinds.resourceSlices, this.#ofNode('resourceslices', ({spec}) => spec.nodeName), signal),
-      followKind(registry, kinds.podCertificateRequests, this.#ofNode('podcertificaterequests', ({spec}) => spec.nodeName), signal),
+      listAndWatchKind(registry, kinds.pods, this.pod, signal),
+      listAndWatchKind(registry, kinds.persistentVolumes, this.volume, signal),
+      listAndWatchKind(registry, kinds.volumeAttachments, this.#ofNode('volumeattachments', ({spec}) => spec.nodeName), signal),
+      listAndWatchKind(registry, kinds.resourceSlices, this.#ofNode('resourceslices', ({spec}) => spec.nodeName), signal),
+      listAndWatchKind(registry, kinds.podCertificateRequests, this.#ofNode('podcertificaterequests', ({spec}) => spec.nodeName), signal),
     ]);
   }
 
@@ -56,7 +56,7 @@ export class NodeGraph {
   }
 
   /** The references of a bound pod do not change, except the names of generated claims. */
-  readonly pod: Heard<Pod> = (pod, gone) => {
+  readonly pod: ObjectHandler<Pod> = (pod, gone) => {
     const {namespace = '', name = '', uid} = pod.metadata ?? {};
     const key = referenceKey('pods', namespace, name);
     const node = gone ? '' : (pod.spec?.nodeName ?? '');
@@ -65,7 +65,7 @@ export class NodeGraph {
     if (this.#accesses.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: referencesOf(this.#naming, pod)});
   };
 
-  readonly volume: Heard<ObjectOf<typeof kinds.persistentVolumes>> = (volume, gone) => {
+  readonly volume: ObjectHandler<ObjectOf<typeof kinds.persistentVolumes>> = (volume, gone) => {
     const name = volume.metadata?.name ?? '';
     for (const secret of this.#volumes.get(name)?.secrets ?? []) {
       const volumes = this.#volumesOfSecret.get(secret);

@@ -5,8 +5,8 @@ const when = {
   admitted: 'contains duplicate entries after mutating admission happens',
 } as const;
 
-/** Drops owner references that are there twice in every field, and warns of them. */
-export const withoutDoubleOwners = (meta: ObjectMeta, warn: (text: string) => void, at: keyof typeof when): void => {
+/** Removes owner references that equal an earlier one in every field, and warns of them. */
+export const dropDuplicateOwners = (meta: ObjectMeta, warn: (text: string) => void, at: keyof typeof when): void => {
   const {ownerReferences} = meta;
   if (!ownerReferences || ownerReferences.length < 2) return;
   const kept = new Map<string, OwnerReference>();

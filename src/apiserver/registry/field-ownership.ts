@@ -1,3 +1,6 @@
+// The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request. When a
+// create or update cannot compute them, the previous ones stay.
+
 import {sameJson} from '#src/api/equal.js';
 import type {Kind} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
@@ -9,11 +12,11 @@ import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js'
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Eventually} from '#src/storage/store.js';
-import {acrossVersions, isPending} from './across-versions.js';
-import {withMetadata} from './paths.js';
+import {acrossVersions, isConversionPending} from './across-versions.js';
+import {withMetadata} from './written-paths.js';
 import type {Resource, WriteContext} from './registry.js';
 
-/** The fields an address writes: when something is made, when it is changed, and either. */
+/** The fields an endpoint writes: in a creation, in an update, and in either. */
 interface EndpointWrites {
   readonly create: Writes;
   readonly update: Writes;
@@ -27,22 +30,22 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
   if (!known) {
     const {create, update, owned} = endpoint.writes;
     const made = withMetadata(owned ?? create ?? update);
-    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? either(made, update) : update)}));
+    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : update)}));
   }
   return known;
 };
 
-const either = (a: WrittenPaths, b: WrittenPaths): WrittenPaths => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
+const union = (a: WrittenPaths, b: WrittenPaths): WrittenPaths => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
 
-/** Through which address someone writes. */
-interface Address {
+/** The endpoint of a write. */
+interface WriteAddress {
   /** Empty for the main address. */
   readonly subresource: string;
-  /** Whether it shows another kind: entries of such writers have no time. */
+  /** Whether the endpoint serves another kind: entries of its writers have no time. */
   readonly isView?: boolean;
 }
 
-const writerOf = (resource: Resource, context: WriteContext, {subresource, isView}: Address, written: Writes, versions: Versions): Writer => ({
+const writerOf = (resource: Resource, context: WriteContext, {subresource, isView}: WriteAddress, written: Writes, versions: Versions): Writer => ({
   manager: context.manager,
   subresource,
   apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
@@ -53,11 +56,11 @@ const writerOf = (resource: Resource, context: WriteContext, {subresource, isVie
   versions,
 });
 
-/** Who an apply through an address is, and what it may own: also what only a creation writes, lest its maker lose it. */
+/** Returns the writer of an apply. It may also own fields that only a creation writes; otherwise the creator would lose them with its next apply. */
 export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext, versions: Versions): Writer =>
   writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).any, versions);
 
-/** The entries of a stored object, which are well-formed. */
+/** Returns the managed fields entries of a stored object, which are well-formed. */
 export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
   (object?.metadata?.managedFields as readonly ManagedFieldsEntry[] | undefined) ?? [];
 
@@ -66,7 +69,7 @@ export const setEntries = (meta: ObjectMeta, entries: readonly ManagedFieldsEntr
   else delete meta.managedFields;
 };
 
-/** The entries a writer sent, or none: malformed ones count as not sent. */
+/** Returns the entries in a request; malformed ones count as absent. */
 const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
   if (!meta.managedFields) return [];
   try {
@@ -77,10 +80,10 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 };
 
 /**
- * The entries after a write; those before it when ownership cannot be told. There are none for an object that does not fit its schema, as one that is checked
- * only when the schema is a custom one may: what validation lets through there can be of another type.
+ * Returns the entries after a write; the previous ones when ownership cannot be computed. With `isChecked` (custom resources, whose validation may accept values
+ * of another type) an object that does not fit its schema has none.
  */
-const tracked = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer, isChecked = false): readonly ManagedFieldsEntry[] => {
+const entriesAfterWrite = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer, isChecked = false): readonly ManagedFieldsEntry[] => {
   const {versions: known, apiVersion} = writer;
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
@@ -88,13 +91,13 @@ const tracked = (before: PlainObject, after: PlainObject, entries: readonly Mana
   try {
     return trackUpdate({before, after, node}, entries, writer);
   } catch (error) {
-    if (isPending(error)) throw error;
+    if (isConversionPending(error)) throw error;
     return entries;
   }
 };
 
-/** Puts down the entries after a write, once they are told; those before it when that fails. */
-const settle = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedFieldsEntry[], track: (versions: Versions) => readonly ManagedFieldsEntry[]): Eventually<void> => {
+/** Sets the entries that `track` returns; the previous ones if a conversion fails. */
+const setTrackedEntries = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedFieldsEntry[], track: (versions: Versions) => readonly ManagedFieldsEntry[]): Eventually<void> => {
   const result = acrossVersions(resource, track);
   if (!(result instanceof Promise)) return setEntries(meta, result);
   return result.then(
@@ -103,29 +106,29 @@ const settle = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedF
   );
 };
 
-/** Records in a new object's metadata who owns its fields: its creator all it wrote. */
+/** Records the creator as owner of all fields it wrote in a new object. */
 export const recordCreation = (resource: Resource, object: KubeObject, context: WriteContext): Eventually<void> => {
-  if (context.ownershipStated) return;
+  if (context.isOwnershipRecorded) return;
   const meta = object.metadata!;
   const sent = sentEntries(meta);
-  return settle(resource, meta, sent, versions => {
+  return setTrackedEntries(resource, meta, sent, versions => {
     const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
-    return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, resource.definition.custom);
+    return entriesAfterWrite({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, resource.definition.custom);
   });
 };
 
-/** Records who wrote what in an object that is posted to be answered, not stored: its sender everything, whatever owners came along. */
-export const recordPosted = (resource: Resource, {group, version, kind}: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
+/** Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in the request are ignored. */
+export const recordUnstored = (resource: Resource, {group, version, kind}: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
   const {naming, schemas} = resource.settings;
   const apiVersion = naming.apiVersion(group, version);
   const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
   const meta = (object.metadata ??= {});
-  setEntries(meta, tracked({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}));
+  setEntries(meta, entriesAfterWrite({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}));
 };
 
 const everything = new Writes({allBut: []});
 
-/** Through which address an object is updated. */
+/** The endpoint of an update. */
 export interface UpdateAddress {
   readonly endpoint: Endpoint<KubeObject>;
   /** Empty for the main address. */
@@ -133,26 +136,26 @@ export interface UpdateAddress {
 }
 
 /**
- * Records in the metadata of an object that is being updated who owns its fields. A writer may bring entries of its own at the main address, and
- * clear them all; objects that nobody tracks stay so.
+ * Records the owners of the fields of an object that is being updated. A write to the main address may bring entries of its own or clear all of them; an object
+ * without entries stays without.
  */
 export const recordUpdate = (resource: Resource, {endpoint, subresource}: UpdateAddress, object: KubeObject, old: Readonly<KubeObject>, context: WriteContext): Eventually<void> => {
-  if (context.ownershipStated) return;
+  if (context.isOwnershipRecorded) return;
   const meta = object.metadata!;
   const stored = entriesOf(old);
   const reset = !subresource && requestsReset(meta.managedFields);
   const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
   const entries = reset ? [] : sent.length > 0 ? sent : stored;
   if (entries.length === 0) return setEntries(meta, []);
-  return settle(resource, meta, entries, versions => {
+  return setTrackedEntries(resource, meta, entries, versions => {
     const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-    return tracked(before, after, entries, writer, resource.definition.custom);
+    return entriesAfterWrite(before, after, entries, writer, resource.definition.custom);
   });
 };
 
-/** Puts back the recorded entries when admission has left something in their place that is malformed, and warns. */
+/** Restores the recorded entries, with a warning, if admission has replaced them by malformed ones. */
 export const restoreMalformed = (meta: ObjectMeta, recorded: ObjectMeta['managedFields'], warn: (text: string) => void): void => {
   if (meta.managedFields === recorded) return;
   try {
@@ -168,8 +171,8 @@ export const restoreMalformed = (meta: ObjectMeta, recorded: ObjectMeta['managed
 
 const untimed = (entries: readonly ManagedFieldsEntry[]): unknown[] => entries.map(entry => ({...entry, time: undefined}));
 
-/** Gives an object the stored entries back where they differ in nothing but their times: such a change alone is not worth a write. */
-export const withOldTimes = (object: KubeObject, old: Readonly<KubeObject>): KubeObject => {
+/** Returns an object with the stored entries if only their times differ, since that alone does not justify a write. */
+export const keepUnchangedTimes = (object: KubeObject, old: Readonly<KubeObject>): KubeObject => {
   const entries = entriesOf(object);
   const stored = entriesOf(old);
   if (entries === stored || entries.length !== stored.length || !sameJson(untimed(entries), untimed(stored))) return object;
@@ -181,7 +184,7 @@ export const withOldTimes = (object: KubeObject, old: Readonly<KubeObject>): Kub
 const longestManager = 128;
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
-/** The name a client without one goes by: what its User-Agent says before the first slash, as far as it can be printed and fits. */
+/** Returns the default field manager of a client: the printable characters of its User-Agent before the first slash, truncated to the limit. */
 export const managerOfAgent = (agent: string): string => {
   let name = '';
   let length = 0;

@@ -6,7 +6,7 @@ export type Fields = Record<string, unknown>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sets `to.<path>` to what `from.<path>` holds, or removes it where `from` has nothing. */
+/** Sets `to.<path>` to the value of `from.<path>`, or removes it if that is absent. */
 const copyPath = (from: Fields, to: Fields, path: string): void => {
   const parts = path.split('.');
   const last = parts.pop()!;
@@ -24,21 +24,21 @@ const copyPath = (from: Fields, to: Fields, path: string): void => {
   else target[last] = value;
 };
 
-/** What a creation writes: metadata always. */
+/** Returns the paths that a creation writes: always with metadata. */
 export const withMetadata = (written: WrittenPaths): WrittenPaths => ('allBut' in written ? written : ['metadata', ...written]);
 
 /**
- * The object an address may store: what the caller is heard on (`writes`) from `incoming`, everything else from `stored`. Without a stored object the
- * rest is left out.
+ * Returns the object to store: the fields that the endpoint may write (`writes`) from `incoming`, all others from `stored`. Without a stored object the others are
+ * left out.
  */
-export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: WrittenPaths): T => {
-  if ('allBut' in writes) return allButCarriedOver(incoming as Fields, stored as Fields | undefined, writes.allBut) as T;
+export const mergeWrittenFields = <T extends object>(incoming: T, stored: T | undefined, writes: WrittenPaths): T => {
+  if ('allBut' in writes) return mergeAllBut(incoming as Fields, stored as Fields | undefined, writes.allBut) as T;
   const result = (stored ? copied(stored) : {}) as Fields;
   for (const key of ['apiVersion', 'kind', ...writes]) copyPath(incoming as Fields, result, key);
   return result as T;
 };
 
-const allButCarriedOver = (incoming: Fields, stored: Fields | undefined, others: readonly string[]): Fields => {
+const mergeAllBut = (incoming: Fields, stored: Fields | undefined, others: readonly string[]): Fields => {
   const result = {...incoming};
   for (const key of others) {
     if (stored?.[key] === undefined) delete result[key];
