@@ -66,12 +66,12 @@ export interface ListRequest {
 }
 
 /** Reads the first records of a list according to its options (the API reference, resource versions and chunking). Throws 410 when the revision is compacted. */
-export const listObjects = async (resource: Resource, namespace: string, {filter, options, needsParsing: parses, check}: ListRequest): Promise<Listed> => {
+export const listObjects = async (resource: Resource, namespace: string, {filter, options, needsParsing, check}: ListRequest): Promise<Listed> => {
   const prefix = resource.prefixOf(namespace);
   const scope = scopeOf(resource, namespace, filter);
   const plan = await planOf(resource, prefix, scope, options);
   try {
-    return await readList(resource, prefix, {...plan, filter, check, bytes: parses ? chunkBytes.parsed : chunkBytes.raw});
+    return await readList(resource, prefix, {...plan, filter, check, bytes: needsParsing ? chunkBytes.parsed : chunkBytes.raw});
   } catch (error) {
     if (error instanceof FutureRevision) throw revisionTooLarge(plan.revision ?? 0, error.current);
     if (!(error instanceof Compacted)) throw error;
