@@ -40,9 +40,14 @@ up: build
 demo: build
 	@bin/plat demo
 
-## lint: check style and the rules of the house
+## lint: check the format, style and the rules of the house
 lint: node_modules
+	@$(BIN)/oxfmt --check $(SOURCE_FOLDERS) >/dev/null || { echo 'run `make format`:' >&2; $(BIN)/oxfmt --list-different $(SOURCE_FOLDERS) >&2; exit 1; }
 	$(BIN)/oxlint --deny-warnings
+
+## format: format the sources, in lines of at most 140 characters
+format: node_modules
+	$(BIN)/oxfmt $(SOURCE_FOLDERS)
 
 ## test: build, lint and run every test, or those named by TESTS="test/pki/chain.test.ts ..."
 test: build lint
@@ -72,4 +77,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint test fuzz alike docs bench clean
+.PHONY: help install build up demo lint format test fuzz alike docs bench clean

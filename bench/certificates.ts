@@ -21,7 +21,11 @@ export const certificateRows = async (): Promise<Row[]> => {
         apiVersion: `${words.group('certificates')}/v1`,
         kind: 'CertificateSigningRequest',
         metadata: {name: `bench-${index}`},
-        spec: {request: Buffer.from(request).toString('base64'), signerName: words.signers.apiserverClientAgent, usages: ['digital signature', 'client auth']},
+        spec: {
+          request: Buffer.from(request).toString('base64'),
+          signerName: words.signers.apiserverClientAgent,
+          usages: ['digital signature', 'client auth'],
+        },
       };
     }),
   );
@@ -42,5 +46,9 @@ export const certificateRows = async (): Promise<Row[]> => {
   await plane.stop();
   const rate = (count / (endedAt - startedAt)) * 1000;
   const created = Math.round((count / (createdAt - startedAt)) * 1000);
-  return [row('CSR created, approved and issued', rate, '/s', {note: `ECDSA P-256, ${count} requests, controllers in process without client limits; creation alone ${created}/s`})];
+  return [
+    row('CSR created, approved and issued', rate, '/s', {
+      note: `ECDSA P-256, ${count} requests, controllers in process without client limits; creation alone ${created}/s`,
+    }),
+  ];
 };

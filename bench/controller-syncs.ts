@@ -34,7 +34,12 @@ const restMs = 1_000;
 const minMs = 5_000;
 const maxMs = 30_000;
 
-const flags = ['--horizontal-pod-autoscaler-sync-period=5s', '--legacy-service-account-token-clean-up-period=1s', '--resource-quota-sync-period=20s', '--controller-start-interval=0s'];
+const flags = [
+  '--horizontal-pod-autoscaler-sync-period=5s',
+  '--legacy-service-account-token-clean-up-period=1s',
+  '--resource-quota-sync-period=20s',
+  '--controller-start-interval=0s',
+];
 
 /** A client with its own connection and without rate limits. */
 export const remoteClient = async ({directory}: Pick<Running, 'directory'>): Promise<Client & AsyncDisposable> => {
@@ -71,7 +76,11 @@ export const longestHold = async (client: Client, controller: Controller): Promi
   const startedAt = performance.now();
   const end = manager.run(stop.signal);
   await manager.ready;
-  for (let before = -1, idleSince = startedAt, now = startedAt; now - idleSince < restMs && now - startedAt < maxMs; now = performance.now()) {
+  for (
+    let before = -1, idleSince = startedAt, now = startedAt;
+    now - idleSince < restMs && now - startedAt < maxMs;
+    now = performance.now()
+  ) {
     if (before !== counted || now - startedAt < minMs) idleSince = now;
     before = counted;
     await new Promise(resolve => setTimeout(resolve, 100));
@@ -87,7 +96,10 @@ export const longestHold = async (client: Client, controller: Controller): Promi
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** The measured controllers, which need no flags other than these, and the scheduler. */
-export const measured: readonly Controller[] = [...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud), schedulerController()];
+export const measured: readonly Controller[] = [
+  ...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud),
+  schedulerController(),
+];
 
 /** Each controller alone, with a server in another process that has 5,000 objects of each kind: from its start until it is idle. */
 export const controllerSyncRows = async (): Promise<Row[]> => {
@@ -101,7 +113,11 @@ export const controllerSyncRows = async (): Promise<Row[]> => {
     const {hold, ms} = await longestHold(client, controller);
     if (hold.ms > worst.ms) worst = hold;
     progress(`${controller.name}: ${hold.ms.toFixed(1)} ms, ${hold.look}`);
-    rows.push(row(`longest hold: ${controller.name}`, hold.ms, 'ms', {note: `${hold.ms <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind: ${hold.look}`}));
+    rows.push(
+      row(`longest hold: ${controller.name}`, hold.ms, 'ms', {
+        note: `${hold.ms <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind: ${hold.look}`,
+      }),
+    );
   }
   await plane.stop();
   rows.push(row('longest hold of all', worst.ms, 'ms', {note: worst.look}));

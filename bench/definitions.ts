@@ -21,12 +21,30 @@ const schema = {
       properties: {
         size: {type: 'integer', minimum: 1, description: 'How large it is.'},
         color: {...text, default: 'red', enum: ['red', 'blue']},
-        ports: {type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], items: {type: 'object', required: ['name'], properties: {name: text, port: {type: 'integer'}, host: text}}},
+        ports: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: {type: 'object', required: ['name'], properties: {name: text, port: {type: 'integer'}, host: text}},
+        },
         ...Object.fromEntries(Array.from({length: 50}, (_, n) => [`field${n}`, text])),
       },
       'x-kubernetes-validations': [{rule: 'self.size <= 1000', message: 'too large'}],
     },
-    status: {type: 'object', properties: {phase: text, conditions: {type: 'array', items: {type: 'object', required: ['type', 'status'], properties: {type: text, status: text, reason: text, message: text, lastTransitionTime: {type: 'string', format: 'date-time'}}}}}},
+    status: {
+      type: 'object',
+      properties: {
+        phase: text,
+        conditions: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['type', 'status'],
+            properties: {type: text, status: text, reason: text, message: text, lastTransitionTime: {type: 'string', format: 'date-time'}},
+          },
+        },
+      },
+    },
   },
 };
 const definition = (index: number) => ({
@@ -37,10 +55,24 @@ const definition = (index: number) => ({
     group: groupOf(index),
     scope: 'Namespaced',
     names: {plural: `things${index}`, kind: `Thing${index}`},
-    versions: [{name: 'v1', served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: schema}, additionalPrinterColumns: [{name: 'Size', type: 'integer', jsonPath: '.spec.size'}]}],
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {status: {}},
+        schema: {openAPIV3Schema: schema},
+        additionalPrinterColumns: [{name: 'Size', type: 'integer', jsonPath: '.spec.size'}],
+      },
+    ],
   },
 });
-const customObject = (index: number, name: string) => ({apiVersion: `${groupOf(index)}/v1`, kind: `Thing${index}`, metadata: {name}, spec: {size: 2, ports: [{name: 'http', port: 80}], field1: 'x'.repeat(400)}});
+const customObject = (index: number, name: string) => ({
+  apiVersion: `${groupOf(index)}/v1`,
+  kind: `Thing${index}`,
+  metadata: {name},
+  spec: {size: 2, ports: [{name: 'http', port: 80}], field1: 'x'.repeat(400)},
+});
 
 type Call = ReturnType<typeof caller>;
 
@@ -83,7 +115,10 @@ const watchLatency = async (plane: Running, call: Call): Promise<number> => {
   const times: number[] = [];
   for (let n = 0; n < 40; n++) {
     const start = performance.now();
-    await Promise.all([made(call, collection(0), customObject(0, `watched-${n}`)), heard.next().then(() => times.push(performance.now() - start))]);
+    await Promise.all([
+      made(call, collection(0), customObject(0, `watched-${n}`)),
+      heard.next().then(() => times.push(performance.now() - start)),
+    ]);
   }
   await dispatcher.destroy();
   return times.sort((a, b) => a - b)[20]!;
@@ -117,9 +152,17 @@ const news = async (call: Call, index: number): Promise<Row[]> => {
   const start = performance.now();
   await made(call, definitions, definition(index));
   const served = until(async () => (await call('GET', collection(index))).status === 200).then(() => performance.now() - start);
-  const discovered = until(async () => (await call('GET', `/apis/${groupOf(index)}/v1`)).text.includes(`"things${index}"`)).then(() => performance.now() - start);
-  const described = until(async () => (await call('GET', `/openapi/v3/apis/${groupOf(index)}/v1`)).text.includes(`/things${index}"`)).then(() => performance.now() - start);
-  const rows = [row(`definition number ${index + 1} is served after`, await served, 'ms'), row('  in discovery after', await discovered, 'ms'), row('  in OpenAPI v3 after', await described, 'ms')];
+  const discovered = until(async () => (await call('GET', `/apis/${groupOf(index)}/v1`)).text.includes(`"things${index}"`)).then(
+    () => performance.now() - start,
+  );
+  const described = until(async () => (await call('GET', `/openapi/v3/apis/${groupOf(index)}/v1`)).text.includes(`/things${index}"`)).then(
+    () => performance.now() - start,
+  );
+  const rows = [
+    row(`definition number ${index + 1} is served after`, await served, 'ms'),
+    row('  in discovery after', await discovered, 'ms'),
+    row('  in OpenAPI v3 after', await described, 'ms'),
+  ];
   await until(async () => (await call('GET', '/openapi/v2')).text.includes(`/things${index}"`));
   return [...rows, row('  in OpenAPI v2 after', performance.now() - start, 'ms', {note: 'everything in one document'})];
 };
@@ -142,16 +185,37 @@ export const definitionRows = async (): Promise<Row[]> => {
     if (wanted === 200) {
       rows.push(...(await news(call, count)));
       count++;
-      rows.push(row('10,000 objects of 200 kinds are made', 10_000 / (await seconds(() => each(10_000, index => made(call, collection(index % 200), customObject(index % 200, `o${index}`))))), '/s', {note: 'durable, 64 clients'}));
+      rows.push(
+        row(
+          '10,000 objects of 200 kinds are made',
+          10_000 /
+            (await seconds(() => each(10_000, index => made(call, collection(index % 200), customObject(index % 200, `o${index}`))))),
+          '/s',
+          {note: 'durable, 64 clients'},
+        ),
+      );
       rows.push(row('who watches hears of a new object after', await watchLatency(plane, call), 'ms', {note: 'median of 40'}));
       rows.push(row('aggregated discovery', 1000 * (await seconds(() => call('GET', '/apis'))), 'ms'));
     }
     await plane.stop();
     const again = await rested(directory);
-    rows.push(row(`started again with ${count} definitions`, again.readyMs, 'ms', {baseline: none.readyMs, note: `${again.cpu} ms of CPU, ${none.cpu} without definitions`}));
-    rows.push(row('  memory of each', (again.memory - none.memory) / count, 'MB', {note: `${Math.round(again.memory)} MB in all; must stay below 0.5`}));
+    rows.push(
+      row(`started again with ${count} definitions`, again.readyMs, 'ms', {
+        baseline: none.readyMs,
+        note: `${again.cpu} ms of CPU, ${none.cpu} without definitions`,
+      }),
+    );
+    rows.push(
+      row('  memory of each', (again.memory - none.memory) / count, 'MB', {
+        note: `${Math.round(again.memory)} MB in all; must stay below 0.5`,
+      }),
+    );
     const used = await inUse(directory, count);
-    rows.push(row('  memory of each, in use', (used - noneUsed) / count, 'MB', {note: `${Math.round(used)} MB, ${Math.round(noneUsed)} without definitions; an object of each written, all documents read`}));
+    rows.push(
+      row('  memory of each, in use', (used - noneUsed) / count, 'MB', {
+        note: `${Math.round(used)} MB, ${Math.round(noneUsed)} without definitions; an object of each written, all documents read`,
+      }),
+    );
   }
   return rows;
 };

@@ -15,10 +15,13 @@ const collected = async (propagationPolicy: string): Promise<number> => {
   await call('POST', '/api/v1/namespaces', {metadata: {name: namespace}});
   const owner = JSON.parse((await call('POST', maps, {metadata: {name: 'owner'}})).text) as {metadata: {uid: string}};
   const ownerReferences = [{apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid, blockOwnerDeletion: true}];
-  await each(dependents, index => call('POST', maps, {metadata: {name: `dependent-${index}`, labels: {bench: 'dependent'}, ownerReferences}}));
+  await each(dependents, index =>
+    call('POST', maps, {metadata: {name: `dependent-${index}`, labels: {bench: 'dependent'}, ownerReferences}}),
+  );
   const time = await seconds(async () => {
     await call('DELETE', `${maps}/owner?propagationPolicy=${propagationPolicy}`);
-    const isThere = async () => (JSON.parse((await call('GET', `${maps}?limit=1&labelSelector=bench%3Ddependent`)).text) as {items: unknown[]}).items.length > 0;
+    const isThere = async () =>
+      (JSON.parse((await call('GET', `${maps}?limit=1&labelSelector=bench%3Ddependent`)).text) as {items: unknown[]}).items.length > 0;
     while (await isThere()) await new Promise(resolve => setTimeout(resolve, 20));
   });
   await plane.stop();
@@ -29,7 +32,10 @@ const collected = async (propagationPolicy: string): Promise<number> => {
 const deletedByName = async (): Promise<number> => {
   await using plane = await startInProcess({listen: false, controllerManagerArgs: ['--controllers=-*']});
   const maps = plane.client().resource(kinds.configMaps);
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: namespace}});
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: namespace}});
   await each(dependents, index => maps.create({metadata: {namespace, name: `dependent-${index}`}}));
   return await seconds(() => each(dependents, index => maps.delete(`dependent-${index}`, {namespace})));
 };

@@ -56,7 +56,8 @@ const blockIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Pro
     at += timeDeltas[index] ?? 0;
     if (at < from || at > to) continue;
     const stack: Profiler.ProfileNode['callFrame'][] = [];
-    for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1)) if (ours.test(node.callFrame.url)) stack.push(node.callFrame);
+    for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1))
+      if (ours.test(node.callFrame.url)) stack.push(node.callFrame);
     const leaf = byId.get(sample)!.callFrame;
     // Queues and informers call all others, so their callees are shown.
     const called = stack.findLast(({url}) => looking.test(url)) ?? stack.at(-1) ?? leaf;

@@ -49,7 +49,10 @@ const isRightAligned = new Set([1, 3, 4]);
 
 /** Formats cells in columns, numbers right-aligned. */
 const lineOf = (cells: readonly string[], widths: readonly number[]): string =>
-  cells.map((cell, column) => (isRightAligned.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd();
+  cells
+    .map((cell, column) => (isRightAligned.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+    .join('  ')
+    .trimEnd();
 
 /** Formats rows as a table. */
 const tableOf = (rows: readonly Row[]): string => {

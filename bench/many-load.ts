@@ -55,15 +55,19 @@ class LoadOperation {
   /** Sends a request and reads the response up to that text. Returns the status. */
   ask(path: string, {method = 'GET', headers, body, until}: LoadClient = {}): Promise<number> {
     return new Promise((resolve, reject) => {
-      const request = https.request(new URL(path, this.#url), {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}}, response => {
-        const status = response.statusCode!;
-        response.on('data', (chunk: Buffer) => {
-          if (until === undefined || !chunk.includes(until)) return;
-          request.destroy();
-          resolve(status);
-        });
-        response.once('end', () => resolve(status)).once('error', reject);
-      });
+      const request = https.request(
+        new URL(path, this.#url),
+        {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}},
+        response => {
+          const status = response.statusCode!;
+          response.on('data', (chunk: Buffer) => {
+            if (until === undefined || !chunk.includes(until)) return;
+            request.destroy();
+            resolve(status);
+          });
+          response.once('end', () => resolve(status)).once('error', reject);
+        },
+      );
       request.once('error', reject);
       request.end(body);
     });
@@ -107,15 +111,28 @@ class LoadOperation {
     const until = performance.now() + createsMs;
     for (const cases of byKind.values()) {
       const [{target, collection: filled, filling}] = drawn(cases, 1, random) as [Case];
-      const body = bodyWith(target.sample, schemaOf(target.served.resource.settings.schemas, target.served.kind), filled, filling, largestBody - 64 * 1024);
+      const body = bodyWith(
+        target.sample,
+        schemaOf(target.served.resource.settings.schemas, target.served.kind),
+        filled,
+        filling,
+        largestBody - 64 * 1024,
+      );
       if (!body) continue;
       const bytes = Buffer.from(JSON.stringify(body));
       if (bytes.length > largestBody) continue;
-      const status = await this.ask(`${target.collection}?dryRun=All`, {method: 'POST', body: bytes, headers: {'content-type': 'application/json'}});
+      const status = await this.ask(`${target.collection}?dryRun=All`, {
+        method: 'POST',
+        body: bytes,
+        headers: {'content-type': 'application/json'},
+      });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (performance.now() > until) break;
     }
-    return `answers: ${[...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`).join(', ')}`;
+    return `answers: ${[...statuses]
+      .sort(([a], [b]) => a - b)
+      .map(([status, count]) => `${count} × ${status}`)
+      .join(', ')}`;
   }
 }
 
@@ -129,7 +146,8 @@ export const operations: Record<string, (load: LoadOperation, of: ManyLoad) => P
   'table again': load => load.read(collection, {headers: table}),
   'LIST in CBOR': load => load.read(collection, {headers: {accept: 'application/cbor'}}),
   'ten LISTs at once': async load => (await Promise.all(Array.from({length: 10}, () => load.read(collection))))[0]!,
-  'ten watch-lists': async load => (await Promise.all(Array.from({length: 10}, () => load.read(`${collection}${initial}`, {until: 'initial-events-end'}))))[0]!,
+  'ten watch-lists': async load =>
+    (await Promise.all(Array.from({length: 10}, () => load.read(`${collection}${initial}`, {until: 'initial-events-end'}))))[0]!,
   'readers that stall': (load, {readers}) => load.stall(readers),
   'the largest create of each kind': load => load.creates(),
 };
@@ -139,6 +157,13 @@ if (argument && process.send) {
   const of = JSON.parse(argument) as ManyLoad;
   const load = new LoadOperation(of);
   process.once('disconnect', () => process.exit(0));
-  process.on('message', (name: string) => void operations[name]!(load, of).then(said => process.send!({said}), (error: Error) => process.send!({said: `FAILED: ${error.message}`})));
+  process.on(
+    'message',
+    (name: string) =>
+      void operations[name]!(load, of).then(
+        said => process.send!({said}),
+        (error: Error) => process.send!({said: `FAILED: ${error.message}`}),
+      ),
+  );
   process.send({said: 'ready'});
 }

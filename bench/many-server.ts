@@ -26,19 +26,39 @@ export interface ServerStatistics {
 }
 
 const at = '2026-01-01T00:00:00Z';
-const owners = [{manager: 'kubectl-create', operation: 'Update', apiVersion: 'v1', time: at, fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'.': {}, 'f:filler': {}}, 'f:metadata': {'f:labels': {'.': {}, 'f:app': {}}}}}];
+const owners = [
+  {
+    manager: 'kubectl-create',
+    operation: 'Update',
+    apiVersion: 'v1',
+    time: at,
+    fieldsType: 'FieldsV1',
+    fieldsV1: {'f:data': {'.': {}, 'f:filler': {}}, 'f:metadata': {'f:labels': {'.': {}, 'f:app': {}}}},
+  },
+];
 
 const configMap = (index: number) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: {name: `item-${index}`, namespace: 'many', uid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`, creationTimestamp: at, labels: {app: `app-${index % 100}`}, managedFields: owners},
+  metadata: {
+    name: `item-${index}`,
+    namespace: 'many',
+    uid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    creationTimestamp: at,
+    labels: {app: `app-${index % 100}`},
+    managedFields: owners,
+  },
   data: {filler: 'x'.repeat(600)},
 });
 
 const seed = async ({directory, count}: ManyServer): Promise<void> => {
   const store = await openEmbeddedStore({directory: join(directory, 'store'), naming: 'kubernetes'});
   for (let from = 0; from < count; from += 5000) {
-    await Promise.all(Array.from({length: Math.min(5000, count - from)}, (_, n) => store.create(`/registry/configmaps/many/item-${from + n}`, encodeRecord(configMap(from + n)))));
+    await Promise.all(
+      Array.from({length: Math.min(5000, count - from)}, (_, n) =>
+        store.create(`/registry/configmaps/many/item-${from + n}`, encodeRecord(configMap(from + n))),
+      ),
+    );
   }
   await store.close();
 };
@@ -48,7 +68,11 @@ const ownMb = (): number => Number(/RssAnon:\s+(\d+)/.exec(readFileSync('/proc/s
 const run = async (what: ManyServer): Promise<void> => {
   const startedAt = performance.now();
   await seed(what);
-  const plane = await startPlane({dataDir: what.directory, apiserverArgs: ['--feature-gates=CBORServingAndStorage=true'], controllerManagerArgs: ['--controllers=-*']});
+  const plane = await startPlane({
+    dataDir: what.directory,
+    apiserverArgs: ['--feature-gates=CBORServingAndStorage=true'],
+    controllerManagerArgs: ['--controllers=-*'],
+  });
   let holds = new Holds();
   await holds.start();
   let used = threadTime();
@@ -59,7 +83,13 @@ const run = async (what: ManyServer): Promise<void> => {
   }, 50);
   const answer = async (): Promise<void> => {
     const {worked, waited} = threadTime();
-    const statistics: ServerStatistics = {hold: await holds.stop(), workedMs: worked - used.worked, waitedMs: waited - used.waited, beganMb, maxMb: Math.max(mostMb, ownMb())};
+    const statistics: ServerStatistics = {
+      hold: await holds.stop(),
+      workedMs: worked - used.worked,
+      waitedMs: waited - used.waited,
+      beganMb,
+      maxMb: Math.max(mostMb, ownMb()),
+    };
     globalThis.gc?.();
     holds = new Holds();
     await holds.start();

@@ -21,7 +21,10 @@ class Child {
   readonly #child: ChildProcess;
 
   constructor(file: string, argument: unknown) {
-    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(argument)], {execArgv: ['--expose-gc'], stdio: ['ignore', 'ignore', 'inherit', 'ipc']});
+    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(argument)], {
+      execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
   }
 
   answer<T>(): Promise<T> {
@@ -49,11 +52,21 @@ class Child {
 
 const get = (url: URL, agent: https.Agent): Promise<void> =>
   new Promise((resolve, reject) => {
-    https.get(url, {agent, headers: {accept: 'application/json', 'user-agent': 'probe'}}, response => void response.resume().once('end', resolve).once('error', reject)).once('error', reject);
+    https
+      .get(
+        url,
+        {agent, headers: {accept: 'application/json', 'user-agent': 'probe'}},
+        response => void response.resume().once('end', resolve).once('error', reject),
+      )
+      .once('error', reject);
   });
 
 /** Runs an operation while one object is fetched repeatedly, and returns the latencies in ms, sorted. */
-const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>): Promise<{readonly note: string; readonly ms: number; readonly took: readonly number[]}> => {
+const beside = async (
+  url: URL,
+  agent: https.Agent,
+  act: () => Promise<string>,
+): Promise<{readonly note: string; readonly ms: number; readonly took: readonly number[]}> => {
   const running = {over: false};
   const took: number[] = [];
   const startedAt = performance.now();
@@ -77,7 +90,9 @@ export async function* manyRows(): AsyncGenerator<Row> {
   const directory = await scratch();
   const server = new Child('many-server.js', {directory, count} satisfies ManyServer);
   const {url, seconds} = await server.answer<{url: string; seconds: number}>();
-  yield row(`stored, then started with ${count.toLocaleString('en-US')} objects`, seconds, 's', {note: `load of the machine ${loadavg()[0]!.toFixed(1)}`});
+  yield row(`stored, then started with ${count.toLocaleString('en-US')} objects`, seconds, 's', {
+    note: `load of the machine ${loadavg()[0]!.toFixed(1)}`,
+  });
   const load = new Child('many-load.js', {directory, url, readers} satisfies ManyLoad);
   await load.answer();
   const agent = new https.Agent({...adminTls(directory), keepAlive: true});
@@ -89,8 +104,12 @@ export async function* manyRows(): AsyncGenerator<Row> {
     const {hold, workedMs, waitedMs, beganMb, maxMb} = await server.ask<ServerStatistics>('figures');
     const p99 = took[Math.floor(took.length * 0.99)] ?? 0;
     const worst = took.at(-1) ?? 0;
-    yield row(`longest hold: ${name}`, hold.ms, 'ms', {note: `${within(hold.ms, limits.holdMs, 'ms')}, in ${hold.look}; took ${Math.round(ms)} ms, the thread worked ${Math.round(workedMs)} and waited ${Math.round(waitedMs)} for a processor${note && `; ${note}`}`});
-    yield row('  GET beside it, 99 of 100', p99, 'ms', {note: `${within(p99, limits.getMs, 'ms')}; worst ${worst.toFixed(1)} ms of ${took.length}; load of the machine ${loadavg()[0]!.toFixed(1)}`});
+    yield row(`longest hold: ${name}`, hold.ms, 'ms', {
+      note: `${within(hold.ms, limits.holdMs, 'ms')}, in ${hold.look}; took ${Math.round(ms)} ms, the thread worked ${Math.round(workedMs)} and waited ${Math.round(waitedMs)} for a processor${note && `; ${note}`}`,
+    });
+    yield row('  GET beside it, 99 of 100', p99, 'ms', {
+      note: `${within(p99, limits.getMs, 'ms')}; worst ${worst.toFixed(1)} ms of ${took.length}; load of the machine ${loadavg()[0]!.toFixed(1)}`,
+    });
     yield row('  memory', maxMb, 'MB', {note: `${within(maxMb, limits.mb, 'MB')}; ${Math.round(maxMb - beganMb)} more than before`});
   }
   agent.destroy();

@@ -73,7 +73,10 @@ export const startPlane = async (directory?: string, args: readonly string[] = [
 };
 
 /** Calls a running server as its administrator. */
-export const caller = ({url, pki}: Running): ((method: string, path: string, body?: unknown) => Promise<{status: number; text: string}>) => {
+export const caller = ({
+  url,
+  pki,
+}: Running): ((method: string, path: string, body?: unknown) => Promise<{status: number; text: string}>) => {
   const dispatcher = new Agent({connections: 64, connect: {ca: pki.ca, cert: pki.cert, key: pki.key}});
   return async (method, path, body) => {
     const response = await request(`${url}${path}`, {

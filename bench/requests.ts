@@ -47,11 +47,21 @@ export const requestRows = async (): Promise<Row[]> => {
   const plain = await bare(plane, one);
   const get = {...plane.pki, path: `${collection}/one`, clients: 64};
   const getBaseline = await measured({...get, url: plain.url});
-  rows.push(row('GET one object', await measured({...get, url: plane.url}), '/s', {baseline: getBaseline, note: `RBAC on, ${one.length} bytes, 64 clients, beside a bare TLS server`}));
+  rows.push(
+    row('GET one object', await measured({...get, url: plane.url}), '/s', {
+      baseline: getBaseline,
+      note: `RBAC on, ${one.length} bytes, 64 clients, beside a bare TLS server`,
+    }),
+  );
 
   const post = {...plane.pki, path: collection, clients: 64, method: 'POST', body: JSON.stringify(configMap('NAME'))};
   const postBaseline = await measured({...post, url: plain.url});
-  rows.push(row('create, durable', await measured({...post, url: plane.url}), '/s', {baseline: postBaseline, note: 'RBAC on, embedded store, 64 clients'}));
+  rows.push(
+    row('create, durable', await measured({...post, url: plane.url}), '/s', {
+      baseline: postBaseline,
+      note: 'RBAC on, embedded store, 64 clients',
+    }),
+  );
   plain.close();
 
   rows.push(await listRow(plane));
@@ -72,7 +82,10 @@ const listRow = async (plane: Running): Promise<Row> => {
   const baseline = 1000 / (await precise({...load, url: plain.url}));
   const value = 1000 / (await precise({...load, url: plane.url}));
   plain.close();
-  return row('LIST 10,000 objects', value, 'ms', {baseline, note: `${Math.round(bytes.length / 1e6)} MB, one client; the ratio is time over time`});
+  return row('LIST 10,000 objects', value, 'ms', {
+    baseline,
+    note: `${Math.round(bytes.length / 1e6)} MB, one client; the ratio is time over time`,
+  });
 };
 
 const precise = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {

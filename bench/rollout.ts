@@ -17,9 +17,17 @@ export const rolloutRows = async (): Promise<Row[]> => {
   const time = await seconds(async () => {
     await deployments.create({
       metadata: {name: 'bench', namespace},
-      spec: {replicas, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'main', image: 'bench'}]}}},
+      spec: {
+        replicas,
+        selector: {matchLabels: labels},
+        template: {metadata: {labels}, spec: {containers: [{name: 'main', image: 'bench'}]}},
+      },
     });
     while (((await deployments.get('bench', {namespace})).status?.availableReplicas ?? 0) < replicas) await rest(100);
   });
-  return [row('deployment ready', replicas / time, '/s', {note: `${replicas} replicas on ${nodes} simulated nodes were available ${time.toFixed(1)} s after the deployment was made; in memory, in process, without limits`})];
+  return [
+    row('deployment ready', replicas / time, '/s', {
+      note: `${replicas} replicas on ${nodes} simulated nodes were available ${time.toFixed(1)} s after the deployment was made; in memory, in process, without limits`,
+    }),
+  ];
 };

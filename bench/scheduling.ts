@@ -20,7 +20,11 @@ const pod = (index: number) => ({
 /** Pods of one service, created by 64 clients, from the first creation until the last is bound. */
 export const schedulingRows = async (): Promise<Row[]> => {
   // Nodes without a lease would be tainted.
-  const plane = await startPlane(undefined, ['--nodes=0', '--controller-manager-arg=--controllers=*,-node-lifecycle-controller', '--apiserver-arg=--disable-admission-plugins=TaintNodesByCondition']);
+  const plane = await startPlane(undefined, [
+    '--nodes=0',
+    '--controller-manager-arg=--controllers=*,-node-lifecycle-controller',
+    '--apiserver-arg=--disable-admission-plugins=TaintNodesByCondition',
+  ]);
   const call = caller(plane);
   const created = async (path: string, bodies: readonly object[]): Promise<void> => {
     const left = bodies.values();
@@ -33,18 +37,32 @@ export const schedulingRows = async (): Promise<Row[]> => {
       }),
     );
   };
-  await created('/api/v1/nodes', Array.from({length: nodes}, (_, index) => node(index)));
-  await created('/api/v1/namespaces/default/services', [{apiVersion: 'v1', kind: 'Service', metadata: {name: 'bench'}, spec: {selector: {app: 'bench'}, ports: [{port: 80}]}}]);
+  await created(
+    '/api/v1/nodes',
+    Array.from({length: nodes}, (_, index) => node(index)),
+  );
+  await created('/api/v1/namespaces/default/services', [
+    {apiVersion: 'v1', kind: 'Service', metadata: {name: 'bench'}, spec: {selector: {app: 'bench'}, ports: [{port: 80}]}},
+  ]);
   const startedAt = performance.now();
-  await created('/api/v1/namespaces/default/pods', Array.from({length: pods}, (_, index) => pod(index)));
+  await created(
+    '/api/v1/namespaces/default/pods',
+    Array.from({length: pods}, (_, index) => pod(index)),
+  );
   const createdAt = performance.now();
   for (;;) {
-    const waiting = JSON.parse((await call('GET', '/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3D&limit=1')).text) as {items: unknown[]};
+    const waiting = JSON.parse((await call('GET', '/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3D&limit=1')).text) as {
+      items: unknown[];
+    };
     if (waiting.items.length === 0) break;
     await new Promise(resolve => setTimeout(resolve, 20)); // Polling costs the server time too.
   }
   const endedAt = performance.now();
   await plane.stop();
   const seconds = (ms: number): string => (ms / 1000).toFixed(1);
-  return [row(`${pods} pods onto ${nodes} nodes`, (pods / (endedAt - startedAt)) * 1000, 'pods/s', {note: `all bound ${seconds(endedAt - startedAt)} s after the first creation, ${seconds(endedAt - createdAt)} s after the last; scheduler in process without client limits`})];
+  return [
+    row(`${pods} pods onto ${nodes} nodes`, (pods / (endedAt - startedAt)) * 1000, 'pods/s', {
+      note: `all bound ${seconds(endedAt - startedAt)} s after the first creation, ${seconds(endedAt - createdAt)} s after the last; scheduler in process without client limits`,
+    }),
+  ];
 };

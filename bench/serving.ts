@@ -67,7 +67,16 @@ interface Measured {
 }
 
 const measured = async (port: number, version: Load['version'], {ca}: Tls): Promise<Measured> => {
-  const load: Load = {url: `https://127.0.0.1:${port}`, ca, version, path: '/api/v1/namespaces/default/things/a', headers, clients, warmupMs: 1000, measureMs: 3000};
+  const load: Load = {
+    url: `https://127.0.0.1:${port}`,
+    ca,
+    version,
+    path: '/api/v1/namespaces/default/things/a',
+    headers,
+    clients,
+    warmupMs: 1000,
+    measureMs: 3000,
+  };
   const before = process.cpuUsage();
   const {stdout} = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('load.js', import.meta.url)), JSON.stringify(load)]);
   const {user, system} = process.cpuUsage(before);
@@ -110,15 +119,26 @@ const fanOut = async (tls: Tls): Promise<Row> => {
   };
   const handler = createHttpServer(async () => ({status: 200, headers: {}, body: watch}), {clock: systemClock, random: systemRandom});
   const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
-  const load: WatchLoad = {url: `https://127.0.0.1:${listener.port}`, ca: tls.ca, path: '/', watchers, connections: 50, events: fanOutEvents};
-  const crowd = spawn(process.execPath, [fileURLToPath(new URL('watch-load.js', import.meta.url)), JSON.stringify(load)], {stdio: ['ignore', 'pipe', 'inherit']});
+  const load: WatchLoad = {
+    url: `https://127.0.0.1:${listener.port}`,
+    ca: tls.ca,
+    path: '/',
+    watchers,
+    connections: 50,
+    events: fanOutEvents,
+  };
+  const crowd = spawn(process.execPath, [fileURLToPath(new URL('watch-load.js', import.meta.url)), JSON.stringify(load)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const lines = createInterface(crowd.stdout)[Symbol.asyncIterator]();
   await lines.next();
   const before = process.cpuUsage();
   const start = performance.now();
   for (let sent = 0; sent < fanOutEvents; sent++) {
     await new Promise(resolve => setTimeout(resolve, Math.max(0, start + (sent * 1000) / eventsPerSecond - performance.now())));
-    const bytes = Buffer.from(`${JSON.stringify({type: 'MODIFIED', object: {sentAt: performance.timeOrigin + performance.now(), filler: 'x'.repeat(1400)}})}\n`);
+    const bytes = Buffer.from(
+      `${JSON.stringify({type: 'MODIFIED', object: {sentAt: performance.timeOrigin + performance.now(), filler: 'x'.repeat(1400)}})}\n`,
+    );
     const event = {type: 'MODIFIED', bytes: () => bytes, object: () => ({})};
     for (const sink of sinks) sink.event(event);
   }

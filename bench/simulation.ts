@@ -28,7 +28,10 @@ const idleShare = async (): Promise<number> => {
 /** Returns the time from the creation of the last pod until all run. */
 const running = async (plane: Plane): Promise<number> => {
   const client = plane.client().resource(kinds.pods);
-  const pod = (index: number) => ({metadata: {name: `pod-${index}`, namespace: 'default'}, spec: {nodeName: `plat-node-${index % nodes}`, containers: [{name: 'main', image: 'bench'}]}});
+  const pod = (index: number) => ({
+    metadata: {name: `pod-${index}`, namespace: 'default'},
+    spec: {nodeName: `plat-node-${index % nodes}`, containers: [{name: 'main', image: 'bench'}]},
+  });
   await each(pods, index => client.create(pod(index)));
   return seconds(async () => {
     while (((await plane.simulation?.usage.pods('default'))?.length ?? 0) < pods) await rest(500);
@@ -48,8 +51,13 @@ export const simulationRows = async (): Promise<Row[]> => {
   const time = await running(plane!);
   await plane!.stop();
   return [
-    row('nodes registered', nodes / (registered - without), '/s', {baseline: limit, note: `${nodes} nodes, each with its lease, status and events; in memory, in process; the limit makes bare nodes`}),
+    row('nodes registered', nodes / (registered - without), '/s', {
+      baseline: limit,
+      note: `${nodes} nodes, each with its lease, status and events; in memory, in process; the limit makes bare nodes`,
+    }),
     row('a core for their heartbeats', share, '%', {note: `${nodes / 10} leases renewed a second`}),
-    row('pods running', pods / time, '/s', {note: `${pods} pods run ${time.toFixed(1)} s after the last was made; two statuses and four events each`}),
+    row('pods running', pods / time, '/s', {
+      note: `${pods} pods run ${time.toFixed(1)} s after the last was made; two statuses and four events each`,
+    }),
   ];
 };

@@ -35,7 +35,9 @@ export const startUpRows = async (): Promise<Row[]> => {
   const server = await startPlane(undefined, ['--controller-manager-arg=--controllers=']);
   await readEverything(server);
   await wait(5000);
-  rows.push(row('API server, resident memory when idle', server.residentMb(), 'MB', {note: 'plat up without controllers, after the same reads'}));
+  rows.push(
+    row('API server, resident memory when idle', server.residentMb(), 'MB', {note: 'plat up without controllers, after the same reads'}),
+  );
   await server.stop();
   return rows;
 };

@@ -91,13 +91,23 @@ const readRows = async (store: Store, directory: string): Promise<Row[]> => {
   for (let i = 0; i < 10_000; i++) void tree.put(listed(i), value);
   await tree.committed;
   const rows = [
-    row('get, each of 10,000 records in turn', rateSync(i => store.get(listed(i))), '/s', {baseline: rateSync(i => tree.getBinary(listed(i))), note: 'raw limit: LMDB gets'}),
-    row('get, the same 100 records', rateSync(i => store.get(listed(i % 100))), '/s'),
+    row(
+      'get, each of 10,000 records in turn',
+      rateSync(i => store.get(listed(i))),
+      '/s',
+      {baseline: rateSync(i => tree.getBinary(listed(i))), note: 'raw limit: LMDB gets'},
+    ),
+    row(
+      'get, the same 100 records',
+      rateSync(i => store.get(listed(i % 100))),
+      '/s',
+    ),
   ];
   await tree.close();
   const revision = await store.revision();
   rows.push(row('range over 11,000 records', await rangeMs(store), 'ms'));
-  for (let i = 0; i < 200; i++) await Promise.all(Array.from({length: 500}, async (_, j) => store.update(keyOf(j), value, (await store.get(keyOf(j)))!.revision)));
+  for (let i = 0; i < 200; i++)
+    await Promise.all(Array.from({length: 500}, async (_, j) => store.update(keyOf(j), value, (await store.get(keyOf(j)))!.revision)));
   rows.push(row('the same, 100,000 changes ago', await rangeMs(store, revision), 'ms'));
   const newest = await store.revision();
   const start = performance.now();
@@ -115,9 +125,17 @@ export const storeRows = async (): Promise<Row[]> => {
     const rows = [row('open an empty embedded store', performance.now() - begin, 'ms', {note: 'the library already loaded'})];
     rows.push(row('fdatasync of a page', syncs(directory), '/s', {note: 'raw limit'}));
     const note = 'embedded, 1.5 kB values; raw limit: LMDB puts, no history';
-    for (const lanes of [1, 16, 128]) rows.push(row(`durable updates, ${lanes} at once`, await updates(store, lanes), '/s', {baseline: await rawPuts(directory, lanes), note}));
+    for (const lanes of [1, 16, 128])
+      rows.push(
+        row(`durable updates, ${lanes} at once`, await updates(store, lanes), '/s', {baseline: await rawPuts(directory, lanes), note}),
+      );
     const alone = await updates(store, 16);
-    rows.push(row('the same with 1,000 watchers of all, 16 at once', await fanOut(store, 1000), '/s', {baseline: alone, note: 'raw limit: without watchers'}));
+    rows.push(
+      row('the same with 1,000 watchers of all, 16 at once', await fanOut(store, 1000), '/s', {
+        baseline: alone,
+        note: 'raw limit: without watchers',
+      }),
+    );
     rows.push(...(await readRows(store, directory)));
     await store.close();
     const memory = memoryStore();

@@ -15,8 +15,17 @@ export const watchRows = async (): Promise<Row[]> => {
   const call = caller(plane);
   await call('POST', '/api/v1/namespaces', {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'watched'}});
   const path = '/api/v1/namespaces/watched/configmaps';
-  const settings: Watching = {url: plane.url, ...plane.pki, path: `${path}?watch=1`, watchers, events: perSecond * seconds, timeoutMs: 60_000};
-  const child = spawn(process.execPath, [fileURLToPath(new URL('watchers.js', import.meta.url)), JSON.stringify(settings)], {stdio: ['ignore', 'pipe', 'inherit']});
+  const settings: Watching = {
+    url: plane.url,
+    ...plane.pki,
+    path: `${path}?watch=1`,
+    watchers,
+    events: perSecond * seconds,
+    timeoutMs: 60_000,
+  };
+  const child = spawn(process.execPath, [fileURLToPath(new URL('watchers.js', import.meta.url)), JSON.stringify(settings)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()));

@@ -68,7 +68,8 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   apply(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));
     const old = this.#objects.get(key);
-    if (old && sameObject(old, object) && (versionOf(old) === versionOf(object) || isOlderVersion(versionOf(object), versionOf(old)))) return [];
+    if (old && sameObject(old, object) && (versionOf(old) === versionOf(object) || isOlderVersion(versionOf(object), versionOf(old))))
+      return [];
     this.#put(key, object, old);
     return changesBetween(old, object);
   }

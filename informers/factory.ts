@@ -91,7 +91,9 @@ export class InformerFactory {
     const isThere = release === undefined || isIntroduced(kind, release);
     return new SharedInformer<T>(isThere ? listerWatcher(client, selection) : emptyListerWatcher(client, selection, clock), {
       ...this.#options,
-      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata'].filter(Boolean).join(' '),
+      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata']
+        .filter(Boolean)
+        .join(' '),
       apiVersion: apiVersionOf(client.naming, kind),
       kind: kind.kind,
       ...(metadataOnly ? {metadataOnly} : {}),

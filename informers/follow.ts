@@ -75,7 +75,12 @@ const versionOf = ({listFrom}: Position): Pick<ListOptions, 'resourceVersion' | 
   return listFrom === '0' ? {resourceVersion: '0'} : {resourceVersion: listFrom, resourceVersionMatch: 'NotOlderThan'};
 };
 
-const listOnce = async <T extends KubeObject>(api: ListerWatcher<T>, position: Position, options: FollowOptions, signal: AbortSignal): Promise<Followed<T>> => {
+const listOnce = async <T extends KubeObject>(
+  api: ListerWatcher<T>,
+  position: Position,
+  options: FollowOptions,
+  signal: AbortSignal,
+): Promise<Followed<T>> => {
   const items: T[] = [];
   let next: string | undefined;
   for (;;) {
@@ -133,7 +138,12 @@ const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: s
   return from(api.isProbed()).pipe(switchMap(isProbed => watchedFor(api, resourceVersion, options.clock, watchTimes(isProbed, options))));
 };
 
-const watchedFor = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, clock: Clock, {timeoutSeconds, silenceMs}: WatchTimes): Observable<Followed<T>> =>
+const watchedFor = <T extends KubeObject>(
+  api: ListerWatcher<T>,
+  resourceVersion: string,
+  clock: Clock,
+  {timeoutSeconds, silenceMs}: WatchTimes,
+): Observable<Followed<T>> =>
   defer(() => {
     const since = clock.monotonic();
     let events = 0;
@@ -142,7 +152,8 @@ const watchedFor = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion
       tap({
         next: ({type}) => void (events += type === 'BOOKMARK' ? 0 : 1),
         complete() {
-          if (events === 0 && clock.monotonic() - since < shortWatchMs) throw new StreamFault('short', 'a watch ended at once, without an event');
+          if (events === 0 && clock.monotonic() - since < shortWatchMs)
+            throw new StreamFault('short', 'a watch ended at once, without an event');
         },
       }),
       map((event): Followed<T> => event),
@@ -154,7 +165,8 @@ const advance = (position: Position, event: Followed<KubeObject>): void => {
   const version = event.type === 'listed' ? event.resourceVersion : event.object.metadata?.resourceVersion;
   if (event.type === 'listed') position.unpaged = false;
   if (version === undefined) return;
-  if (event.type === 'BOOKMARK' && isOlderVersion(version, position.watchFrom ?? '')) throw new StreamFault('rewound', `the server is at version ${version}, and was at ${position.watchFrom}`);
+  if (event.type === 'BOOKMARK' && isOlderVersion(version, position.watchFrom ?? ''))
+    throw new StreamFault('rewound', `the server is at version ${version}, and was at ${position.watchFrom}`);
   position.watchFrom = version;
   if (version) position.listFrom = version;
 };

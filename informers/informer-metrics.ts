@@ -23,17 +23,44 @@ export interface InformerLabels {
 }
 
 /** The metrics of one informer. */
-export const informerMetrics = (meter: Meter, clock: Clock, labels: InformerLabels & Labels, state: {readonly size: () => number; readonly isSynced: () => boolean}): InformerMetrics => {
-  const attempts = meter.counter({name: 'informer_attempts_total', help: 'Lists and watches begun.', labels: ['component', 'name', 'call']});
-  const failures = meter.counter({name: 'informer_failures_total', help: 'Lists and watches that failed, by reason.', labels: ['component', 'name', 'reason']});
-  const stumbles = meter.counter({name: 'informer_handler_failures_total', help: 'Changes on which an index or a listener failed; all others heard of them.', labels: ['component', 'name']});
+export const informerMetrics = (
+  meter: Meter,
+  clock: Clock,
+  labels: InformerLabels & Labels,
+  state: {readonly size: () => number; readonly isSynced: () => boolean},
+): InformerMetrics => {
+  const attempts = meter.counter({
+    name: 'informer_attempts_total',
+    help: 'Lists and watches begun.',
+    labels: ['component', 'name', 'call'],
+  });
+  const failures = meter.counter({
+    name: 'informer_failures_total',
+    help: 'Lists and watches that failed, by reason.',
+    labels: ['component', 'name', 'reason'],
+  });
+  const stumbles = meter.counter({
+    name: 'informer_handler_failures_total',
+    help: 'Changes on which an index or a listener failed; all others heard of them.',
+    labels: ['component', 'name'],
+  });
   let heardAt = clock.monotonic();
   const series = [
-    meter.observed({name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['component', 'name']}, () => [[labels, state.isSynced() ? 1 : 0]]),
-    meter.observed({name: 'informer_objects', help: 'Objects in the cache.', labels: ['component', 'name']}, () => [[labels, state.size()]]),
-    meter.observed({name: 'informer_silence_seconds', help: 'Time since anything came from the server: the liveness of the informer.', labels: ['component', 'name']}, () => [
-      [labels, (clock.monotonic() - heardAt) / 1000],
+    meter.observed(
+      {name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['component', 'name']},
+      () => [[labels, state.isSynced() ? 1 : 0]],
+    ),
+    meter.observed({name: 'informer_objects', help: 'Objects in the cache.', labels: ['component', 'name']}, () => [
+      [labels, state.size()],
     ]),
+    meter.observed(
+      {
+        name: 'informer_silence_seconds',
+        help: 'Time since anything came from the server: the liveness of the informer.',
+        labels: ['component', 'name'],
+      },
+      () => [[labels, (clock.monotonic() - heardAt) / 1000]],
+    ),
   ];
   return {
     attempt: call => attempts.add({...labels, call}),

@@ -16,7 +16,10 @@ export interface ListerWatcher<T extends KubeObject> {
 }
 
 /** The calls for a selection, through `client`. */
-export const listerWatcher = <T extends KubeObject>(client: Client, {kind, namespace, labelSelector, fieldSelector, metadataOnly}: ResolvedSelection<T>): ListerWatcher<T> => {
+export const listerWatcher = <T extends KubeObject>(
+  client: Client,
+  {kind, namespace, labelSelector, fieldSelector, metadataOnly}: ResolvedSelection<T>,
+): ListerWatcher<T> => {
   // Metadata is what every kind of object has.
   const resource = metadataOnly ? (client.metadata(kind) as ResourceClient<T>) : client.resource(kind);
   const chosen = {...(namespace ? {namespace} : {}), ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})};
@@ -31,7 +34,11 @@ export const listerWatcher = <T extends KubeObject>(client: Client, {kind, names
 const quietMs = 200_000;
 
 /** The calls for a kind that the server's release does not have: there are no objects of it, and none come. */
-export const emptyListerWatcher = <T extends KubeObject>({naming}: Client, {kind}: ResolvedSelection<T>, clock: Clock): ListerWatcher<T> => ({
+export const emptyListerWatcher = <T extends KubeObject>(
+  {naming}: Client,
+  {kind}: ResolvedSelection<T>,
+  clock: Clock,
+): ListerWatcher<T> => ({
   list: () => Promise.resolve({apiVersion: apiVersionOf(naming, kind), kind: kind.listKind, metadata: {resourceVersion: '0'}, items: []}),
   watch: () => after(clock, quietMs).pipe(ignoreElements()),
   isProbed: () => Promise.resolve(true),

@@ -33,6 +33,9 @@ export class Refusals {
     this.#since ??= now;
     const lastedMs = now - this.#since;
     if (lastedMs < lastsAfterMs) return undefined;
-    return new ListRefused(`the cache of ${this.#name} is not synced: the server has refused to list them for ${Math.round(lastedMs / 1000)} s: ${error.message}`, {cause: error});
+    return new ListRefused(
+      `the cache of ${this.#name} is not synced: the server has refused to list them for ${Math.round(lastedMs / 1000)} s: ${error.message}`,
+      {cause: error},
+    );
   }
 }

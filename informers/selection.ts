@@ -36,5 +36,10 @@ export const resolveSelection = <T extends KubeObject>(source: Source<T>, naming
     if (text) parts[name] = text;
   }
   const shape = selection.metadataOnly ? {metadataOnly: true as const} : {};
-  return {kind: selection.kind, ...parts, ...shape, id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, selection.metadataOnly])};
+  return {
+    kind: selection.kind,
+    ...parts,
+    ...shape,
+    id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, selection.metadataOnly]),
+  };
 };

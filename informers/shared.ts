@@ -64,7 +64,11 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#api = api;
     this.#options = options;
     this.#cache = new Cache<T>((error, object) => this.#stumbled(error, 'an index failed on an object', object));
-    this.#delivery = new Delivery({...options, listeners: () => [...this.#listeners], failed: error => this.#stumbled(error, 'an event could not be taken in')});
+    this.#delivery = new Delivery({
+      ...options,
+      listeners: () => [...this.#listeners],
+      failed: error => this.#stumbled(error, 'an event could not be taken in'),
+    });
     this.changes = new Observable(subscriber => {
       // Replayed and joined without a pause in between: nothing is missed, nothing told twice.
       this.#listeners.add(subscriber);
@@ -113,7 +117,12 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
         const refusal = refusals.after(error);
         if (refusal) for (const {refused} of this.#waiters) refused(refusal);
       },
-    }).subscribe(event => guarded(() => this.#take(event), error => log.error({informer: name, err: error}, 'an event could not be taken in')));
+    }).subscribe(event =>
+      guarded(
+        () => this.#take(event),
+        error => log.error({informer: name, err: error}, 'an event could not be taken in'),
+      ),
+    );
     if (minResyncMs > 0) this.#remindEvery(jittered(random, minResyncMs, 1));
     const alive = clock.keepAlive();
     onAbort(signal, () => {
@@ -152,7 +161,10 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     const {log, name, onMissing} = this.#options;
     const isMissing = isNotFound(error);
     const isNoFault = isGone(error) || (onMissing ? isMissing || isShort(error) : isMissing && this.#synced);
-    (isNoFault ? log.v(2).info : log.warn)({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
+    (isNoFault ? log.v(2).info : log.warn)(
+      {informer: name, err: error, waitMs: Math.round(waitMs)},
+      'following a collection failed and is tried again',
+    );
     if (isMissing) onMissing?.();
   }
 
@@ -170,7 +182,10 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     if (event.type === 'listed') {
       if (this.#cache.size === 0 && this.#delivery.isIdle) this.#fill(event.items);
       else this.#delivery.add(() => this.#cache.replace(event.items.map(item => this.#kept(item))));
-      this.#delivery.add(() => [], () => this.#becomeSynced());
+      this.#delivery.add(
+        () => [],
+        () => this.#becomeSynced(),
+      );
       return;
     }
     const object = this.#kept(event.object);

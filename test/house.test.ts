@@ -44,16 +44,29 @@ for (const controller of controllers) {
 
   test(`${name} names flags that exist and that have an effect`, t => {
     const named = controller.flags ?? [];
-    t.deepEqual(named.filter(flag => !flags[flag]), []);
-    t.deepEqual(named.filter(flag => flags[flag]?.implementation === 'pending'), []);
+    t.deepEqual(
+      named.filter(flag => !flags[flag]),
+      [],
+    );
+    t.deepEqual(
+      named.filter(flag => flags[flag]?.implementation === 'pending'),
+      [],
+    );
   });
 
-  if (serviceAccount) test(`${name} acts under a role that is bound to its account`, t => {
-    const role = `system:controller:${serviceAccount}`;
-    const binding = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role);
-    t.true(policy.clusterRoles.some(({metadata}) => metadata?.name === role), `no cluster role ${role}`);
-    t.deepEqual(binding?.subjects?.map(subject => [subject.kind, subject.namespace, subject.name]), [['ServiceAccount', 'plat-system', serviceAccount]]);
-  });
+  if (serviceAccount)
+    test(`${name} acts under a role that is bound to its account`, t => {
+      const role = `system:controller:${serviceAccount}`;
+      const binding = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role);
+      t.true(
+        policy.clusterRoles.some(({metadata}) => metadata?.name === role),
+        `no cluster role ${role}`,
+      );
+      t.deepEqual(
+        binding?.subjects?.map(subject => [subject.kind, subject.namespace, subject.name]),
+        [['ServiceAccount', 'plat-system', serviceAccount]],
+      );
+    });
 
   test(`${name} has a test of its own`, t => {
     t.true(existsSync(join(root, 'test/controllers', `${folder}.test.ts`)), `test/controllers/${folder}.test.ts is missing`);
@@ -64,11 +77,20 @@ for (const controller of controllers) {
 const withInstallScripts = ['lmdb', 'msgpackr-extract'];
 
 test('no package that users install with this one needs to run a program for it', t => {
-  const {packages} = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {packages: Record<string, {dev?: boolean; hasInstallScript?: boolean; optionalDependencies?: object}>};
+  const {packages} = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, {dev?: boolean; hasInstallScript?: boolean; optionalDependencies?: object}>;
+  };
   const found = Object.entries(packages).filter(([, {dev, hasInstallScript}]) => hasInstallScript && !dev);
 
-  t.deepEqual(found.map(([path]) => path.replace(/^.*node_modules\//, '')), withInstallScripts);
-  for (const [path, {optionalDependencies}] of found) t.true(Object.keys(optionalDependencies ?? {}).some(name => name.includes('linux-x64')), path);
+  t.deepEqual(
+    found.map(([path]) => path.replace(/^.*node_modules\//, '')),
+    withInstallScripts,
+  );
+  for (const [path, {optionalDependencies}] of found)
+    t.true(
+      Object.keys(optionalDependencies ?? {}).some(name => name.includes('linux-x64')),
+      path,
+    );
   t.regex(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m);
 });
 
@@ -85,7 +107,8 @@ test('what a file exports is used in another file', t => {
     }
   }
   const filesWith = new Map<string, number>();
-  for (const text of texts.values()) for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
+  for (const text of texts.values())
+    for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
   const production = [...texts].filter(([path]) => /^(?:src|controllers|informers)\//.test(path.slice(root.length)));
   const unused = production.flatMap(([path, text]) =>
     [...text.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]

@@ -8,7 +8,19 @@ interface Layer {
 }
 
 const below = ['src/base', 'src/api'];
-const acting = ['src/runtime', 'informers', 'src/queue', 'src/client', 'src/options', 'src/observe', 'src/schema', 'src/cel', 'src/model', 'src/pki', ...below];
+const acting = [
+  'src/runtime',
+  'informers',
+  'src/queue',
+  'src/client',
+  'src/options',
+  'src/observe',
+  'src/schema',
+  'src/cel',
+  'src/model',
+  'src/pki',
+  ...below,
+];
 const serving = ['src/serving', 'src/transport', 'src/observe', 'src/options', 'src/pki'];
 
 /** Who may import whom. Arrows point down; a folder may always import itself. */
@@ -25,11 +37,17 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/serving': {layers: ['src/transport', 'src/observe', 'src/options', 'src/pki', ...below], packages: ['ws']},
   'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['lmdb']},
   'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},
-  'src/apiserver': {layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below], packages: ['yaml']},
+  'src/apiserver': {
+    layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below],
+    packages: ['yaml'],
+  },
   'src/client': {layers: ['src/transport', 'src/options', 'src/observe', 'src/schema', ...below], packages: ['rxjs']},
   'src/queue': {layers: ['src/base'], packages: ['p-queue']},
   informers: {layers: ['src/client', ...below], packages: ['rxjs']},
-  'src/runtime': {layers: ['informers', 'src/queue', 'src/client', 'src/serving', 'src/options', 'src/observe', ...below], packages: ['rxjs']},
+  'src/runtime': {
+    layers: ['informers', 'src/queue', 'src/client', 'src/serving', 'src/options', 'src/observe', ...below],
+    packages: ['rxjs'],
+  },
   controllers: {layers: acting, packages: ['rxjs']},
   'src/scheduler': {layers: acting, packages: ['rxjs']},
   'src/simulation': {layers: acting, packages: ['rxjs']},
@@ -79,7 +97,9 @@ test('every import points down the layers', t => {
 
 test('imports go by #folder across folders and by ./ within one', t => {
   const problems = everything.flatMap(({path, imports}) =>
-    imports.filter(({specifier}) => specifier.startsWith('../') || specifier.includes('/../')).map(({specifier}) => `${path}: ${specifier}`),
+    imports
+      .filter(({specifier}) => specifier.startsWith('../') || specifier.includes('/../'))
+      .map(({specifier}) => `${path}: ${specifier}`),
   );
   t.is(lines(problems), '');
 });
@@ -117,7 +137,8 @@ const circles = (graph: ReadonlyMap<string, readonly string[]>): string[][] => {
 };
 
 test('no files import each other in a circle', t => {
-  const edges = ({path, imports}: Source) => imports.map(({specifier}) => target(path, specifier)).filter(file => file !== undefined && byPath.has(file)) as string[];
+  const edges = ({path, imports}: Source) =>
+    imports.map(({specifier}) => target(path, specifier)).filter(file => file !== undefined && byPath.has(file)) as string[];
 
   t.is(lines(circles(new Map(product.map(source => [source.path, edges(source)]))).map(circle => circle.join(' <-> '))), '');
 });
@@ -133,26 +154,43 @@ const spellers: Readonly<Record<string, string>> = {
 test('the words of the vocabularies stand in the naming alone', t => {
   const problems = product
     .filter(({path}) => !(path in spellers))
-    .flatMap(({path, literals}) => literals.filter(literal => makersWords.test(literal)).map(literal => `${path}: ${literal.slice(0, 80)}`));
+    .flatMap(({path, literals}) =>
+      literals.filter(literal => makersWords.test(literal)).map(literal => `${path}: ${literal.slice(0, 80)}`),
+    );
   t.is(lines(problems), '');
-  t.deepEqual(Object.keys(spellers).filter(path => !byPath.get(path)?.literals.some(literal => makersWords.test(literal))), []);
+  t.deepEqual(
+    Object.keys(spellers).filter(path => !byPath.get(path)?.literals.some(literal => makersWords.test(literal))),
+    [],
+  );
 });
 
 test('only declarations of controllers export a default', t => {
-  const problems = product.filter(({path, code}) => !path.endsWith('.d.ts') && /^export default\b|\bas default\b[ ,}]/m.test(code) && !/^controllers\/[^/]+\/controller\.ts$/.test(path)).map(({path}) => path);
+  const problems = product
+    .filter(
+      ({path, code}) =>
+        !path.endsWith('.d.ts') &&
+        /^export default\b|\bas default\b[ ,}]/m.test(code) &&
+        !/^controllers\/[^/]+\/controller\.ts$/.test(path),
+    )
+    .map(({path}) => path);
   t.is(lines(problems), '');
 });
 
 /** Time and chance come in through ports. */
-const ambient = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bAbortSignal\.timeout\(|\bperformance\.now\(|(?<![\w.])(?:setTimeout|setInterval|fetch)\(/;
+const ambient =
+  /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bAbortSignal\.timeout\(|\bperformance\.now\(|(?<![\w.])(?:setTimeout|setInterval|fetch)\(/;
 
 test('time and chance come from the ports in the base alone', t => {
-  const problems = product.filter(({path, code}) => !path.startsWith('src/base/') && ambient.test(code)).map(({path, code}) => `${path}: ${ambient.exec(code)?.[0]}`);
+  const problems = product
+    .filter(({path, code}) => !path.startsWith('src/base/') && ambient.test(code))
+    .map(({path, code}) => `${path}: ${ambient.exec(code)?.[0]}`);
   t.is(lines(problems), '');
 });
 
 test('no folder is made by a recursive mkdir, which spins for ever below /proc', t => {
-  const problems = product.filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code)).map(({path}) => `${path}: call makeFolder of #src/base/folder.js`);
+  const problems = product
+    .filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code))
+    .map(({path}) => `${path}: call makeFolder of #src/base/folder.js`);
   t.is(lines(problems), '');
 });
 
@@ -171,8 +209,13 @@ test('one controller never imports another', t => {
 });
 
 test('reading sources parts code from comments and finds every literal', t => {
-  const {code, literals} = lex("const a = 'one'; // 'two'\n/* \"three\" */ const b = `four ${x ? `five` : 'six'} seven`; const c = /['\"]/; const d = \"eight\";");
+  const {code, literals} = lex(
+    "const a = 'one'; // 'two'\n/* \"three\" */ const b = `four ${x ? `five` : 'six'} seven`; const c = /['\"]/; const d = \"eight\";",
+  );
 
-  t.deepEqual([...literals].sort(), ['', 'eight', 'five', 'four ', 'one', 'six', ' seven'].sort().filter(literal => literal !== ''));
+  t.deepEqual(
+    [...literals].sort(),
+    ['', 'eight', 'five', 'four ', 'one', 'six', ' seven'].sort().filter(literal => literal !== ''),
+  );
   t.false(code.includes('two') || code.includes('three'));
 });

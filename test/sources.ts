@@ -118,10 +118,12 @@ const importsOf = (code: string): Import[] => {
   const found: Import[] = [];
   for (const [, what = '', specifier = ''] of code.matchAll(/^(?:import|export)\s+([^'"()]*?\s+from\s+)?['"]([^'"\n]+)['"];/gm)) {
     const names = /^\{([^}]*)\}/.exec(what.trim())?.[1];
-    const allTypes = names !== undefined && names.trim() !== '' && names.split(',').every(name => name.trim() === '' || /^type\s/.test(name.trim()));
+    const allTypes =
+      names !== undefined && names.trim() !== '' && names.split(',').every(name => name.trim() === '' || /^type\s/.test(name.trim()));
     found.push({specifier, typeOnly: /^type\s/.test(what.trim()) || allTypes, lazy: false});
   }
-  for (const [, specifier = ''] of code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)) found.push({specifier, typeOnly: false, lazy: true});
+  for (const [, specifier = ''] of code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g))
+    found.push({specifier, typeOnly: false, lazy: true});
   return found;
 };
 

@@ -56,7 +56,8 @@ process.on('exit', () => rmSync(lock, {force: true}));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {}); // The signal also reaches the child process of this build, which ends, and the build with it.
 sweep();
 run('tools/schema.mjs');
-for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples']) rmSync(`dist/${folder}`, {recursive: true, force: true});
+for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples'])
+  rmSync(`dist/${folder}`, {recursive: true, force: true});
 run('node_modules/typescript/bin/tsc', '-p', '.');
 run('tools/types.mjs');
 run('tools/bundle.mjs');

@@ -9,7 +9,9 @@ import {join} from 'node:path';
 import {noticesOf} from './notices.mjs';
 
 const target = 'dist/bundle';
-const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name => existsSync(`dist/src/cli/${name}.js`));
+const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name =>
+  existsSync(`dist/src/cli/${name}.js`),
+);
 const {engines} = JSON.parse(readFileSync('package.json', 'utf8'));
 
 mkdirSync('dist', {recursive: true});
@@ -28,13 +30,16 @@ const requireLate = {
   setup({onLoad}) {
     onLoad({filter: /[\\/]dist[\\/].*\.js$/}, ({path}) => {
       const text = readFileSync(path, 'utf8');
-      return text.includes('createRequire(import.meta.url)(') ? {contents: text.replaceAll('createRequire(import.meta.url)(', 'require('), loader: 'js'} : undefined;
+      return text.includes('createRequire(import.meta.url)(')
+        ? {contents: text.replaceAll('createRequire(import.meta.url)(', 'require('), loader: 'js'}
+        : undefined;
     });
   },
 };
 
 /** Node.js defines these symbols until V8 does, but not in the contexts in which Jest and Vitest run tests. */
-const disposeSymbols = "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
+const disposeSymbols =
+  "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
 
 const settings = {
   bundle: true,
@@ -50,7 +55,10 @@ const settings = {
 };
 
 /** The API server has its own script, since the other programs would slow down its start. All others share one. */
-const scripts = {plat: programs.filter(name => name !== 'plat-apiserver'), 'plat-apiserver': programs.filter(name => name === 'plat-apiserver')};
+const scripts = {
+  plat: programs.filter(name => name !== 'plat-apiserver'),
+  'plat-apiserver': programs.filter(name => name === 'plat-apiserver'),
+};
 
 /** Each program, and the library, is loaded by its own function, so that a start runs only what it needs. */
 const entryOf = script => `
@@ -82,7 +90,10 @@ const worker = await build({
   banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
 });
 // The thread for large requests runs an API server.
-writeFileSync(join(fresh, 'request-worker.js'), "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n");
+writeFileSync(
+  join(fresh, 'request-worker.js'),
+  "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n",
+);
 for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
 /** The exports for `import` and `require` of the package. Names are listed because `import` detects them statically. */
@@ -101,13 +112,19 @@ writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...made, worker
 /** Starts a program, calls `act` while it is ready, and stops it. By then its code cache is stored. */
 const record = (name, args, whileReady = async () => {}) =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['tools/record-code.cjs', fresh, name, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
+    const child = spawn(process.execPath, ['tools/record-code.cjs', fresh, name, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'},
+    });
     children.add(child);
     let said = '';
     let stopping;
     const hear = text => {
       said += text;
-      if (/^ready/m.test(said)) stopping ??= whileReady().finally(() => child.kill()).catch(reject);
+      if (/^ready/m.test(said))
+        stopping ??= whileReady()
+          .finally(() => child.kill())
+          .catch(reject);
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
     child.once('exit', code => {
@@ -122,7 +139,11 @@ const recordAll = async () => {
   await Promise.all([
     record('plat-apiserver', [...port, `--cert-dir=${scratch}/pki`, `--data-dir=${scratch}/store`]),
     record('plat', ['up', ...port, `--data-dir=${scratch}/plane`], () =>
-      Promise.all(['plat-controller-manager', 'plat-scheduler'].map(name => record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${scratch}/plane/kubeconfig`]))),
+      Promise.all(
+        ['plat-controller-manager', 'plat-scheduler'].map(name =>
+          record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${scratch}/plane/kubeconfig`]),
+        ),
+      ),
     ),
   ]);
 };

@@ -65,7 +65,8 @@ const isOwnFolder = folder => {
 
 const ownFile = (folder, name, key) => join(folder, `${name}-${key.slice(0, 16)}.code`);
 
-const readOwn = (folder, name, key) => (folder && isOwnFolder(folder) ? read(ownFile(folder, name, key), key, stat => stat.isFile() && isOwn(stat)) : undefined);
+const readOwn = (folder, name, key) =>
+  folder && isOwnFolder(folder) ? read(ownFile(folder, name, key), key, stat => stat.isFile() && isOwn(stat)) : undefined;
 
 /** Stores the code for this user's next starts and removes the oldest files. Errors are ignored. */
 const writeOwn = (folder, name, key, code) => {
@@ -75,7 +76,10 @@ const writeOwn = (folder, name, key, code) => {
     fs.mkdirSync(folder, {recursive: true, mode: 0o700});
     if (!isOwnFolder(folder)) return;
     write(ownFile(folder, name, key), key, code);
-    const files = fs.readdirSync(folder).filter(file => /^plat[\w-]*\.code/.test(file)).map(file => join(folder, file));
+    const files = fs
+      .readdirSync(folder)
+      .filter(file => /^plat[\w-]*\.code/.test(file))
+      .map(file => join(folder, file));
     const age = new Map(files.map(file => [file, fs.statSync(file).mtimeMs]));
     for (const file of files.sort((a, b) => age.get(b) - age.get(a)).slice(most)) fs.rmSync(file, {force: true});
   } catch {

@@ -25,7 +25,10 @@ const launch = name => {
   const folder = ownFolder();
   const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
   // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding.
-  const script = new Script(`(function (require, module, __filename) {${source.latin1Slice()}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
+  const script = new Script(`(function (require, module, __filename) {${source.latin1Slice()}\n})`, {
+    filename,
+    ...(cachedData ? {cachedData} : {}),
+  });
   if (folder && (!cachedData || script.cachedDataRejected)) keepOnceReady(() => writeOwn(folder, name, key, script.createCachedData()));
   const module = {exports: {}};
   script.runInThisContext()(createRequire(filename), module, filename);
@@ -39,7 +42,10 @@ const launch = name => {
  */
 const keyOf = source => {
   const {version, versions, arch, platform, config} = process;
-  return createHash('sha256').update(JSON.stringify([version, versions, arch, platform, config.variables])).update(source).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([version, versions, arch, platform, config.variables]))
+    .update(source)
+    .digest('hex');
 };
 
 /** Stores the code cache of a program after a regular run, for the user's next starts. */

@@ -9,7 +9,9 @@ const rule = '-'.repeat(80);
 
 const noticeOf = (folder, what) => {
   const {name, version, license} = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const files = readdirSync(folder).filter(file => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
+  const files = readdirSync(folder)
+    .filter(file => /^(licen[cs]e|copying|notice)/i.test(file))
+    .sort();
   if (!license && files.length === 0) throw new Error(`the package ${name} names no licence`);
   const texts = files.map(file => readFileSync(join(folder, file), 'utf8').trim());
   return [rule, `${name} ${version} (${license ?? 'see below'})${what}`, rule, '', ...texts.flatMap(text => [text, ''])].join('\n');
@@ -21,5 +23,8 @@ const readFrom = {'node_modules/@kubernetes/client-node': ': the schemas and typ
 /** Returns the notices of all packages that the files belong to. */
 export const noticesOf = files => {
   const folders = [...new Set([...foldersOf(files), ...Object.keys(readFrom)])].sort();
-  return ['plat contains code of these packages, each under its own licence.\n', ...folders.map(folder => noticeOf(folder, readFrom[folder] ?? ''))].join('\n');
+  return [
+    'plat contains code of these packages, each under its own licence.\n',
+    ...folders.map(folder => noticeOf(folder, readFrom[folder] ?? '')),
+  ].join('\n');
 };

@@ -71,7 +71,9 @@ const readModel = (folder, name) => {
   const code = readFileSync(join(folder, `${name}.js`), 'utf8');
   const head = /\/\*\*\n\* ([^\n]*)\n\*\/\nexport declare class/.exec(declaration);
   const fields = new Map();
-  for (const [, field, type, format] of code.matchAll(/"name": "[^"]*",\s*"baseName": "([^"]*)",\s*"type": "([^"]*)",\s*"format": "([^"]*)"/g)) {
+  for (const [, field, type, format] of code.matchAll(
+    /"name": "[^"]*",\s*"baseName": "([^"]*)",\s*"type": "([^"]*)",\s*"format": "([^"]*)"/g,
+  )) {
     fields.set(field, {type, format, required: false, description: ''});
   }
   const names = new Map([...code.matchAll(/"name": "([^"]*)",\s*"baseName": "([^"]*)"/g)].map(([, own, base]) => [own, base]));
@@ -91,7 +93,12 @@ const readModels = () => {
     const found = /^(([A-Z][a-z]+)?V(\d+(?:(?:alpha|beta)\d+)?)([A-Z].*))\.d\.ts$/.exec(file);
     if (!found) continue;
     const [, className, prefix, version, type] = found;
-    models.set(className, {...readModel(folder, className), version: `v${version}`, type, group: prefix === undefined ? undefined : prefixes[prefix]});
+    models.set(className, {
+      ...readModel(folder, className),
+      version: `v${version}`,
+      type,
+      group: prefix === undefined ? undefined : prefixes[prefix],
+    });
   }
   return models;
 };

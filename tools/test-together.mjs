@@ -14,7 +14,12 @@ const starts = /^(cli|docs|e2e|storage)\//;
 const loadsByName = /\bimport\((?!['"])/;
 
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
-const placeOf = path => path.slice(resolve('dist/test').length + 1).replace(/(\.test)?\.js$/, '').split('/').join(' › ');
+const placeOf = path =>
+  path
+    .slice(resolve('dist/test').length + 1)
+    .replace(/(\.test)?\.js$/, '')
+    .split('/')
+    .join(' › ');
 
 /**
  * The replacement of ava for a file in a script. Its tests run serially, so that no more servers run at once than in a separate file, and are registered
@@ -41,22 +46,29 @@ for (const declare of declared) declare();
 const together = scripts => ({
   name: 'together',
   setup(build) {
-    const virtual = (namespace, contents) => build.onLoad({filter: /./, namespace}, ({path}) => ({contents: contents(path), resolveDir: process.cwd()}));
+    const virtual = (namespace, contents) =>
+      build.onLoad({filter: /./, namespace}, ({path}) => ({contents: contents(path), resolveDir: process.cwd()}));
     build.onResolve({filter: /^script:/}, ({path}) => ({path, namespace: 'script'}));
     virtual('script', path => scriptOf(scripts[path.slice('script:'.length)]));
     build.onResolve({filter: /^declared$/}, ({path}) => ({path, namespace: 'declared'}));
     virtual('declared', () => 'export const declared = [];');
-    build.onResolve({filter: /^ava$/}, ({importer, namespace}) => (namespace === 'ava' ? {path: 'ava', external: true} : {path: importer, namespace: 'ava'}));
+    build.onResolve({filter: /^ava$/}, ({importer, namespace}) =>
+      namespace === 'ava' ? {path: 'ava', external: true} : {path: importer, namespace: 'ava'},
+    );
     virtual('ava', avaFor);
     build.onResolve({filter: /^[^.#/]/}, () => ({external: true}));
     // Tests that read files beside their own still find them.
-    build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => ({contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))}));
+    build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => ({
+      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
+    }));
   },
 });
 
 /** Writes the scripts and returns the files for ava to run: scripts of similar length with neighbouring files, and the separate files. */
 export const putTogether = async (count = 9) => {
-  const all = readdirSync('dist/test', {recursive: true}).filter(file => file.endsWith('.test.js')).sort();
+  const all = readdirSync('dist/test', {recursive: true})
+    .filter(file => file.endsWith('.test.js'))
+    .sort();
   const isApart = file => starts.test(file) || loadsByName.test(readFileSync(join('dist/test', file), 'utf8'));
   const files = all.filter(file => !isApart(file)).map(file => join('dist/test', file));
   const sizes = files.map(file => statSync(file).size);

@@ -7,7 +7,9 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {folder, putTogether} from './test-together.mjs';
 
-const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
+const args = process.argv
+  .slice(2)
+  .map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
 
 /** Whether the bundled programs are from the same build as the tests. Then the tests run the bundles, as users do. */
 const isBundled = () => {
@@ -38,7 +40,9 @@ const reasons = new Set();
 const read = line => {
   const plain = stripVTControlCharacters(line).trim();
   if (/^[✔√] /.test(plain)) counts.passed++;
-  const [, count, what] = /^(\d+) (?:tests? (failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ?? [];
+  const [, count, what] =
+    /^(\d+) (?:tests? (failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ??
+    [];
   if (count) counts[what ?? 'failed'] += Number(count);
   if (/^(skipped: |PLAT_ORACLE is unset)/.test(plain)) reasons.add(plain.replace(/^skipped: /, ''));
 };

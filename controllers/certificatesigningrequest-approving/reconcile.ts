@@ -1,4 +1,10 @@
-import {conditionOf, signingRequestIn, untilIssued, withCondition, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
+import {
+  conditionOf,
+  signingRequestIn,
+  untilIssued,
+  withCondition,
+  type CachedRequest,
+} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -17,7 +23,13 @@ export const approvingReconciler = (context: KeyedContext): Reconcile => {
       ...(uid ? {uid} : {}),
       ...(groups ? {groups} : {}),
       ...(extra ? {extra} : {}),
-      resourceAttributes: {verb: 'create', group: naming.group('certificates'), version: '*', resource: kinds.certificateSigningRequests.plural, subresource},
+      resourceAttributes: {
+        verb: 'create',
+        group: naming.group('certificates'),
+        version: '*',
+        resource: kinds.certificateSigningRequests.plural,
+        subresource,
+      },
     };
     const {status} = await reviews.create({spec} as SubjectAccessReview);
     return status?.allowed ?? false;
@@ -37,6 +49,8 @@ export const approvingReconciler = (context: KeyedContext): Reconcile => {
     }
     if (recognized.length === 0) return;
     const tried = recognized.map(({permission}) => permission).join(' ');
-    throw new Expected(`recognized csr ${JSON.stringify(csr.metadata?.name ?? '')} as [${tried}] but subject access review was not approved`);
+    throw new Expected(
+      `recognized csr ${JSON.stringify(csr.metadata?.name ?? '')} as [${tried}] but subject access review was not approved`,
+    );
   });
 };

@@ -9,7 +9,7 @@ import {signers} from './reconcile.js';
  */
 export default defineController<SigningOptions>({
   ...requestController,
-  doc: 'Issues certificates for approved requests of the platform\'s own signers, from the key pairs it is given.',
+  doc: "Issues certificates for approved requests of the platform's own signers, from the key pairs it is given.",
   name: 'certificatesigningrequest-signing-controller',
   flags: signingFlags,
   enabled: options => (signingPlan(options).length > 0 ? true : 'there is no certificate and key to sign with'),

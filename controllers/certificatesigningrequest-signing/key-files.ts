@@ -4,7 +4,11 @@ import type {ControllerManagerOptions} from '#src/options/controller-manager.js'
 const specific = {
   agentServing: ['clusterSigningPlatletServingCertFile', 'clusterSigningPlatletServingKeyFile', 'cluster-signing-platlet-serving'],
   apiserverClientAgent: ['clusterSigningPlatletClientCertFile', 'clusterSigningPlatletClientKeyFile', 'cluster-signing-platlet-client'],
-  apiserverClient: ['clusterSigningPlatApiserverClientCertFile', 'clusterSigningPlatApiserverClientKeyFile', 'cluster-signing-plat-apiserver-client'],
+  apiserverClient: [
+    'clusterSigningPlatApiserverClientCertFile',
+    'clusterSigningPlatApiserverClientKeyFile',
+    'cluster-signing-plat-apiserver-client',
+  ],
   legacyUnknown: ['clusterSigningLegacyUnknownCertFile', 'clusterSigningLegacyUnknownKeyFile', 'cluster-signing-legacy-unknown'],
 } as const satisfies Partial<Record<keyof Naming['signers'], readonly [string, string, string]>>;
 
@@ -47,7 +51,12 @@ export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerF
   });
   if (own.length === 0) {
     if (!clusterSigningCertFile || !clusterSigningKeyFile) return [];
-    return signerTokens.map(signer => ({signer, certificate: clusterSigningCertFile, key: clusterSigningKeyFile, flags: filesOf('cluster-signing')}));
+    return signerTokens.map(signer => ({
+      signer,
+      certificate: clusterSigningCertFile,
+      key: clusterSigningKeyFile,
+      flags: filesOf('cluster-signing'),
+    }));
   }
   if (clusterSigningCertFile || clusterSigningKeyFile) {
     throw new Error('cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time');
@@ -62,4 +71,5 @@ export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerF
 const defaultMaximumMs = 8760 * 3_600_000;
 
 /** Returns the longest duration of a certificate. */
-export const maximumTtlOf = ({clusterSigningDuration}: Readonly<Pick<SigningOptions, 'clusterSigningDuration'>>): number => clusterSigningDuration || defaultMaximumMs;
+export const maximumTtlOf = ({clusterSigningDuration}: Readonly<Pick<SigningOptions, 'clusterSigningDuration'>>): number =>
+  clusterSigningDuration || defaultMaximumMs;

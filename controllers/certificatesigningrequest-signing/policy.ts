@@ -19,7 +19,8 @@ const checkClientUsages: SigningCheck = (_, usages) => {
  * No certificate may bypass authorization by its organization: node certificates have a fixed organization, and others may not have
  * this one. Differs from upstream, where only server admission checks that, and for one of the signers.
  */
-const checkSubject: SigningCheck = ({subject}) => (subject.organizations.includes(wellKnown.masters) ? `subject organization ${wellKnown.masters} is not allowed` : undefined);
+const checkSubject: SigningCheck = ({subject}) =>
+  subject.organizations.includes(wellKnown.masters) ? `subject organization ${wellKnown.masters} is not allowed` : undefined;
 
 /** The check of each signer. */
 export const signingChecks: Readonly<Record<SignerToken, SigningCheck>> = {

@@ -1,4 +1,11 @@
-import {conditionOf, signingRequestIn, untilIssued, withCondition, withStatus, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
+import {
+  conditionOf,
+  signingRequestIn,
+  untilIssued,
+  withCondition,
+  withStatus,
+  type CachedRequest,
+} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import {signRequestInSteps} from '#src/pki/authority.js';
@@ -27,7 +34,9 @@ export const signers = async (context: Context): Promise<Readonly<Record<string,
   const plan = signingPlan(context.options);
   const idle = signerTokens.filter(token => !plan.some(({signer}) => signer === token));
   for (const token of idle) context.log.info({signer: context.naming.signers[token]}, 'signer has no pair of its own and does not act');
-  const loops = await Promise.all(plan.map(async files => [files.signer, signer(context, files.signer, await openPair(context, files))] as const));
+  const loops = await Promise.all(
+    plan.map(async files => [files.signer, signer(context, files.signer, await openPair(context, files))] as const),
+  );
   return Object.fromEntries(loops);
 };
 

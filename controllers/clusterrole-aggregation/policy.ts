@@ -5,7 +5,8 @@ import type {ClusterRole, PolicyRule} from '#src/api/types.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
 import type {Steps} from '#src/base/steps.js';
 
-const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number => ((one.metadata?.name ?? '') < (other.metadata?.name ?? '') ? -1 : 1);
+const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number =>
+  (one.metadata?.name ?? '') < (other.metadata?.name ?? '') ? -1 : 1;
 
 /** How many rules one step processes. */
 const rulesPerStep = 100;

@@ -20,7 +20,9 @@ export const aggregator = ({name: fieldManager, lister, client, clock}: KeyedCon
     if (!role?.aggregationRule) return settled;
     const rules = await runStepsInPieces(aggregatedRules(role, roles.list()), pieces);
     if (await runStepsInPieces(sameRules(rules, role.rules ?? []), pieces)) return settled;
-    await client.resource(kinds.clusterRoles).patch(name, 'apply', {apiVersion, kind: kinds.clusterRoles.kind, metadata: {name}, rules}, {fieldManager, force: true});
+    await client
+      .resource(kinds.clusterRoles)
+      .patch(name, 'apply', {apiVersion, kind: kinds.clusterRoles.kind, metadata: {name}, rules}, {fieldManager, force: true});
     return settled;
   };
 };

@@ -18,7 +18,8 @@ export interface CronJobSync {
   changed: boolean;
 }
 
-export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | undefined): boolean => active.some(reference => reference.uid === uid);
+export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | undefined): boolean =>
+  active.some(reference => reference.uid === uid);
 
 const activeUids = ({active = []}: Frozen<CronJobStatus>): Set<string | undefined> => new Set(active.map(({uid}) => uid));
 
@@ -59,7 +60,10 @@ export const deleteJob = async ({writer, events}: ChildContext, sync: CronJobSyn
 /** Deletes the oldest finished jobs beyond the history limits. */
 export const trimHistory = async (context: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
   const {successfulJobsHistoryLimit, failedJobsHistoryLimit} = sync.cronJob.spec ?? {};
-  for (const [type, limit] of [['Complete', successfulJobsHistoryLimit], ['Failed', failedJobsHistoryLimit]] as const) {
+  for (const [type, limit] of [
+    ['Complete', successfulJobsHistoryLimit],
+    ['Failed', failedJobsHistoryLimit],
+  ] as const) {
     if (limit === undefined) continue;
     const finished = jobs.filter(job => endOf(job)?.type === type).sort(byStart);
     for (const job of finished.slice(0, Math.max(0, finished.length - limit))) await deleteJob(context, sync, job);
@@ -97,7 +101,8 @@ const syncExisting = async ({client, events}: ChildContext, sync: CronJobSync, j
           Object.assign(sync, {cronJob: live, status: structuredClone(live.status ?? {})});
           active = activeUids(sync.status);
           ended.clear();
-        } else events.warning(sync.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
+        } else
+          events.warning(sync.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
       }
     }
   } finally {
@@ -113,7 +118,8 @@ const removeMissing = async ({client, events}: ChildContext, sync: CronJobSync, 
   try {
     for (const reference of sync.status.active ?? []) {
       if (children.has(reference.uid)) continue;
-      if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace}))) continue;
+      if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace})))
+        continue;
       events.normal(sync.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
       missing.add(reference.uid);
       sync.changed = true;

@@ -16,7 +16,8 @@ const watchCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
   listen(kinds.cronJobs, (change: Change<CronJob>) => {
     const cronJob = change.object;
     const {schedule, timeZone} = cronJob.spec ?? {};
-    if (change.type !== 'updated' || (change.old.spec?.schedule === schedule && change.old.spec?.timeZone === timeZone)) return enqueue(keyOf(cronJob));
+    if (change.type !== 'updated' || (change.old.spec?.schedule === schedule && change.old.spec?.timeZone === timeZone))
+      return enqueue(keyOf(cronJob));
     try {
       enqueue(keyOf(cronJob), {afterMs: nextStartIn(cronJob, scheduleOf(cronJob), clock.now())});
     } catch (error) {

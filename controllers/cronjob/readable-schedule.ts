@@ -28,7 +28,11 @@ export const readSchedule = (cronJob: CachedCronJob, {events, naming}: Pick<Keye
 };
 
 /** Returns the start that is due. For a schedule that never matches it records an event and returns undefined. */
-export const readDueStart = (cronJob: CachedCronJob, schedule: Schedule, {now, events}: Pick<KeyedContext, 'events'> & {readonly now: number}): DueStart | undefined => {
+export const readDueStart = (
+  cronJob: CachedCronJob,
+  schedule: Schedule,
+  {now, events}: Pick<KeyedContext, 'events'> & {readonly now: number},
+): DueStart | undefined => {
   try {
     return dueStart(cronJob, schedule, now);
   } catch (error) {

@@ -22,7 +22,10 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     help: 'Time between when a cronjob is scheduled to be run, and when the corresponding job is created',
     buckets: exponentialBuckets(1, 2, 10),
   });
-  const startContext: StartContext = {...context, created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000)};
+  const startContext: StartContext = {
+    ...context,
+    created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000),
+  };
 
   /** Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next time. */
   const startIfAllowed = async (sync: CronJobSync, at: number, now: number): Promise<boolean> => {
@@ -51,7 +54,12 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     const due = schedule && readDueStart(sync.cronJob, schedule, {now, events});
     if (!schedule || !due) return settled;
     if (due.at !== undefined) {
-      if (due.missed === 'many') events.warning(sync.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
+      if (due.missed === 'many')
+        events.warning(
+          sync.cronJob,
+          'TooManyMissedTimes',
+          'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+        );
       if (!(await startIfAllowed(sync, due.at, now))) return settled;
     }
     return requeueAfter(nextStartIn({...sync.cronJob, status: sync.status}, schedule, now));
@@ -63,7 +71,8 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     const sync: CronJobSync = {cronJob, status: structuredClone(cronJob.status ?? {}) as NonNullable<CronJob['status']>, changed: false};
     const writeStatus = async () => {
       const {active = [], ...rest} = sync.status;
-      if (sync.changed) await writer(kinds.cronJobs).updateStatus({...sync.cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
+      if (sync.changed)
+        await writer(kinds.cronJobs).updateStatus({...sync.cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
     };
     let result: Result;
     try {

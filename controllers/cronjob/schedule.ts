@@ -34,7 +34,8 @@ export class ScheduleError extends Error {
 }
 
 /** Returns the time of the last start, in ms. */
-const lastStart = ({status, metadata}: CachedCronJob): number => parseTime(status?.lastScheduleTime) ?? parseTime(metadata?.creationTimestamp) ?? 0;
+const lastStart = ({status, metadata}: CachedCronJob): number =>
+  parseTime(status?.lastScheduleTime) ?? parseTime(metadata?.creationTimestamp) ?? 0;
 
 /** Returns the last start of an interval that may be long: only the times near its end are iterated. */
 const lastBefore = (schedule: Schedule, first: number, intervalMs: number, now: number): Pick<DueStart, 'at' | 'missed'> => {

@@ -35,7 +35,8 @@ const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
 
 /** Whether the job of a start was created, according to the status. */
 export const isStarted = ({cronJob, status}: CronJobSync, at: number): boolean =>
-  (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) || parseTime(status.lastScheduleTime) === at;
+  (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) ||
+  parseTime(status.lastScheduleTime) === at;
 
 /** Deletes the active jobs. Rejects when one of them cannot be deleted. */
 export const replaceActive = async (context: ChildContext, sync: CronJobSync): Promise<void> => {
@@ -52,7 +53,11 @@ export const replaceActive = async (context: ChildContext, sync: CronJobSync): P
 };
 
 /** Creates the job, or returns the existing one of the same start if the status lacks it; undefined when there is nothing to record. */
-const create = async ({client, writer, events, naming, created}: StartContext, {cronJob, status}: CronJobSync, at: number): Promise<Job | undefined> => {
+const create = async (
+  {client, writer, events, naming, created}: StartContext,
+  {cronJob, status}: CronJobSync,
+  at: number,
+): Promise<Job | undefined> => {
   const wanted = jobFor(cronJob, at, naming);
   try {
     const job = await writer(kinds.jobs).create(wanted);

@@ -1,6 +1,14 @@
 import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
 import {claimer} from '#controllers/shared/children/claiming.js';
-import {byRevision, newRevision, nextRevision, renumbered, sameRevision, templatePatch, type ControllerRevision} from '#controllers/shared/children/revisions.js';
+import {
+  byRevision,
+  newRevision,
+  nextRevision,
+  renumbered,
+  sameRevision,
+  templatePatch,
+  type ControllerRevision,
+} from '#controllers/shared/children/revisions.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
@@ -44,8 +52,13 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     const {namespace, name} = keyOf(set);
     const live = await sets.get(name, {namespace});
     const [known, seen] = [live.status?.collisionCount, set.status?.collisionCount];
-    if (known !== seen) throw new Error(`found a stale collision count (${seen}, expected ${known}) of DaemonSet "${name}" while processing; will retry until it is updated`);
-    await writer(kinds.daemonSets).updateStatus({...live, status: {...live.status!, collisionCount: (known ?? 0) + 1}} as ObjectOf<typeof kinds.daemonSets>);
+    if (known !== seen)
+      throw new Error(
+        `found a stale collision count (${seen}, expected ${known}) of DaemonSet "${name}" while processing; will retry until it is updated`,
+      );
+    await writer(kinds.daemonSets).updateStatus({...live, status: {...live.status!, collisionCount: (known ?? 0) + 1}} as ObjectOf<
+      typeof kinds.daemonSets
+    >);
   };
 
   const create = async (set: DaemonSet, made: ControllerRevision): Promise<Revision> => {
@@ -80,7 +93,14 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     async of(set, selector, podsOf) {
       const own = await Promise.all((await claim(set, possibleChildren(cached, set, selector), {selector})).map(withHash));
       const {template} = set.spec!;
-      const wanted = {parent: set, kind: kinds.daemonSets, labels: template.metadata?.labels ?? {}, data: templatePatch(template), hashLabel, naming};
+      const wanted = {
+        parent: set,
+        kind: kinds.daemonSets,
+        labels: template.metadata?.labels ?? {},
+        data: templatePatch(template),
+        hashLabel,
+        naming,
+      };
       const made = newRevision({...wanted, revision: 0, collisionCount: set.status?.collisionCount});
       const old = own.filter(revision => !sameRevision(revision, made)).sort(byRevision);
       const current = own.filter(revision => sameRevision(revision, made)).sort(byRevision);

@@ -29,7 +29,8 @@ const rolling = ({spec}: DaemonSet) => (spec?.updateStrategy?.type === 'RollingU
 export const maxSurge = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
 
 /** Returns how many of `desired` nodes may be without an available pod. */
-export const maxUnavailable = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
+export const maxUnavailable = (set: DaemonSet, desired: number): number =>
+  resolveIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
 
 /** Whether a new pod may be created before the old one is deleted. */
 export const allowsSurge = (set: DaemonSet): boolean => maxSurge(set, 1) > 0;

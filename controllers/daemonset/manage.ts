@@ -17,7 +17,12 @@ const surplusPods = (running: readonly Frozen<Pod>[], sync: DaemonSetSync): read
 };
 
 /** Returns the changes needed on one node. */
-const changesForNode = ({name, shouldRun, shouldStay}: NodePlacement, pods: readonly Frozen<Pod>[] | undefined, sync: DaemonSetSync, onTerminal: OnTerminal): PodChanges => {
+const changesForNode = (
+  {name, shouldRun, shouldStay}: NodePlacement,
+  pods: readonly Frozen<Pod>[] | undefined,
+  sync: DaemonSetSync,
+  onTerminal: OnTerminal,
+): PodChanges => {
   if (shouldRun && !pods) return {create: [name], delete: []};
   const live = (pods ?? []).filter(({metadata}) => !metadata?.deletionTimestamp);
   if (!shouldStay) return {create: [], delete: live};

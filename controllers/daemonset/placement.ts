@@ -21,7 +21,10 @@ const defaultTolerations = (naming: Naming, {hostNetwork}: Frozen<PodSpec>): Tol
 };
 
 const isSame = (a: Frozen<Toleration>, b: Frozen<Toleration>): boolean =>
-  a.key === b.key && (a.effect ?? '') === (b.effect ?? '') && (a.operator ?? '') === (b.operator ?? '') && (a.value ?? '') === (b.value ?? '');
+  a.key === b.key &&
+  (a.effect ?? '') === (b.effect ?? '') &&
+  (a.operator ?? '') === (b.operator ?? '') &&
+  (a.value ?? '') === (b.value ?? '');
 
 /** Returns the template's tolerations with the added ones; an equal one keeps its position, but loses its time limit. */
 const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
@@ -67,7 +70,9 @@ const pinnedToNode = (affinity: Frozen<Affinity> | undefined, node: string): Fro
 export const nodeOf = ({spec}: Frozen<Pod>): string | undefined => {
   if (spec?.nodeName) return spec.nodeName;
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  const named = terms.flatMap(({matchFields = []}) => matchFields).find(({key, operator, values}) => key === nameField && operator === 'In' && values?.length === 1);
+  const named = terms
+    .flatMap(({matchFields = []}) => matchFields)
+    .find(({key, operator, values}) => key === nameField && operator === 'In' && values?.length === 1);
   return named?.values?.[0];
 };
 
@@ -75,7 +80,11 @@ export const nodeOf = ({spec}: Frozen<Pod>): string | undefined => {
 export const templateFor = (set: DaemonSet, hash: string, naming: Naming): ((node: string) => Frozen<PodTemplateSpec>) => {
   const {metadata, spec = {containers: []}} = set.spec!.template;
   const generation = templateGeneration(set);
-  const labels = {...metadata?.labels, ...(generation === undefined ? {} : {[generationLabel]: generation}), ...(hash ? {[hashLabel]: hash} : {})};
+  const labels = {
+    ...metadata?.labels,
+    ...(generation === undefined ? {} : {[generationLabel]: generation}),
+    ...(hash ? {[hashLabel]: hash} : {}),
+  };
   const tolerations = daemonTolerations(spec, naming);
   return node => ({metadata: {...metadata, labels}, spec: {...spec, tolerations, affinity: pinnedToNode(spec.affinity, node)}});
 };

@@ -22,7 +22,11 @@ export const podWriter = (context: KeyedContext, expected: TrackingExpectations)
     const nodes = changes.create.slice(0, burst);
     const deletions = changes.delete.slice(0, burst);
     const template = templateFor(set, hash, context.naming);
-    expected.expectBoth(key, nodes.length, deletions.map(pod => keyText(keyOf(pod))));
+    expected.expectBoth(
+      key,
+      nodes.length,
+      deletions.map(pod => keyText(keyOf(pod))),
+    );
     const {successes, error} = await createExpected(nodes.length, index => control.create(set, template(nodes[index]!)), {key, expected});
     const errors: unknown[] = successes < nodes.length ? [error] : [];
     errors.push(...(await deleteExpected(deletions, pod => control.delete(set, pod), {key, expected})));

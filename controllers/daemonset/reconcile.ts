@@ -38,7 +38,8 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
   const update = async (state: DaemonSetSync, own: () => Promise<readonly Frozen<Pod>[]>, old: History['old']): Promise<void> => {
     const {set, hash} = state;
     await applyChanges(set, hash, podChangesFor(state, podsByNode(await own()), onTerminalFor(set)));
-    if (expected.satisfied(keyText(keyOf(set))) && set.spec?.updateStrategy?.type === 'RollingUpdate') await applyChanges(set, hash, rollingUpdate(state, podsByNode(await own())));
+    if (expected.satisfied(keyText(keyOf(set))) && set.spec?.updateStrategy?.type === 'RollingUpdate')
+      await applyChanges(set, hash, rollingUpdate(state, podsByNode(await own())));
     await history.forget(set, old, await own()).catch((error: unknown) => {
       throw new Error(`failed to clean up revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
     });

@@ -5,7 +5,11 @@ import type {DaemonSet} from './kinds.js';
 import type {OnTerminal} from './manage.js';
 
 /** Returns the decisions on terminal pods of a set: succeeded ones are deleted at once, failed ones with a backoff per node. */
-export const terminalPods = ({clock, events, enqueue}: Pick<KeyedContext, 'clock' | 'events' | 'enqueue'>): ((set: DaemonSet) => OnTerminal) => {
+export const terminalPods = ({
+  clock,
+  events,
+  enqueue,
+}: Pick<KeyedContext, 'clock' | 'events' | 'enqueue'>): ((set: DaemonSet) => OnTerminal) => {
   const failures = failureBackoff(clock);
   return set => (pod, node) => {
     const {namespace, name} = keyOf(pod);

@@ -35,7 +35,8 @@ type Annotations = Readonly<Record<string, string>>;
 export const annotationsOf = ({metadata}: Frozen<KubeObject>): Annotations => metadata?.annotations ?? {};
 
 /** Parses a whole number; undefined for anything else. */
-export const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined);
+export const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
 
 /** Parses a revision, which may exceed the range of exact numbers; undefined if it does not fit in 64 bits. */
 export const parseRevision = (text: string): bigint | undefined => {
@@ -44,7 +45,8 @@ export const parseRevision = (text: string): bigint | undefined => {
 };
 
 /** Returns the revision of an object: 0n for none, undefined for an invalid one. */
-export const revisionOf = (object: Frozen<KubeObject>, keys: AnnotationKeys): bigint | undefined => parseRevision(annotationsOf(object)[keys.revision] ?? '0');
+export const revisionOf = (object: Frozen<KubeObject>, keys: AnnotationKeys): bigint | undefined =>
+  parseRevision(annotationsOf(object)[keys.revision] ?? '0');
 
 const maxHistoryLength = 2000;
 
@@ -59,13 +61,19 @@ const appendToHistory = (history: string | undefined, revision: string): string 
 };
 
 /** Returns the annotations that a replica set inherits from its deployment. */
-const inheritedAnnotations = (from: Annotations, {own}: AnnotationKeys): Annotations => Object.fromEntries(Object.entries(from).filter(([key]) => !own.has(key)));
+const inheritedAnnotations = (from: Annotations, {own}: AnnotationKeys): Annotations =>
+  Object.fromEntries(Object.entries(from).filter(([key]) => !own.has(key)));
 
 /**
  * Returns the annotations of the newest replica set, with at least `revision`: the deployment's override its own. One with an
  * invalid revision is left unchanged.
  */
-export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotations, revision: bigint, keys: AnnotationKeys): Annotations => {
+export const annotationsOfNewest = (
+  deployment: Frozen<KubeObject>,
+  own: Annotations,
+  revision: bigint,
+  keys: AnnotationKeys,
+): Annotations => {
   const former = own[keys.revision];
   const revisionNumber = parseRevision(former || '0');
   if (revisionNumber === undefined) return own;
@@ -77,7 +85,10 @@ export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotat
 };
 
 /** Returns the size annotations of a replica set. */
-export const sizeAnnotations = (desired: number, maxReplicas: number, keys: AnnotationKeys): Annotations => ({[keys.desired]: String(desired), [keys.maxReplicas]: String(maxReplicas)});
+export const sizeAnnotations = (desired: number, maxReplicas: number, keys: AnnotationKeys): Annotations => ({
+  [keys.desired]: String(desired),
+  [keys.maxReplicas]: String(maxReplicas),
+});
 
 /** Returns the annotations of a deployment after a rollback: the replica set's, except for the controller's own. */
 export const annotationsAfterRollback = (deployment: Frozen<KubeObject>, set: Frozen<KubeObject>, keys: AnnotationKeys): Annotations => ({

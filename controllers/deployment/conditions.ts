@@ -5,12 +5,19 @@ export type DeploymentCondition = NonNullable<DeploymentStatus['conditions']>[nu
 export type Conditions = readonly DeploymentCondition[];
 
 /** Returns a condition with all times at `now`. */
-export const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string, now: number): DeploymentCondition => {
+export const condition = (
+  type: string,
+  status: 'True' | 'False' | 'Unknown',
+  reason: string,
+  message: string,
+  now: number,
+): DeploymentCondition => {
   const time = wireTime(now);
   return {type, status, lastUpdateTime: time, lastTransitionTime: time, reason, message};
 };
 
-export const conditionOf = (conditions: Conditions, type: string): DeploymentCondition | undefined => conditions.find(each => each.type === type);
+export const conditionOf = (conditions: Conditions, type: string): DeploymentCondition | undefined =>
+  conditions.find(each => each.type === type);
 
 export const withoutCondition = (conditions: Conditions, type: string): Conditions =>
   conditionOf(conditions, type) ? conditions.filter(each => each.type !== type) : conditions;

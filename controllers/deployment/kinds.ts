@@ -13,7 +13,9 @@ export const replicasOf = ({spec}: Deployment | ReplicaSet): number => spec?.rep
 export const isRolling = ({spec}: Deployment): boolean => spec?.strategy?.type === 'RollingUpdate';
 
 /** Returns the progress deadline in seconds; undefined for no deadline, which the largest number means as well. */
-export const progressDeadlineOf = ({spec}: Deployment): number | undefined => (spec?.progressDeadlineSeconds === withoutLimit ? undefined : spec?.progressDeadlineSeconds);
+export const progressDeadlineOf = ({spec}: Deployment): number | undefined =>
+  spec?.progressDeadlineSeconds === withoutLimit ? undefined : spec?.progressDeadlineSeconds;
 
 /** Returns how many old replica sets are kept; undefined for all. */
-export const historyLimitOf = ({spec}: Deployment): number | undefined => (spec?.revisionHistoryLimit === withoutLimit ? undefined : spec?.revisionHistoryLimit);
+export const historyLimitOf = ({spec}: Deployment): number | undefined =>
+  spec?.revisionHistoryLimit === withoutLimit ? undefined : spec?.revisionHistoryLimit;

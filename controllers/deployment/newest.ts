@@ -21,13 +21,20 @@ const nextRevision = ({old, context}: DeploymentSync): bigint => {
   return 1n + revisions.reduce((highest, revision) => (revision > highest ? revision : highest), 0n);
 };
 
-const withProgressing = (sync: DeploymentSync, ...details: readonly [status: 'True' | 'False', reason: string, message: string]): DeploymentStatus => {
+const withProgressing = (
+  sync: DeploymentSync,
+  ...details: readonly [status: 'True' | 'False', reason: string, message: string]
+): DeploymentStatus => {
   const {status = {}} = sync.deployment;
   return {...status, conditions: withCondition(status.conditions ?? [], condition(progressing, ...details, sync.now))};
 };
 
 /** Writes the deployment's revision, and `status` if given. */
-const updateDeployment = async (sync: DeploymentSync, revision: string | undefined, status: DeploymentStatus | undefined): Promise<void> => {
+const updateDeployment = async (
+  sync: DeploymentSync,
+  revision: string | undefined,
+  status: DeploymentStatus | undefined,
+): Promise<void> => {
   const {deployment, context} = sync;
   const before = annotationsOf(deployment);
   const annotations = revision === undefined ? before : {...before, [context.keys.revision]: revision};
@@ -49,8 +56,11 @@ export const syncNewest = async (sync: DeploymentSync): Promise<void> => {
     const {spec, metadata} = sync.newest;
     await sync.updateSet({...sync.newest, metadata: {...metadata, annotations}, spec: {...spec!, minReadySeconds: minReadySeconds ?? 0}});
   }
-  const hasCondition = progressDeadlineOf(deployment) === undefined || conditionOf(deployment.status?.conditions ?? [], progressing) !== undefined;
-  const status = hasCondition ? undefined : withProgressing(sync, 'True', reasons.found, `Found new replica set "${sync.newest.metadata?.name}"`);
+  const hasCondition =
+    progressDeadlineOf(deployment) === undefined || conditionOf(deployment.status?.conditions ?? [], progressing) !== undefined;
+  const status = hasCondition
+    ? undefined
+    : withProgressing(sync, 'True', reasons.found, `Found new replica set "${sync.newest.metadata?.name}"`);
   await updateDeployment(sync, annotations[context.keys.revision], status);
 };
 
@@ -94,7 +104,8 @@ const reportCreateError = async (sync: DeploymentSync, made: ReplicaSet, error: 
   const {deployment, context} = sync;
   const message = `Failed to create new replica set "${made.metadata?.name}": ${messageOf(error)}`;
   // The creation error matters; a failure to report it does not.
-  if (progressDeadlineOf(deployment) !== undefined) await sync.updateStatus(withProgressing(sync, 'False', reasons.notCreated, message)).catch(() => {});
+  if (progressDeadlineOf(deployment) !== undefined)
+    await sync.updateStatus(withProgressing(sync, 'False', reasons.notCreated, message)).catch(() => {});
   context.events.warning(deployment, reasons.notCreated, message);
 };
 

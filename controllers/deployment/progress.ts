@@ -22,7 +22,12 @@ const failing = 'ReplicaFailure';
 export const isComplete = (deployment: Deployment, status: DeploymentStatus | undefined): boolean => {
   const wanted = replicasOf(deployment);
   const {updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0} = status ?? {};
-  return updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted && observedGeneration >= (deployment.metadata?.generation ?? 0);
+  return (
+    updatedReplicas === wanted &&
+    replicas === wanted &&
+    availableReplicas === wanted &&
+    observedGeneration >= (deployment.metadata?.generation ?? 0)
+  );
 };
 
 /** Whether there are more updated, ready or available pods, or fewer old ones, than before. */
@@ -53,7 +58,8 @@ const withProgress = (deployment: Deployment, status: DeploymentStatus, newest: 
   if ((status.replicas ?? 0) === (status.updatedReplicas ?? 0) && last?.reason === reasons.complete) return conditions;
 
   const subject = newest ? `ReplicaSet "${newest.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`;
-  if (isComplete(deployment, status)) return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${subject} has successfully progressed.`, now));
+  if (isComplete(deployment, status))
+    return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${subject} has successfully progressed.`, now));
   if (hasProgressed(deployment.status, status)) {
     const next = condition(progressing, 'True', reasons.updated, `${subject} is progressing.`, now);
     // Each progress updates the time, even if the condition is otherwise unchanged.
@@ -75,7 +81,13 @@ const withFailure = (conditions: Conditions, newest: ReplicaSet | undefined, all
 };
 
 /** Returns the status with the conditions of the rollout. */
-export const withRollout = (deployment: Deployment, status: DeploymentStatus, newest: ReplicaSet | undefined, all: readonly ReplicaSet[], now: number): DeploymentStatus => {
+export const withRollout = (
+  deployment: Deployment,
+  status: DeploymentStatus,
+  newest: ReplicaSet | undefined,
+  all: readonly ReplicaSet[],
+  now: number,
+): DeploymentStatus => {
   const {conditions: _, ...counters} = status;
   const conditions = withFailure(withProgress(deployment, status, newest, now), newest, all);
   return {...counters, ...(conditions.length > 0 ? {conditions} : {})};
@@ -88,7 +100,14 @@ export const withRollout = (deployment: Deployment, status: DeploymentStatus, ne
 export const nextCheck = (deployment: Deployment, status: DeploymentStatus, now: number): Result => {
   const seconds = progressDeadlineOf(deployment);
   const last = conditionOf(deployment.status?.conditions ?? [], progressing);
-  if (seconds === undefined || !last || isComplete(deployment, status) || last.reason === reasons.timedOut || last.reason === reasons.complete) return settled;
+  if (
+    seconds === undefined ||
+    !last ||
+    isComplete(deployment, status) ||
+    last.reason === reasons.timedOut ||
+    last.reason === reasons.complete
+  )
+    return settled;
   const left = deadlineAfter(last, seconds) - now;
   return requeueAfter(left < 1000 ? Math.max(left, 0) + 1 : left + 1000);
 };

@@ -95,7 +95,8 @@ export const deploymentReconciler = (context: KeyedContext, selecting: Selecting
     events.warning(deployment, 'SelectingAll', 'This deployment is selecting all pods. A non-empty selector is required.');
     const {generation = 0} = deployment.metadata ?? {};
     const sync = new DeploymentSync(deploymentContext, deployment, []);
-    if ((deployment.status?.observedGeneration ?? 0) < generation) await sync.updateStatus({...deployment.status, observedGeneration: generation});
+    if ((deployment.status?.observedGeneration ?? 0) < generation)
+      await sync.updateStatus({...deployment.status, observedGeneration: generation});
     return settled;
   };
 
@@ -106,7 +107,13 @@ export const deploymentReconciler = (context: KeyedContext, selecting: Selecting
     if (!selector) throw new Error(`deployment ${key.namespace}/${key.name} has invalid label selector`);
     if (selector.empty) return rejectEmptySelector(deployment);
     try {
-      return await syncDeployment(new DeploymentSync(deploymentContext, deployment, await claim(deployment, possibleChildren(sets, deployment, selector), {selector})));
+      return await syncDeployment(
+        new DeploymentSync(
+          deploymentContext,
+          deployment,
+          await claim(deployment, possibleChildren(sets, deployment, selector), {selector}),
+        ),
+      );
     } catch (error) {
       // Nothing can be created in a terminating namespace.
       if (hasCause(error, 'NamespaceTerminating')) return settled;

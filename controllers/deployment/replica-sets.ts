@@ -14,13 +14,15 @@ const withoutHash = ({metadata, ...rest}: Frozen<PodTemplateSpec>): object => {
 };
 
 /** Whether two templates create the same pods. */
-export const sameTemplate = (a: Frozen<PodTemplateSpec> = {}, b: Frozen<PodTemplateSpec> = {}): boolean => sameContent(withoutHash(a), withoutHash(b));
+export const sameTemplate = (a: Frozen<PodTemplateSpec> = {}, b: Frozen<PodTemplateSpec> = {}): boolean =>
+  sameContent(withoutHash(a), withoutHash(b));
 
 const createdAt = ({metadata}: ReplicaSet): number => parseTime(metadata?.creationTimestamp) ?? 0;
 const nameOf = ({metadata}: ReplicaSet): string => metadata?.name ?? '';
 
 /** The oldest first. */
-export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0);
+export const byAge = (a: ReplicaSet, b: ReplicaSet): number =>
+  createdAt(a) - createdAt(b) || (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0);
 
 /** The lowest revision first; an invalid one counts as none. */
 export const byRevision =
@@ -29,17 +31,20 @@ export const byRevision =
     Number((revisionOf(a, keys) ?? 0n) - (revisionOf(b, keys) ?? 0n)) || byAge(a, b);
 
 /** Returns the replica set of the current template, the oldest of several. `sets` are in order of age. */
-export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined => sets.find(set => sameTemplate(set.spec?.template, spec?.template));
+export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined =>
+  sets.find(set => sameTemplate(set.spec?.template, spec?.template));
 
 /** Whether the set requests pods. */
 export const isActive = (set: ReplicaSet): boolean => replicasOf(set) > 0;
 
-const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number => sets.reduce((total, set) => total + (of(set) ?? 0), 0);
+const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number =>
+  sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 
 /** Returns the requested pods of all sets. */
 export const wantedIn = (sets: readonly ReplicaSet[]): number => sum(sets, replicasOf);
 /** Returns the sum of a status counter. */
-export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number => sum(sets, ({status}) => status?.[counter]);
+export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number =>
+  sum(sets, ({status}) => status?.[counter]);
 
 /** Returns the number of terminating pods; undefined if a set does not report it. */
 export const terminatingIn = (sets: readonly ReplicaSet[]): number | undefined =>

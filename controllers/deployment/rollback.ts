@@ -6,7 +6,8 @@ import {hashLabel, sameTemplate} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 
 /** Returns the requested rollback revision, 0 for the previous one; undefined if none is requested. */
-export const rollbackOf = (deployment: Deployment, keys: AnnotationKeys): bigint | undefined => parseRevision(annotationsOf(deployment)[keys.rollback] ?? '');
+export const rollbackOf = (deployment: Deployment, keys: AnnotationKeys): bigint | undefined =>
+  parseRevision(annotationsOf(deployment)[keys.rollback] ?? '');
 
 /** Returns the second highest revision; 0 if there is none. */
 const lastRevision = (sets: readonly ReplicaSet[], keys: AnnotationKeys): bigint => {
@@ -34,12 +35,20 @@ export const rollBack = async (sync: DeploymentSync, requested: bigint): Promise
   const revision = requested || lastRevision(all, context.keys);
   const set = revision === 0n ? undefined : all.find(each => revisionOf(each, context.keys) === revision);
   if (!set) {
-    context.events.warning(deployment, 'DeploymentRollbackRevisionNotFound', revision === 0n ? 'Unable to find last revision.' : 'Unable to find the revision to rollback to.');
+    context.events.warning(
+      deployment,
+      'DeploymentRollbackRevisionNotFound',
+      revision === 0n ? 'Unable to find last revision.' : 'Unable to find the revision to rollback to.',
+    );
     return write(sync, deployment);
   }
   const {name} = deployment.metadata ?? {};
   if (sameTemplate(deployment.spec?.template, set.spec?.template)) {
-    context.events.warning(deployment, 'DeploymentRollbackTemplateUnchanged', `The rollback revision contains the same template as current deployment "${name}"`);
+    context.events.warning(
+      deployment,
+      'DeploymentRollbackTemplateUnchanged',
+      `The rollback revision contains the same template as current deployment "${name}"`,
+    );
     return write(sync, deployment);
   }
   const next = withTemplateOf(deployment, set);

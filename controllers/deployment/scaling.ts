@@ -12,14 +12,23 @@ const resize = async (sync: DeploymentSync, set: ReplicaSet, size: number): Prom
   const hasAnnotations = Object.entries(annotations).every(([key, value]) => annotationsOf(set)[key] === value);
   if (before === size && hasAnnotations) return false;
   const {name} = set.metadata ?? {};
-  await sync.updateSet({...set, metadata: {...set.metadata, annotations: {...annotationsOf(set), ...annotations}}, spec: {...set.spec!, replicas: size}});
+  await sync.updateSet({
+    ...set,
+    metadata: {...set.metadata, annotations: {...annotationsOf(set), ...annotations}},
+    spec: {...set.spec!, replicas: size},
+  });
   if (before === size) return false;
-  context.events.normal(deployment, 'ScalingReplicaSet', `Scaled ${before < size ? 'up' : 'down'} replica set ${name} from ${before} to ${size}`);
+  context.events.normal(
+    deployment,
+    'ScalingReplicaSet',
+    `Scaled ${before < size ? 'up' : 'down'} replica set ${name} from ${before} to ${size}`,
+  );
   return true;
 };
 
 /** Scales a replica set, unless it has the size. */
-export const scaleTo = (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => (replicasOf(set) === size ? Promise.resolve(false) : resize(sync, set, size));
+export const scaleTo = (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> =>
+  replicasOf(set) === size ? Promise.resolve(false) : resize(sync, set, size);
 
 /** Whether the deployment was scaled since its replica sets were last sized. */
 export const isScaled = ({deployment, all, context}: DeploymentSync): boolean =>

@@ -27,7 +27,12 @@ export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], p
 /** Whether the set alone has all requested pods, and they are available. */
 export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: AnnotationKeys): boolean => {
   const wanted = replicasOf(deployment);
-  return set !== undefined && replicasOf(set) === wanted && wholeNumber(annotationsOf(set)[keys.desired]) === wanted && (set.status?.availableReplicas ?? 0) === wanted;
+  return (
+    set !== undefined &&
+    replicasOf(set) === wanted &&
+    wholeNumber(annotationsOf(set)[keys.desired]) === wanted &&
+    (set.status?.availableReplicas ?? 0) === wanted
+  );
 };
 
 /** Returns the set that gets the size of the deployment: the only active one, or the newest if none is active. Undefined where several are active. */
@@ -51,7 +56,11 @@ const proportion = (set: ReplicaSet, deployment: Deployment, keys: AnnotationKey
  * Returns the sizes of all active sets when the deployment is scaled during a rollout: each proportionally, the remainder to the largest, in
  * the order in which they are to be written. `sets` are in order of age.
  */
-export const proportionalSizes = (deployment: Deployment, sets: readonly ReplicaSet[], keys: AnnotationKeys): readonly (readonly [ReplicaSet, number])[] => {
+export const proportionalSizes = (
+  deployment: Deployment,
+  sets: readonly ReplicaSet[],
+  keys: AnnotationKeys,
+): readonly (readonly [ReplicaSet, number])[] => {
   const wanted = replicasOf(deployment);
   const change = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - wantedIn(sets);
   // Of sets of equal size the newer are scaled up first, the older down first.
@@ -59,7 +68,8 @@ export const proportionalSizes = (deployment: Deployment, sets: readonly Replica
   const ordered = change === 0 ? inOrder : inOrder.toSorted((a, b) => replicasOf(b) - replicasOf(a));
   let left = change;
   const sizes = ordered.map((set): [ReplicaSet, number] => {
-    const delta = left === 0 ? 0 : change > 0 ? Math.min(proportion(set, deployment, keys), left) : Math.max(proportion(set, deployment, keys), left);
+    const delta =
+      left === 0 ? 0 : change > 0 ? Math.min(proportion(set, deployment, keys), left) : Math.max(proportion(set, deployment, keys), left);
     left -= delta;
     return [set, replicasOf(set) + delta];
   });

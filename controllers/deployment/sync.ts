@@ -59,7 +59,10 @@ export class DeploymentSync {
   }
 
   /** Writes status and annotations of the deployment and stores the server's response. */
-  async updateStatus(status: DeploymentStatus, annotations: Frozen<Record<string, string>> = annotationsOf(this.deployment)): Promise<void> {
+  async updateStatus(
+    status: DeploymentStatus,
+    annotations: Frozen<Record<string, string>> = annotationsOf(this.deployment),
+  ): Promise<void> {
     const next = {...this.deployment, metadata: {...this.deployment.metadata, annotations}, status};
     this.deployment = await this.context.deployments.updateStatus(next as ObjectOf<typeof kinds.deployments>);
   }

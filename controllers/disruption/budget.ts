@@ -36,7 +36,8 @@ export const budgetsForPod = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<
 ];
 
 /** Whether the budget is relative to the scale of the pods' owners. */
-export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
+export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean =>
+  spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 
 /** How many pods are expected, and how many of them must be healthy. */
 interface Demand {
@@ -46,7 +47,8 @@ interface Demand {
 
 /** Returns the demand of a budget. `scale` is the total scale of the pods' owners. */
 export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): Demand => {
-  if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolveIntOrPercent(spec.maxUnavailable, scale, 'up'))};
+  if (spec?.maxUnavailable !== undefined)
+    return {expected: scale, desired: Math.max(0, scale - resolveIntOrPercent(spec.maxUnavailable, scale, 'up'))};
   if (spec?.minAvailable === undefined) return {expected: 0, desired: 0};
   if (percentOf(spec.minAvailable) === undefined) return {expected: pods, desired: Number(spec.minAvailable)};
   return {expected: scale, desired: resolveIntOrPercent(spec.minAvailable, scale, 'up')};
@@ -90,7 +92,12 @@ export const healthyAmong = (pods: readonly Frozen<Pod>[], {waiting}: Pick<Evict
   }).length;
 
 /** Returns the conditions with `DisruptionAllowed` set; its time changes with its status. */
-export const withDisruptionAllowed = (conditions: readonly Frozen<BudgetCondition>[], result: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string}, generation: number | undefined, now: number): BudgetCondition[] => {
+export const withDisruptionAllowed = (
+  conditions: readonly Frozen<BudgetCondition>[],
+  result: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string},
+  generation: number | undefined,
+  now: number,
+): BudgetCondition[] => {
   const status = result.isAllowed ? 'True' : 'False';
   const former = conditions.find(({type}) => type === 'DisruptionAllowed');
   const next: BudgetCondition = {
@@ -101,7 +108,9 @@ export const withDisruptionAllowed = (conditions: readonly Frozen<BudgetConditio
     lastTransitionTime: former?.status === status ? former.lastTransitionTime : wireTime(now),
     ...(generation === undefined ? {} : {observedGeneration: generation}),
   };
-  return former ? conditions.map(condition => (condition === former ? next : (condition as BudgetCondition))) : [...(conditions as BudgetCondition[]), next];
+  return former
+    ? conditions.map(condition => (condition === former ? next : (condition as BudgetCondition)))
+    : [...(conditions as BudgetCondition[]), next];
 };
 
 /** What the status of a budget reports. */
@@ -113,7 +122,10 @@ interface BudgetState {
 }
 
 /** Returns the status: as many disruptions are allowed as there are more healthy pods than needed. */
-export const statusOf = ({metadata, status}: Frozen<PodDisruptionBudget>, {demand, evictions, currentHealthy, now}: BudgetState): BudgetStatus => {
+export const statusOf = (
+  {metadata, status}: Frozen<PodDisruptionBudget>,
+  {demand, evictions, currentHealthy, now}: BudgetState,
+): BudgetStatus => {
   const disruptionsAllowed = demand.expected <= 0 ? 0 : Math.max(0, currentHealthy - demand.desired);
   const isAllowed = disruptionsAllowed > 0;
   return {
@@ -123,6 +135,11 @@ export const statusOf = ({metadata, status}: Frozen<PodDisruptionBudget>, {deman
     disruptionsAllowed,
     disruptedPods: {...evictions.waiting},
     ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
-    conditions: withDisruptionAllowed(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
+    conditions: withDisruptionAllowed(
+      status?.conditions ?? [],
+      {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'},
+      metadata?.generation,
+      now,
+    ),
   };
 };

@@ -16,7 +16,10 @@ export default defineController({
   reads: [kinds.pods, kinds.podDisruptionBudgets, kinds.replicationControllers, kinds.replicaSets, kinds.deployments, kinds.statefulSets],
   watches: [
     forLoop('disruption', sameKey(kinds.podDisruptionBudgets)),
-    forLoop('stale-pod-disruption', mapped(kinds.pods, ({type, object}) => (type !== 'deleted' && expiryOf(object) !== undefined ? [keyOf(object)] : []))),
+    forLoop(
+      'stale-pod-disruption',
+      mapped(kinds.pods, ({type, object}) => (type !== 'deleted' && expiryOf(object) !== undefined ? [keyOf(object)] : [])),
+    ),
   ],
   create: budgetReconciler,
 });

@@ -27,7 +27,11 @@ export const owners = ({lister, naming, client, clock}: KeyedContext) => {
   const known = [kinds.replicationControllers, kinds.statefulSets, kinds.replicaSets] as readonly Kind<WithReplicas>[];
   const caches = new Map<Kind, Lister<WithReplicas>>(known.map(kind => [kind, lister(kind)]));
   const deployments = lister(kinds.deployments);
-  const found = <T extends WithReplicas>(cache: Lister<T>, namespace: string, {name, uid}: Frozen<OwnerReference>): Frozen<T> | undefined => {
+  const found = <T extends WithReplicas>(
+    cache: Lister<T>,
+    namespace: string,
+    {name, uid}: Frozen<OwnerReference>,
+  ): Frozen<T> | undefined => {
     const object = cache.get({namespace, name});
     return object?.metadata?.uid === uid ? object : undefined;
   };

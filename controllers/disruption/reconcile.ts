@@ -6,7 +6,16 @@ import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, needsScale, statusOf, withDisruptionAllowed, type BudgetStatus} from './budget.js';
+import {
+  podsCoveredBy,
+  demandOf,
+  evictionsOf,
+  healthyAmong,
+  needsScale,
+  statusOf,
+  withDisruptionAllowed,
+  type BudgetStatus,
+} from './budget.js';
 import {owners} from './owners.js';
 import {watchPods} from './pod-events.js';
 import {staleTargetReconciler} from './targets.js';
@@ -57,7 +66,8 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
     });
     const now = clock.now();
     const evictions = evictionsOf(pods, (status?.disruptedPods ?? {}) as Record<string, string>, now);
-    for (const pod of evictions.overdue) events.warning(pod, 'NotDeleted', `Pod was expected by PDB ${metadata?.namespace}/${metadata?.name} to be deleted but it wasn't`);
+    for (const pod of evictions.overdue)
+      events.warning(pod, 'NotDeleted', `Pod was expected by PDB ${metadata?.namespace}/${metadata?.name} to be deleted but it wasn't`);
     await write(budget, statusOf(budget, {demand, evictions, currentHealthy: healthyAmong(pods, evictions, now), now}));
     return evictions.nextAt === undefined ? settled : requeueAfter(evictions.nextAt - now + 1);
   };

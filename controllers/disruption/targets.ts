@@ -32,7 +32,12 @@ export const staleTargetReconciler = ({writer, clock}: Pick<KeyedContext, 'write
     if (expiry > now) return requeueAfter(expiry - now);
     const copy = copyOf<Pod>(pod);
     const generation = pod.metadata?.generation;
-    const cleared = {type: 'DisruptionTarget', status: 'False', lastTransitionTime: wireTime(now), ...(generation === undefined ? {} : {observedGeneration: generation})};
+    const cleared = {
+      type: 'DisruptionTarget',
+      status: 'False',
+      lastTransitionTime: wireTime(now),
+      ...(generation === undefined ? {} : {observedGeneration: generation}),
+    };
     const conditions = (copy.status?.conditions ?? []).map(condition => (condition.type === 'DisruptionTarget' ? cleared : condition));
     await unlessMissing(writes.updateStatus({...copy, status: {...copy.status, conditions}}));
     return settled;

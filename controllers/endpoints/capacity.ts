@@ -18,7 +18,8 @@ const cut = (subset: Subset, list: 'addresses' | 'notReadyAddresses', length: nu
 export const truncated = (subsets: readonly Subset[]): readonly Subset[] | undefined => {
   const [ready, notReady] = [total(subsets, 'addresses'), total(subsets, 'notReadyAddresses')];
   if (ready + notReady <= maxAddresses) return undefined;
-  const [list, of, room] = ready > maxAddresses ? (['addresses', ready, maxAddresses] as const) : (['notReadyAddresses', notReady, maxAddresses - ready] as const);
+  const [list, of, room] =
+    ready > maxAddresses ? (['addresses', ready, maxAddresses] as const) : (['notReadyAddresses', notReady, maxAddresses - ready] as const);
   let left: number = room;
   return subsets
     .map(subset => {

@@ -41,7 +41,12 @@ export const desiredEndpoints = (naming: Naming, names: ReturnType<typeof endpoi
       (current.metadata?.annotations?.[names.overCapacity] !== undefined) === isTruncated,
 
     /** Returns the object to write over `current`, with the time of the change that caused it. */
-    desiredOf(service: Frozen<Service>, current: Frozen<Endpoints> | undefined, {subsets, isTruncated}: FoundSubsets, time: string | undefined): Endpoints {
+    desiredOf(
+      service: Frozen<Service>,
+      current: Frozen<Endpoints> | undefined,
+      {subsets, isTruncated}: FoundSubsets,
+      time: string | undefined,
+    ): Endpoints {
       const {[names.overCapacity]: _, ...annotations} = withTriggerTime(current?.metadata?.annotations, names.triggerTime, time);
       const {namespace, name} = keyOf(service);
       return {

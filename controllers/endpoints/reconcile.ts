@@ -16,7 +16,17 @@ import {subsetsFor, type Endpoints} from './subsets.js';
 export type Options = Pick<ControllerManagerOptions, 'concurrentEndpointSyncs' | 'endpointUpdatesBatchPeriod'>;
 
 /** Reconciles the Endpoints of services, and once after the start deletes those whose service is gone. */
-export const endpointsReconciler = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
+export const endpointsReconciler = ({
+  lister,
+  listen,
+  enqueue,
+  writer,
+  client,
+  clock,
+  events,
+  naming,
+  options,
+}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const endpoints = lister(kinds.endpoints);
@@ -77,7 +87,9 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
       return settled;
     }
     if (written.isStale(current)) {
-      throw new Expected(`endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`);
+      throw new Expected(
+        `endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`,
+      );
     }
     if (!isUpToDate(current, service, found)) await update(desiredOf(service, current, found, time), text);
     return settled;

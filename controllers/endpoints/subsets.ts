@@ -1,4 +1,12 @@
-import {familyOf, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import {
+  familyOf,
+  hostnameWithin,
+  isEndpoint,
+  referenceTo,
+  targetPort,
+  withoutVersion,
+  type AddressFamily,
+} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Service} from '#controllers/shared/endpoints/services.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -52,7 +60,8 @@ const addressesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly Endpo
   });
 };
 
-const portText = (port: Port | undefined): string => (port ? `${port.name ?? ''} ${port.port} ${port.protocol} ${port.appProtocol ?? ''}` : '');
+const portText = (port: Port | undefined): string =>
+  port ? `${port.name ?? ''} ${port.port} ${port.protocol} ${port.appProtocol ?? ''}` : '';
 const addressText = ({ip, targetRef}: Address): string => `${ip} ${targetRef?.uid ?? ''}`;
 const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -61,7 +70,10 @@ const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number
  * The order is fixed, so that equal input yields equal subsets.
  */
 export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): readonly Subset[] => {
-  const ports = new Map<string, {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}>();
+  const ports = new Map<
+    string,
+    {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}
+  >();
   const addresses = new Map<string, Address>();
   for (const {address, ready, port} of endpointAddresses) {
     const [portKey, addressKey] = [portText(port), addressText(address)];
@@ -73,7 +85,10 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
     group.at.set(addressKey, {address: known, ready: ready && (group.at.get(addressKey)?.ready ?? true)});
   }
 
-  const sets = new Map<string, {readonly ports: Port[]; readonly at: readonly (readonly [string, {readonly address: Address; readonly ready: boolean}])[]}>();
+  const sets = new Map<
+    string,
+    {readonly ports: Port[]; readonly at: readonly (readonly [string, {readonly address: Address; readonly ready: boolean}])[]}
+  >();
   for (const [, {port, at}] of [...ports].sort(byText)) {
     const sorted = [...at].sort(byText);
     const text = sorted.map(([addressKey, {ready}]) => `${addressKey} ${ready}`).join();
@@ -84,7 +99,11 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
   return [...sets.values()].map(({ports: shared, at}) => {
     const addressesOfState = (wanted: boolean) => at.filter(([, {ready}]) => ready === wanted).map(([, {address}]) => address);
     const [ready, notReady] = [addressesOfState(true), addressesOfState(false)];
-    return {...(ready.length > 0 ? {addresses: ready} : {}), ...(notReady.length > 0 ? {notReadyAddresses: notReady} : {}), ...(shared.length > 0 ? {ports: shared} : {})};
+    return {
+      ...(ready.length > 0 ? {addresses: ready} : {}),
+      ...(notReady.length > 0 ? {notReadyAddresses: notReady} : {}),
+      ...(shared.length > 0 ? {ports: shared} : {}),
+    };
   });
 };
 
@@ -100,9 +119,15 @@ export const subsetsFor = async (service: Frozen<Service>, pods: readonly Frozen
 };
 
 const comparable = (subsets: readonly Frozen<Subset>[]): unknown => {
-  const addressesOfState = (addresses: readonly Frozen<Address>[] = []) => addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));
-  return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({addresses: addressesOfState(addresses), notReadyAddresses: addressesOfState(notReadyAddresses), ports}));
+  const addressesOfState = (addresses: readonly Frozen<Address>[] = []) =>
+    addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));
+  return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({
+    addresses: addressesOfState(addresses),
+    notReadyAddresses: addressesOfState(notReadyAddresses),
+    ports,
+  }));
 };
 
 /** Whether two lists of subsets are equal, regardless of the pods' resource versions. */
-export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean => sameJson(comparable(a), comparable(b));
+export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean =>
+  sameJson(comparable(a), comparable(b));

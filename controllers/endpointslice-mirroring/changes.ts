@@ -29,14 +29,22 @@ const byFamily = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string,
 };
 
 /** Returns the name of an existing slice and the version that is replaced. */
-const identityOf = ({metadata}: Frozen<EndpointSlice>) => ({name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})});
+const identityOf = ({metadata}: Frozen<EndpointSlice>) => ({
+  name: metadata?.name ?? '',
+  ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {}),
+});
 
 const annotationsFor = ({metadata}: Frozen<Endpoints>, {naming, names}: MirrorRules): Record<string, string> => {
   const {[names.triggerTime]: _, [naming.annotations.lastApplied]: __, ...rest} = metadata?.annotations ?? {};
   return rest;
 };
 
-const sliceFor = (object: Frozen<Endpoints>, {family, ports, wanted}: MirroredGroup, existing: Frozen<EndpointSlice> | undefined, rules: MirrorRules): EndpointSlice => {
+const sliceFor = (
+  object: Frozen<Endpoints>,
+  {family, ports, wanted}: MirroredGroup,
+  existing: Frozen<EndpointSlice> | undefined,
+  rules: MirrorRules,
+): EndpointSlice => {
   const {naming, names, maxEndpoints} = rules;
   const {namespace, name} = keyOf(object);
   return {
@@ -53,15 +61,29 @@ const sliceFor = (object: Frozen<Endpoints>, {family, ports, wanted}: MirroredGr
   };
 };
 
-const isUpToDate = (slice: Frozen<EndpointSlice>, object: Frozen<Endpoints>, changes: ReturnType<typeof differences>, rules: MirrorRules): boolean => {
+const isUpToDate = (
+  slice: Frozen<EndpointSlice>,
+  object: Frozen<Endpoints>,
+  changes: ReturnType<typeof differences>,
+  rules: MirrorRules,
+): boolean => {
   const {names} = rules;
   const {[names.service]: _, [names.managedBy]: __, ...labels} = slice.metadata?.labels ?? {};
   const {[names.service]: ___, [names.managedBy]: ____, ...wanted} = object.metadata?.labels ?? {};
-  return changes.added + changes.updated + changes.removed === 0 && sameContent(labels, wanted) && sameContent(slice.metadata?.annotations, annotationsFor(object, rules));
+  return (
+    changes.added + changes.updated + changes.removed === 0 &&
+    sameContent(labels, wanted) &&
+    sameContent(slice.metadata?.annotations, annotationsFor(object, rules))
+  );
 };
 
 /** Returns the changes that leave one slice for each group: the first existing one is kept. */
-export const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, MirroredGroup>, rules: MirrorRules): Changes => {
+export const changesFor = (
+  object: Frozen<Endpoints>,
+  existing: readonly Frozen<EndpointSlice>[],
+  groups: ReadonlyMap<string, MirroredGroup>,
+  rules: MirrorRules,
+): Changes => {
   const existingByGroup = slicesBy(existing, ({addressType, ports}) => groupText(addressType, ports));
   const writes: EndpointSlice[] = [];
   const unwanted: Frozen<EndpointSlice>[] = [];

@@ -7,7 +7,11 @@ export default defineController<Options>({
   name: 'endpointslice-mirroring-controller',
   serviceAccount: 'endpointslicemirroring-controller',
   eventSource: 'endpoint-slice-mirroring-controller',
-  flags: ['mirroring-concurrent-service-endpoint-syncs', 'mirroring-endpointslice-updates-batch-period', 'mirroring-max-endpoints-per-subset'],
+  flags: [
+    'mirroring-concurrent-service-endpoint-syncs',
+    'mirroring-endpointslice-updates-batch-period',
+    'mirroring-max-endpoints-per-subset',
+  ],
   queue: {name: 'endpoint_slice_mirroring', baseDelayMs: 1000, maxDelayMs: 100_000, maxRetries: 15},
   workers: options => options.mirroringConcurrentServiceEndpointSyncs,
   create: mirroringReconciler,

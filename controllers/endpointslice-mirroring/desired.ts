@@ -1,4 +1,11 @@
-import {endpointText, portsText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {
+  endpointText,
+  portsText,
+  sameEndpoint,
+  type Endpoint,
+  type EndpointSlice,
+  type SlicePort,
+} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {readAddress, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
@@ -27,7 +34,12 @@ export interface Desired {
 export const groupText = (family: string, ports: readonly Frozen<SlicePort>[] | undefined): string => `${family} ${portsText(ports)}`;
 
 const portsOf = ({ports = []}: Frozen<Subset>): SlicePort[] =>
-  ports.map(({name = '', port, protocol = 'TCP', appProtocol}) => ({name, port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}));
+  ports.map(({name = '', port, protocol = 'TCP', appProtocol}) => ({
+    name,
+    port,
+    protocol,
+    ...(appProtocol === undefined ? {} : {appProtocol}),
+  }));
 
 const endpointOf = ({hostname, nodeName, targetRef}: Frozen<Address>, text: string, ready: boolean): Endpoint => ({
   addresses: [text],
@@ -49,7 +61,10 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: numbe
       if (!group) groups.set(text, (group = {family, ports, wanted: new Map()}));
       return group;
     };
-    const all = [...(subset.addresses ?? []).map(address => [address, true] as const), ...(subset.notReadyAddresses ?? []).map(address => [address, false] as const)];
+    const all = [
+      ...(subset.addresses ?? []).map(address => [address, true] as const),
+      ...(subset.notReadyAddresses ?? []).map(address => [address, false] as const),
+    ];
     let added = 0;
     for (const [address, ready] of all) {
       if (added >= maxEndpoints) break;

@@ -10,10 +10,23 @@ import {desiredOf, type Endpoints} from './desired.js';
 import {mirrorMetrics} from './metrics.js';
 import {MirrorWriter} from './writes.js';
 
-export type Options = Pick<ControllerManagerOptions, 'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'>;
+export type Options = Pick<
+  ControllerManagerOptions,
+  'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'
+>;
 
 /** Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only slices. */
-export const mirroringReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Reconcile => {
+export const mirroringReconciler = ({
+  lister,
+  listen,
+  enqueue,
+  writer,
+  events,
+  meter,
+  clock,
+  naming,
+  options,
+}: KeyedContext<Options>): Reconcile => {
   const services = lister(kinds.services);
   const endpoints = lister(kinds.endpoints);
   const slices = lister(kinds.endpointSlices);
@@ -26,7 +39,8 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
   const rules: MirrorRules = {naming, names, maxEndpoints};
   const leader = naming.subKey('control-plane.alpha', 'leader');
 
-  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean => metadata?.labels?.[names.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
+  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean =>
+    metadata?.labels?.[names.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
 
   listen(kinds.endpoints, change => {
     if (isMirrored(change.object) || (change.type === 'updated' && isMirrored(change.old))) enqueue(keyOf(change.object));
@@ -36,7 +50,8 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
     if (concerns) enqueue(keyOf(change.object));
   });
   listen(kinds.endpointSlices, change => {
-    for (const key of servicesOfSliceChange(change, {words: names, manager: names.mirroringControllerName, tracker})) enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
+    for (const key of servicesOfSliceChange(change, {words: names, manager: names.mirroringControllerName, tracker}))
+      enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
   });
 
   const removeAll = async (key: ObjectKey): Promise<void> => {
@@ -56,12 +71,20 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
     metrics.skipped(skipped);
     if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
     if (skipped > invalid) {
-      events.warning(object, 'TooManyAddressesToMirror', `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`);
+      events.warning(
+        object,
+        'TooManyAddressesToMirror',
+        `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`,
+      );
     }
     const changes = changesFor(object, existing, groups, rules);
     metrics.counted(changes.counts);
     metrics.updated(changes.counts.updated);
-    metrics.packed(keyText(key), '', [...groups.values()].map(({wanted}) => ({endpoints: wanted.size, slices: 1})));
+    metrics.packed(
+      keyText(key),
+      '',
+      [...groups.values()].map(({wanted}) => ({endpoints: wanted.size, slices: 1})),
+    );
     await mirror.apply(object, changes);
   };
 

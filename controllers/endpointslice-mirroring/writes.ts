@@ -32,16 +32,21 @@ export class MirrorWriter {
     for (const slice of creates) {
       if ((await this.#create(slice).catch(failed('create EndpointSlice'))) === 'terminating') return;
     }
-    for (const slice of writes.filter(({metadata}) => metadata?.name)) await this.#update(slice).catch(failed(`update ${slice.metadata?.name} EndpointSlice`));
+    for (const slice of writes.filter(({metadata}) => metadata?.name))
+      await this.#update(slice).catch(failed(`update ${slice.metadata?.name} EndpointSlice`));
     for (const slice of deletes) await this.#delete(slice).catch(failed(`delete ${slice.metadata?.name} EndpointSlice`));
   }
 
   /** Deletes all slices of an object. Rejects with the first failure after all have been tried. */
   async removeAll(key: ObjectKey, existing: readonly Frozen<EndpointSlice>[]): Promise<void> {
     const failures: unknown[] = [];
-    for (const slice of existing) await unlessMissing(this.#parts.writes.delete(slice, {onlyIf: 'named'})).catch(error => failures.push(error));
+    for (const slice of existing)
+      await unlessMissing(this.#parts.writes.delete(slice, {onlyIf: 'named'})).catch(error => failures.push(error));
     if (failures.length > 0) {
-      throw new Error(`Error(s) deleting ${failures.length}/${existing.length} EndpointSlices for ${keyText(key)} Endpoints, including: ${messageOf(failures[0])}`, {cause: failures[0]});
+      throw new Error(
+        `Error(s) deleting ${failures.length}/${existing.length} EndpointSlices for ${keyText(key)} Endpoints, including: ${messageOf(failures[0])}`,
+        {cause: failures[0]},
+      );
     }
   }
 

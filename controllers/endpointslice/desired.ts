@@ -1,5 +1,12 @@
 import {portsText, type Endpoint, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
-import {familyOf, hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import {
+  familyOf,
+  hostnameWithin,
+  readAddress,
+  referenceTo,
+  targetPort,
+  type AddressFamily,
+} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Service} from '#controllers/shared/endpoints/services.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -27,7 +34,12 @@ const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
  * Returns the endpoint of a pod; undefined if it has no address of the family. A terminating pod is serving while it is ready, but not
  * ready, unless the service publishes not ready addresses.
  */
-export const endpointFor = (service: Frozen<Service>, pod: Frozen<Pod>, node: Frozen<Node> | undefined, {family, zoneLabel}: {readonly family: AddressFamily; readonly zoneLabel: string}): Endpoint | undefined => {
+export const endpointFor = (
+  service: Frozen<Service>,
+  pod: Frozen<Pod>,
+  node: Frozen<Node> | undefined,
+  {family, zoneLabel}: {readonly family: AddressFamily; readonly zoneLabel: string},
+): Endpoint | undefined => {
   const addresses = (pod.status?.podIPs ?? []).filter(({ip}) => familyOf(ip) === family).map(({ip}) => readAddress(ip));
   if (addresses.length === 0) return undefined;
   const [serving, terminating] = [isReady(pod), pod.metadata?.deletionTimestamp !== undefined];

@@ -29,7 +29,11 @@ export const draftFrom = (slice: Frozen<EndpointSlice>): Draft => ({
 });
 
 /** Changes the hints of all endpoints in drafts, and turns unchanged slices with outdated hints into drafts. */
-const withChangedHints = ({creates, updates, unchanged}: SlicePlan, isUpToDate: (endpoint: Frozen<Endpoint>) => boolean, change: (endpoint: Endpoint) => Endpoint): SlicePlan => {
+const withChangedHints = (
+  {creates, updates, unchanged}: SlicePlan,
+  isUpToDate: (endpoint: Frozen<Endpoint>) => boolean,
+  change: (endpoint: Endpoint) => Endpoint,
+): SlicePlan => {
   const isOutdated = (slice: Frozen<EndpointSlice>) => (slice.endpoints ?? []).some(endpoint => !isUpToDate(endpoint));
   const all = [...updates, ...unchanged.filter(isOutdated).map(draftFrom)];
   for (const draft of [...creates, ...all]) draft.endpoints = draft.endpoints.map(change);

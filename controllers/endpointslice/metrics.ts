@@ -35,7 +35,8 @@ export const sliceMetrics = (meter: Meter, maxEndpoints: number) => {
     ...common,
     distribute,
     synced: (result: 'success' | 'stale' | 'error') => syncs.add({result}),
-    changedPerSync: (count: number, topology: string, distribution: string) => perSync.observe(count, {topology, traffic_distribution: distribution}),
+    changedPerSync: (count: number, topology: string, distribution: string) =>
+      perSync.observe(count, {topology, traffic_distribution: distribution}),
     forget(service: string) {
       common.forget(service);
       distribute(service, undefined);

@@ -1,4 +1,10 @@
-import {endpointText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {
+  endpointText,
+  sameEndpoint,
+  type Endpoint,
+  type EndpointSlice,
+  type SlicePort,
+} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 
 /** A planned slice: a new one, or `existing` with changed content. */
@@ -58,7 +64,11 @@ const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string
 };
 
 /** Returns the fullest slice that has room for all of `count`. */
-const fullestWithRoom = (slices: readonly Frozen<EndpointSlice>[], count: number, maxEndpoints: number): Frozen<EndpointSlice> | undefined => {
+const fullestWithRoom = (
+  slices: readonly Frozen<EndpointSlice>[],
+  count: number,
+  maxEndpoints: number,
+): Frozen<EndpointSlice> | undefined => {
   let found: Frozen<EndpointSlice> | undefined;
   let fullest = -1;
   for (const slice of slices) {
@@ -72,7 +82,11 @@ const fullestWithRoom = (slices: readonly Frozen<EndpointSlice>[], count: number
  * Distributes endpoints over the existing slices, changing as few of them as possible: each change is sent to every node. Slices are
  * never merged, however sparse. Empties `wanted`.
  */
-export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wanted}: {readonly ports: readonly SlicePort[]; readonly wanted: Map<string, Endpoint>}, options: PackOptions): Packing => {
+export const packSlices = (
+  slices: readonly Frozen<EndpointSlice>[],
+  {ports, wanted}: {readonly ports: readonly SlicePort[]; readonly wanted: Map<string, Endpoint>},
+  options: PackOptions,
+): Packing => {
   const {maxEndpoints} = options;
   const {updates, deletes, unchanged, removed} = keepWanted(slices, wanted, options);
   const added = wanted.size;

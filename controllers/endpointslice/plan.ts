@@ -21,7 +21,12 @@ interface PlanRules {
 }
 
 /** Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without endpoints one placeholder is left. */
-export const planSlices = (service: Frozen<Service>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, PortGroup>, {names, maxEndpoints}: PlanRules): PackedPlan => {
+export const planSlices = (
+  service: Frozen<Service>,
+  existing: readonly Frozen<EndpointSlice>[],
+  groups: ReadonlyMap<string, PortGroup>,
+  {names, maxEndpoints}: PlanRules,
+): PackedPlan => {
   const own = existing.filter(slice => isOwnedBy(slice, service));
   const byPorts = slicesBy(own, ({ports}) => portsText(ports));
   const parts: Efficiency[] = [];

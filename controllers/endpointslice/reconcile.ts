@@ -14,7 +14,10 @@ import {ServiceSlices} from './service-slices.js';
 import {sliceWriter} from './writes.js';
 import {isReadyNode, zoneOf} from './zones.js';
 
-export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'>;
+export type Options = Pick<
+  ControllerManagerOptions,
+  'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'
+>;
 
 /** The delay after changes of slices by other clients, which may be many. */
 const sliceDelayMs = 1000;
@@ -32,7 +35,16 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
   const sliceWrites = sliceWriter({writer: writer(kinds.endpointSlices), tracker, names, naming, changed: metrics.changed});
   const slicesOf = slicesOfService(names, names.controllerName);
   const topology = zoneTopology(nodes, {events, naming});
-  const serviceSlices = new ServiceSlices({nodes, naming, names, topology, metrics, maxEndpoints: options.maxEndpointsPerSlice, writer: sliceWrites, pieces: new Pieces(clock)});
+  const serviceSlices = new ServiceSlices({
+    nodes,
+    naming,
+    names,
+    topology,
+    metrics,
+    maxEndpoints: options.maxEndpointsPerSlice,
+    writer: sliceWrites,
+    pieces: new Pieces(clock),
+  });
   const batchMs = options.endpointsliceUpdatesBatchPeriod;
 
   listen(kinds.services, ({object}) => enqueue(keyOf(object), {loop: 'services'}));
@@ -40,11 +52,15 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
     for (const key of servicesOfPodChange(change, services)) enqueue(key, {loop: 'services', afterMs: batchMs});
   });
   listen(kinds.endpointSlices, change => {
-    for (const key of servicesOfSliceChange(change, {words: names, manager: names.controllerName, tracker})) enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
+    for (const key of servicesOfSliceChange(change, {words: names, manager: names.controllerName, tracker}))
+      enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
   });
 
   listen(kinds.nodes, change => {
-    const same = change.type === 'updated' && isReadyNode(change.old) === isReadyNode(change.object) && zoneOf(change.old, naming) === zoneOf(change.object, naming);
+    const same =
+      change.type === 'updated' &&
+      isReadyNode(change.old) === isReadyNode(change.object) &&
+      zoneOf(change.old, naming) === zoneOf(change.object, naming);
     if (!same) enqueue(singletonKey, {loop: 'topology'});
   });
 

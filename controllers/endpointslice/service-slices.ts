@@ -38,7 +38,12 @@ export class ServiceSlices {
   }
 
   /** Rejects with all failures after everything has been tried. */
-  async sync(service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], time: string | undefined): Promise<void> {
+  async sync(
+    service: Frozen<Service>,
+    selected: readonly Frozen<Pod>[],
+    existing: readonly Frozen<EndpointSlice>[],
+    time: string | undefined,
+  ): Promise<void> {
     const types = addressTypesOf(service);
     const problems: unknown[] = [];
     for (const type of types) {
@@ -80,7 +85,19 @@ export class ServiceSlices {
     return {groups, problems};
   }
 
-  async #syncType(service: Frozen<Service>, family: AddressFamily, {existing, groups, time}: {readonly existing: readonly Frozen<EndpointSlice>[]; readonly groups: ReadonlyMap<string, PortGroup>; readonly time: string | undefined}): Promise<void> {
+  async #syncType(
+    service: Frozen<Service>,
+    family: AddressFamily,
+    {
+      existing,
+      groups,
+      time,
+    }: {
+      readonly existing: readonly Frozen<EndpointSlice>[];
+      readonly groups: ReadonlyMap<string, PortGroup>;
+      readonly time: string | undefined;
+    },
+  ): Promise<void> {
     const {naming, metrics, writer} = this.#parts;
     const key = keyText(keyOf(service));
     const {creates, updates, unchanged, deletes, counts, parts} = planSlices(service, existing, groups, this.#parts);

@@ -10,7 +10,8 @@ import {isOverloaded, zoneShares, type ZoneShares} from './zones.js';
 
 /** Whether the service requests topology aware hints. The older annotation takes precedence. */
 export const wantsZoneShares = ({metadata}: Frozen<Service>, naming: Naming): boolean => {
-  const {[naming.subKey('service', 'topology-aware-hints')]: older, [naming.subKey('service', 'topology-mode')]: newer} = metadata?.annotations ?? {};
+  const {[naming.subKey('service', 'topology-aware-hints')]: older, [naming.subKey('service', 'topology-mode')]: newer} =
+    metadata?.annotations ?? {};
   const value = older ?? newer;
   return value === 'Auto' || value === 'auto';
 };
@@ -27,7 +28,8 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
     if (types?.size === 0) spread.delete(service);
     populated.delete(service);
   };
-  const disabled = (service: Frozen<Service>, why: string, addressType: string) => events.warning(service, 'TopologyAwareHintsDisabled', `${why}, addressType: ${addressType}`);
+  const disabled = (service: Frozen<Service>, why: string, addressType: string) =>
+    events.warning(service, 'TopologyAwareHintsDisabled', `${why}, addressType: ${addressType}`);
   return {
     /** Returns the plan with zone hints. */
     addHints(service: Frozen<Service>, addressType: string, plan: SlicePlan): SlicePlan {
@@ -39,7 +41,8 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
         return done;
       }
       spread.set(key, (spread.get(key) ?? new Map<string, ReadonlyMap<string, number>>()).set(addressType, hints));
-      if (!populated.has(key)) events.normal(service, 'TopologyAwareHintsEnabled', `Topology Aware Hints has been enabled, addressType: ${addressType}`);
+      if (!populated.has(key))
+        events.normal(service, 'TopologyAwareHintsEnabled', `Topology Aware Hints has been enabled, addressType: ${addressType}`);
       populated.add(key);
       return done;
     },
@@ -58,7 +61,9 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
     /** Recomputes the zones. Returns the services that have too few endpoints in some zone. */
     recount(): readonly string[] {
       known = {shares: zoneShares(nodes.list(), naming)};
-      return [...spread].filter(([, types]) => [...types.values()].some(hints => isOverloaded(hints, known?.shares))).map(([service]) => service);
+      return [...spread]
+        .filter(([, types]) => [...types.values()].some(hints => isOverloaded(hints, known?.shares)))
+        .map(([service]) => service);
     },
   };
 };

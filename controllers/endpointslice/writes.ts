@@ -14,7 +14,10 @@ import type {Writer} from '#src/runtime/writer.js';
 import {messageOf} from '#src/base/message.js';
 import type {Draft} from './packing.js';
 
-const without = (labels: Readonly<Record<string, string>> | undefined, {service, managedBy, headless}: SliceNames): Record<string, string> => {
+const without = (
+  labels: Readonly<Record<string, string>> | undefined,
+  {service, managedBy, headless}: SliceNames,
+): Record<string, string> => {
   const {[service]: _, [managedBy]: __, [headless]: ___, ...rest} = labels ?? {};
   return rest;
 };
@@ -32,11 +35,16 @@ export const isLabelled = (slice: Frozen<EndpointSlice>, service: Frozen<Service
   sameContent(without(slice.metadata?.labels, names), without(service.metadata?.labels, names));
 
 export const isOwnedBy = ({metadata}: Frozen<EndpointSlice>, service: Frozen<Service>): boolean =>
-  metadata?.ownerReferences?.some(({uid, kind, apiVersion}) => uid === service.metadata?.uid && kind === 'Service' && apiVersion === 'v1') ?? false;
+  metadata?.ownerReferences?.some(
+    ({uid, kind, apiVersion}) => uid === service.metadata?.uid && kind === 'Service' && apiVersion === 'v1',
+  ) ?? false;
 
 /** Whether this is the service's placeholder: an empty slice for a service without endpoints. */
 export const isPlaceholder = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, names: SliceNames): boolean =>
-  isOwnedBy(slice, service) && !slice.endpoints?.length && !slice.ports?.length && sameContent(slice.metadata?.labels, sliceLabels(service, names));
+  isOwnedBy(slice, service) &&
+  !slice.endpoints?.length &&
+  !slice.ports?.length &&
+  sameContent(slice.metadata?.labels, sliceLabels(service, names));
 
 /** The slices to write for one address type. */
 export interface Changes {
@@ -73,25 +81,42 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
   };
 
   /** Writes the slices of one address type. Returns how many. Stops at the first failure. */
-  const write = async (service: Frozen<Service>, addressType: AddressFamily, changes: Changes, time: string | undefined): Promise<number> => {
+  const write = async (
+    service: Frozen<Service>,
+    addressType: AddressFamily,
+    changes: Changes,
+    time: string | undefined,
+  ): Promise<number> => {
     const {namespace = '', name = ''} = service.metadata ?? {};
     const labels = sliceLabels(service, names);
     // Empty lists are omitted: the server returns them as null.
     const newSlice = ({ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice =>
       ({
-        metadata: {...meta, namespace, labels, ownerReferences: [controllerRefTo(service, kinds.services, naming)], annotations: withTriggerTime(undefined, names.triggerTime, time)},
+        metadata: {
+          ...meta,
+          namespace,
+          labels,
+          ownerReferences: [controllerRefTo(service, kinds.services, naming)],
+          annotations: withTriggerTime(undefined, names.triggerTime, time),
+        },
         addressType,
         ...(endpoints.length > 0 ? {endpoints} : {}),
         ...(ports.length > 0 ? {ports: [...ports]} : {}),
       }) as EndpointSlice;
     const changedFrom = (existing: Frozen<EndpointSlice>, {endpoints}: Draft): EndpointSlice =>
-      ({...existing, metadata: {...existing.metadata, labels, annotations: withTriggerTime(existing.metadata?.annotations, names.triggerTime, time)}, endpoints}) as unknown as EndpointSlice;
+      ({
+        ...existing,
+        metadata: {...existing.metadata, labels, annotations: withTriggerTime(existing.metadata?.annotations, names.triggerTime, time)},
+        endpoints,
+      }) as unknown as EndpointSlice;
     const update = async (slice: EndpointSlice): Promise<void> => {
       try {
         tracker.wrote((await writer.update(slice)) as Frozen<EndpointSlice>);
         changed('update');
       } catch (error) {
-        throw new Error(`failed to update ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {cause: error});
+        throw new Error(`failed to update ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {
+          cause: error,
+        });
       }
     };
 
@@ -108,13 +133,21 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
     }
     for (const draft of updates) await update(changedFrom(draft.existing!, draft));
     for (const [draft, {metadata}] of reused) {
-      await update(newSlice(draft, {generateName: slicePrefix(name), name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})}));
+      await update(
+        newSlice(draft, {
+          generateName: slicePrefix(name),
+          name: metadata?.name ?? '',
+          ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {}),
+        }),
+      );
     }
     for (const slice of deletes) {
       try {
         await remove(slice);
       } catch (error) {
-        throw new Error(`failed to delete ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {cause: error});
+        throw new Error(`failed to delete ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {
+          cause: error,
+        });
       }
     }
     return creates.length + updates.length + reused.length + deletes.length;

@@ -106,7 +106,12 @@ export const withZoneHints = (plan: SlicePlan, shares: ZoneShares | undefined): 
     }
   }
   const drafts = [...plan.creates, ...updates];
-  if (!hintOwnZones(drafts, hints)) return {plan: withoutHints({...plan, updates, unchanged}), hints: undefined, problem: 'One or more endpoints do not have a zone specified'};
+  if (!hintOwnZones(drafts, hints))
+    return {
+      plan: withoutHints({...plan, updates, unchanged}),
+      hints: undefined,
+      problem: 'One or more endpoints do not have a zone specified',
+    };
   redistribute(drafts, hints, zones);
   return {plan: {creates: plan.creates, updates, unchanged}, hints};
 };

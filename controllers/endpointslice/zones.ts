@@ -50,7 +50,8 @@ export const allocations = (shares: ZoneShares | undefined, count: number): Read
     return {zone, minimum, desired: Math.max(share * count, minimum)};
   });
   const spare = count - wanted.reduce((sum, {minimum}) => sum + minimum, 0);
-  if (spare < 0) return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (${count} endpoints, ${shares.size} zones)`;
+  if (spare < 0)
+    return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (${count} endpoints, ${shares.size} zones)`;
   return new Map(wanted.map(({zone, minimum, desired}) => [zone, {minimum, desired, maximum: minimum + spare}]));
 };
 

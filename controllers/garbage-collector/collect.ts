@@ -91,7 +91,8 @@ export class Collector {
     if (namespaced && item.namespace === '') throw new OwnerNeedsNamespace(here);
     const identity = namespaced ? here : anywhere;
     const live = await unlessMissing(this.#parts.live.get(identity));
-    if (live?.metadata?.uid === owner.uid) return live.metadata.deletionTimestamp && live.metadata.finalizers?.includes(foregroundFinalizer) ? 'waiting' : 'solid';
+    if (live?.metadata?.uid === owner.uid)
+      return live.metadata.deletionTimestamp && live.metadata.finalizers?.includes(foregroundFinalizer) ? 'waiting' : 'solid';
     absent.add(identity);
     return 'dangling';
   }

@@ -23,7 +23,13 @@ const attributesOf = (vertex: Vertex): string[] => {
   const slash = apiVersion.indexOf('/');
   const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
   const holding = states.filter(state => vertex[state]).join(',');
-  const label = [`uid=${uid}`, `namespace=${namespace}`, `${[kind, version, ...(group ? [group] : [])].join('.')}/${name}`, ...(holding ? [holding] : []), ''].join('\n');
+  const label = [
+    `uid=${uid}`,
+    `namespace=${namespace}`,
+    `${[kind, version, ...(group ? [group] : [])].join('.')}/${name}`,
+    ...(holding ? [holding] : []),
+    '',
+  ].join('\n');
   const {missingFromGraph: missing, beingDeleted, deletingDependents, virtual} = vertex;
   const values = {label, group, version, kind, namespace, name, uid, missing, beingDeleted, deletingDependents, virtual};
   return Object.entries(values).map(([key, value]) => `${key}=${quoted(value)}`);
@@ -52,13 +58,27 @@ const dotOf = (nodes: Iterable<Node>): string => {
     return added;
   };
   const connected = [...nodes].filter(({owners, dependents}) => owners.length > 0 || dependents.size > 0);
-  for (const {identity, beingDeleted, deletingDependents, virtual} of connected) add({identity, beingDeleted, deletingDependents, virtual, missingFromGraph: false});
+  for (const {identity, beingDeleted, deletingDependents, virtual} of connected)
+    add({identity, beingDeleted, deletingDependents, virtual, missingFromGraph: false});
   const unknown = {beingDeleted: false, deletingDependents: false, virtual: false, missingFromGraph: true};
   const edges = connected.flatMap(({identity, owners}) =>
-    owners.map(owner => `${vertices.get(identity.uid)!.id} -> ${(vertices.get(owner.uid) ?? add({identity: identityOf(owner, ''), ...unknown})).id};`),
+    owners.map(
+      owner =>
+        `${vertices.get(identity.uid)!.id} -> ${(vertices.get(owner.uid) ?? add({identity: identityOf(owner, ''), ...unknown})).id};`,
+    ),
   );
-  const shown = [...vertices.values()].map(vertex => [`${vertex.id} [`, ...attributesOf(vertex).map(text => `  ${text}`), '];'].map(line => `  ${line}`).join('\n'));
-  return ['strict digraph full {', '  // Node definitions.', ...shown, '', '  // Edge definitions.', ...edges.map(edge => `  ${edge}`), '}'].join('\n');
+  const shown = [...vertices.values()].map(vertex =>
+    [`${vertex.id} [`, ...attributesOf(vertex).map(text => `  ${text}`), '];'].map(line => `  ${line}`).join('\n'),
+  );
+  return [
+    'strict digraph full {',
+    '  // Node definitions.',
+    ...shown,
+    '',
+    '  // Edge definitions.',
+    ...edges.map(edge => `  ${edge}`),
+    '}',
+  ].join('\n');
 };
 
 /** `/graph`: the whole graph, or the part connected to the objects named by `?uid=`. */

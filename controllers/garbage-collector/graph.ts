@@ -27,8 +27,10 @@ type Metadata = Frozen<NonNullable<KubeObject['metadata']>>;
 const noOwners: readonly Owner[] = [];
 
 const isBeingDeleted = (metadata: Metadata): boolean => Boolean(metadata.deletionTimestamp);
-const awaits = (metadata: Metadata, finalizer: string): boolean => isBeingDeleted(metadata) && (metadata.finalizers ?? []).includes(finalizer);
-const begins = (finalizer: string, now: Metadata, before: Metadata | undefined): boolean => awaits(now, finalizer) && !(before && awaits(before, finalizer));
+const awaits = (metadata: Metadata, finalizer: string): boolean =>
+  isBeingDeleted(metadata) && (metadata.finalizers ?? []).includes(finalizer);
+const begins = (finalizer: string, now: Metadata, before: Metadata | undefined): boolean =>
+  awaits(now, finalizer) && !(before && awaits(before, finalizer));
 
 /**
  * The graph of owner references over all objects. It is fed by informers, whose events arrive in any order and late: an owner that has not been observed yet
@@ -100,7 +102,8 @@ export class Graph {
     node.virtual = false;
     if (sameIdentity(node.identity, identity)) return;
     for (const dependent of partitionDependents(node.dependents, identity).disagreeing) {
-      if (identity.namespace !== '' && dependent.identity.namespace !== identity.namespace) this.#reportOtherNamespace(dependent, identity.uid);
+      if (identity.namespace !== '' && dependent.identity.namespace !== identity.namespace)
+        this.#reportOtherNamespace(dependent, identity.uid);
       this.#listener.attemptToDelete(dependent);
     }
     node.identity = identity;

@@ -14,7 +14,8 @@ export interface Identity {
 }
 
 /** Formats an identity for logs and Events. */
-export const identityText = ({apiVersion, kind, namespace, name, uid}: Identity): string => `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+export const identityText = ({apiVersion, kind, namespace, name, uid}: Identity): string =>
+  `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
 
 /** Returns the identity that an owner reference in `namespace` refers to. Whether the owner is namespaced is not known here. */
 export const identityOf = ({apiVersion, kind, name, uid}: Owner, namespace: string): Identity => ({apiVersion, kind, namespace, name, uid});

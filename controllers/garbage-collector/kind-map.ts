@@ -47,7 +47,8 @@ export class KindMap {
     for (const found of served) {
       const key = `${groupVersionOf(found)} ${found.kind}`;
       // If several resources have the same kind, the first one is the kind's own.
-      if (!resources.has(key)) resources.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
+      if (!resources.has(key))
+        resources.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
     }
     this.#resources = resources;
     this.#definitions = new Set(served.flatMap(found => [resourceText(found), `${found.version}.${found.group}`]));

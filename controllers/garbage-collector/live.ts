@@ -47,12 +47,17 @@ export class Live {
     const {name, uid} = identity;
     const {resourceVersion, ownerReferences = []} = seen.metadata ?? {};
     try {
-      await objects.delete(name, {...namespaceOption, propagationPolicy, preconditions: {uid, ...(resourceVersion ? {resourceVersion} : {})}});
+      await objects.delete(name, {
+        ...namespaceOption,
+        propagationPolicy,
+        preconditions: {uid, ...(resourceVersion ? {resourceVersion} : {})},
+      });
     } catch (error) {
       if (!isConflict(error) || !resourceVersion) throw error;
       const now = await objects.get(name, namespaceOption).catch((again: unknown) => Promise.reject(isNotFound(again) ? again : error));
       const {metadata} = now as KubeObject;
-      const isSame = metadata?.uid === uid && metadata.resourceVersion !== resourceVersion && sameJson(metadata.ownerReferences ?? [], ownerReferences);
+      const isSame =
+        metadata?.uid === uid && metadata.resourceVersion !== resourceVersion && sameJson(metadata.ownerReferences ?? [], ownerReferences);
       if (!isSame) throw error;
       await objects.delete(name, {...namespaceOption, propagationPolicy, preconditions: {uid}});
     }
@@ -68,7 +73,12 @@ export class Live {
       if (!(error instanceof StatusError) || error.code !== 415) throw error;
       const {metadata} = await objects.get(name, namespaceOption);
       const ownerReferences = remaining(metadata?.ownerReferences ?? []);
-      await objects.patch(name, 'merge', {metadata: {uid, resourceVersion: metadata?.resourceVersion, ownerReferences: ownerReferences.length > 0 ? ownerReferences : null}}, namespaceOption);
+      await objects.patch(
+        name,
+        'merge',
+        {metadata: {uid, resourceVersion: metadata?.resourceVersion, ownerReferences: ownerReferences.length > 0 ? ownerReferences : null}},
+        namespaceOption,
+      );
     }
   }
 
@@ -82,12 +92,22 @@ export class Live {
         const finalizers = metadata?.finalizers ?? [];
         if (metadata?.uid !== identity.uid || !finalizers.includes(finalizer)) return;
         const kept = finalizers.filter(each => each !== finalizer);
-        await objects.patch(identity.name, 'merge', {metadata: {uid: identity.uid, resourceVersion: metadata.resourceVersion, finalizers: kept.length > 0 ? kept : null}}, namespaceOption);
+        await objects.patch(
+          identity.name,
+          'merge',
+          {metadata: {uid: identity.uid, resourceVersion: metadata.resourceVersion, finalizers: kept.length > 0 ? kept : null}},
+          namespaceOption,
+        );
         return;
       } catch (error) {
         if (isNotFound(error)) return;
-        if (!isConflict(error)) throw new Error(`cannot finalize owner ${identityText(identity)}: ${(error as Error).message}`, {cause: error});
-        if (attempt === maxAttempts) throw new Error(`updateMaxRetries(${maxAttempts}) has reached. The garbage collector will retry later for owner ${identityText(identity)}`, {cause: error});
+        if (!isConflict(error))
+          throw new Error(`cannot finalize owner ${identityText(identity)}: ${(error as Error).message}`, {cause: error});
+        if (attempt === maxAttempts)
+          throw new Error(
+            `updateMaxRetries(${maxAttempts}) has reached. The garbage collector will retry later for owner ${identityText(identity)}`,
+            {cause: error},
+          );
       }
       await pause(jittered(random, waitMs, 0.1));
     }

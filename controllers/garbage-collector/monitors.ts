@@ -7,7 +7,8 @@ import {nextTurn} from '#src/base/turn.js';
 import type {Graph} from './graph.js';
 
 /** A key for one resource in one version. */
-export const monitorKey = (found: Pick<FoundResource, 'group' | 'version' | 'resource'>): string => `${groupVersionOf(found)} ${found.resource}`;
+export const monitorKey = (found: Pick<FoundResource, 'group' | 'version' | 'resource'>): string =>
+  `${groupVersionOf(found)} ${found.resource}`;
 
 interface Monitor extends Disposable {
   readonly found: FoundResource;

@@ -42,7 +42,10 @@ export const blockingDependents = ({identity: {uid}, dependents}: Node): Node[] 
   [...dependents].filter(({owners}) => owners.some(owner => owner.uid === uid && owner.blockOwnerDeletion));
 
 /** Partitions dependents by whether their references match the owner's identity. One with several references can be in both. */
-export const partitionDependents = (dependents: Iterable<Node>, owner: Identity): {readonly agreeing: Node[]; readonly disagreeing: Node[]} => {
+export const partitionDependents = (
+  dependents: Iterable<Node>,
+  owner: Identity,
+): {readonly agreeing: Node[]; readonly disagreeing: Node[]} => {
   const matching: Node[] = [];
   const nonmatching: Node[] = [];
   for (const dependent of dependents) {

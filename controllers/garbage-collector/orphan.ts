@@ -19,12 +19,14 @@ export const orphan = async (owner: Node, live: Live): Promise<void> => {
       try {
         await live.patchOwners(dependent.identity, patch);
       } catch (error) {
-        if (!isNotFound(error)) failures.push(new Error(`orphaning ${identityText(dependent.identity)} failed, ${(error as Error).message}`, {cause: error}));
+        if (!isNotFound(error))
+          failures.push(new Error(`orphaning ${identityText(dependent.identity)} failed, ${(error as Error).message}`, {cause: error}));
       }
     }
   };
   await Promise.all(Array.from({length: concurrency}, worker));
   const failure = aggregate(failures);
-  if (failure) throw new Error(`failed to orphan dependents of owner ${identityText(identity)}, got errors: ${failure.message}`, {cause: failure});
+  if (failure)
+    throw new Error(`failed to orphan dependents of owner ${identityText(identity)}, got errors: ${failure.message}`, {cause: failure});
   await live.removeFinalizer(identity, orphanFinalizer);
 };

@@ -12,7 +12,8 @@ import {discoveryPeriodMs, type DiscoverySchedule} from './discovery-schedule.js
 const verbs = ['delete', 'list', 'watch'];
 
 /** Events expire by themselves, and are too many. */
-const ignoredResources = (naming: Naming): ReadonlySet<string> => new Set(['', naming.group('events')].map(group => resourceText({group, resource: 'events'})));
+const ignoredResources = (naming: Naming): ReadonlySet<string> =>
+  new Set(['', naming.group('events')].map(group => resourceText({group, resource: 'events'})));
 
 /** Returns the resources to monitor: each in its preferred version, if it can be listed, watched and deleted. */
 const collectable = ({resources}: Pick<Discovered, 'resources'>, naming: Naming): Map<string, FoundResource> => {
@@ -67,7 +68,8 @@ export class ResourceSync {
     if (found.size === 0) throw new Error('no resources reported by discovery');
     if (discovered.failed.size > 0) log.warn({groups: [...discovered.failed.keys()].join(',')}, 'failed to discover some groups');
     // Resources of a group whose discovery failed are kept.
-    for (const [key, {found: known}] of monitors.monitored) if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
+    for (const [key, {found: known}] of monitors.monitored)
+      if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
     kinds.reset(discovered.served);
     onKindsRead();
     if (this.#isSynced && sameKeys(found, monitors.monitored)) return false;
@@ -76,7 +78,8 @@ export class ResourceSync {
     await held(clock, monitors.sync(found.values()));
     this.#isSynced = await this.#synced(signal);
     // A kind that does not sync does not block the others.
-    if (!this.#isSynced && !schedule.triggered.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
+    if (!this.#isSynced && !schedule.triggered.aborted)
+      throw new Error('timed out waiting for dependency graph builder sync during GC sync');
     return this.#isSynced;
   }
 
@@ -95,10 +98,12 @@ export class ResourceSync {
   }
 }
 
-const sameKeys = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean => one.size === other.size && [...one.keys()].every(key => other.has(key));
+const sameKeys = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean =>
+  one.size === other.size && [...one.keys()].every(key => other.has(key));
 
 const differences = (before: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): {added: string; removed: string} => {
-  const without = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>) => [...one.keys()].filter(key => !other.has(key)).join(', ');
+  const without = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>) =>
+    [...one.keys()].filter(key => !other.has(key)).join(', ');
   return {added: without(now, before), removed: without(before, now)};
 };
 

@@ -46,7 +46,11 @@ const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node:
 const recordNamespaceMismatch = ({events}: Context, {identity}: Node, owner: Owner): void => {
   const {apiVersion, kind, namespace, name, uid} = identity;
   const reference = {apiVersion, kind, metadata: {name, uid, ...(namespace ? {namespace} : {})}};
-  events.warning(reference, 'OwnerRefInvalidNamespace', `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`);
+  events.warning(
+    reference,
+    'OwnerRefInvalidNamespace',
+    `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`,
+  );
 };
 
 /** Creates one run of the collector: the graph fed by informers, and the workers. */
@@ -80,7 +84,10 @@ const createCollector = (context: Context) => {
   };
   const collector = new Collector({graph, kinds, enqueue: enqueueDelete, live: new Live({kinds, random, pause: pauseOn(toDelete)})});
   const live = new Live({kinds, random, pause: pauseOn(toOrphan)});
-  const failures = meter.counter({name: 'garbagecollector_controller_resources_sync_error_total', help: 'Number of garbage collector resources sync errors'});
+  const failures = meter.counter({
+    name: 'garbagecollector_controller_resources_sync_error_total',
+    help: 'Number of garbage collector resources sync errors',
+  });
   const resources = new ResourceSync({client, clock, log, kinds, monitors, schedule, onKindsRead, failures});
 
   const logFailure = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {

@@ -71,7 +71,11 @@ export const utilizationTarget = (target: number, resource: string, requests: Re
   defaultUsage: pod => ((requests.get(pod) ?? 0n) * BigInt(Math.max(100, target))) / 100n,
 });
 
-const proposal = (replicas: number, {average: used, utilization}: UsageRatio): ReplicaProposal => ({replicas, average: used, ...(utilization === undefined ? {} : {utilization})});
+const proposal = (replicas: number, {average: used, utilization}: UsageRatio): ReplicaProposal => ({
+  replicas,
+  average: used,
+  ...(utilization === undefined ? {} : {utilization}),
+});
 
 /** Returns the samples of the pods that count. Throws when none is left. */
 export const usableSamples = (samples: Samples, {pods, delays, now}: CalculationInput, resource: string) => {
@@ -87,11 +91,16 @@ export const usableSamples = (samples: Samples, {pods, delays, now}: Calculation
  * Returns the replicas that bring the usage to its target. Pods without samples count conservatively: with the target usage when scaling
  * down, with none when scaling up, as unready pods do. A change that this reverses is not made.
  */
-export const replicasForPods = ({groups: {ready, unready, missing}, values}: ReturnType<typeof usableSamples>, {current, tolerances}: CalculationInput, {ratioOf, defaultUsage}: UsageTarget): ReplicaProposal => {
+export const replicasForPods = (
+  {groups: {ready, unready, missing}, values}: ReturnType<typeof usableSamples>,
+  {current, tolerances}: CalculationInput,
+  {ratioOf, defaultUsage}: UsageTarget,
+): ReplicaProposal => {
   const first = ratioOf(values);
   const {ratio} = first;
   const scalesUpWithUnready = unready.length > 0 && ratio > 1;
-  if (!scalesUpWithUnready && missing.length === 0) return proposal(isWithin(ratio, tolerances) ? current : clampReplicas(ratio * ready), first);
+  if (!scalesUpWithUnready && missing.length === 0)
+    return proposal(isWithin(ratio, tolerances) ? current : clampReplicas(ratio * ready), first);
   const filled = new Map(values);
   if (ratio < 1) for (const pod of missing) filled.set(pod, defaultUsage(pod));
   if (ratio > 1) for (const pod of [...missing, ...unready]) filled.set(pod, 0n);

@@ -17,7 +17,10 @@ export interface Decision {
 export const decideWithoutMetrics = (hpa: Frozen<Autoscaler>, current: number, conditions: Conditions): Decision | undefined => {
   const {minReplicas: min = 1, maxReplicas: max} = hpa.spec!;
   if (current === 0 && min !== 0) {
-    conditions.set('ScalingActive', 'False', {reason: 'ScalingDisabled', message: 'scaling is disabled since the replica count of the target is zero'});
+    conditions.set('ScalingActive', 'False', {
+      reason: 'ScalingDisabled',
+      message: 'scaling is disabled since the replica count of the target is zero',
+    });
     return {replicas: 0, reason: ''};
   }
   if (current > max) return {replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas'};
@@ -35,10 +38,16 @@ interface DecisionInput {
 }
 
 /** Limits what the metrics ask for, and records it in the history. */
-export const decideByDemand = (hpa: Frozen<Autoscaler>, demand: Demand, {current, conditions, history, windowMs, now}: DecisionInput): Decision => {
+export const decideByDemand = (
+  hpa: Frozen<Autoscaler>,
+  demand: Demand,
+  {current, conditions, history, windowMs, now}: DecisionInput,
+): Decision => {
   const {minReplicas: min = 1, maxReplicas: max, behavior} = hpa.spec!;
   const request = {current, desired: demand.replicas, min, max};
-  const {replicas, able, limited} = behavior ? scaleByBehavior(request, behavior, history, windowMs, now) : scaleWithoutBehavior(request, history, windowMs, now);
+  const {replicas, able, limited} = behavior
+    ? scaleByBehavior(request, behavior, history, windowMs, now)
+    : scaleWithoutBehavior(request, history, windowMs, now);
   conditions.set('AbleToScale', 'True', able);
   conditions.set('ScalingLimited', limited.status, limited);
   const reason = demand.replicas > current ? `${demand.name} above target` : demand.replicas < current ? 'All metrics below target' : '';

@@ -52,12 +52,24 @@ export class Demands {
     const {replicas, name, failures} = await this.#measure(hpa, context, statuses);
     const [first] = failures;
     const metrics = hpa.spec?.metrics ?? [];
-    const error = first && new Failed(`invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.message}`, first.isOfSpec ? 'spec' : 'internal', first);
+    const error =
+      first &&
+      new Failed(
+        `invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.message}`,
+        first.isOfSpec ? 'spec' : 'internal',
+        first,
+      );
     if (first && (failures.length >= metrics.length || replicas < context.current)) {
-      conditions.set('ScalingActive', 'False', {reason: first.reason, message: `the HPA was unable to compute the replica count: ${first.eventMessage}`});
+      conditions.set('ScalingActive', 'False', {
+        reason: first.reason,
+        message: `the HPA was unable to compute the replica count: ${first.eventMessage}`,
+      });
       throw error!;
     }
-    conditions.set('ScalingActive', 'True', {reason: 'ValidMetricFound', message: `the HPA was able to successfully calculate a replica count from ${name}`});
+    conditions.set('ScalingActive', 'True', {
+      reason: 'ValidMetricFound',
+      message: `the HPA was able to successfully calculate a replica count from ${name}`,
+    });
     return {replicas, name, error};
   }
 
@@ -80,7 +92,10 @@ export class Demands {
       selector,
       sources: this.#parts.sources,
       current: scale.spec?.replicas ?? 0,
-      delays: {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay},
+      delays: {
+        cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod,
+        initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay,
+      },
       tolerances: this.#tolerancesOf(hpa),
       now: clock.now(),
       namespace: hpa.metadata?.namespace ?? '',
@@ -91,7 +106,10 @@ export class Demands {
 
   #tolerancesOf({spec}: Frozen<Autoscaler>): Tolerances {
     const {gates, options} = this.#context;
-    const of = (own: string | undefined) => (own !== undefined && gates.enabled('HPAConfigurableTolerance') ? quantityNumber(parseQuantity(String(own))) : options.horizontalPodAutoscalerTolerance);
+    const of = (own: string | undefined) =>
+      own !== undefined && gates.enabled('HPAConfigurableTolerance')
+        ? quantityNumber(parseQuantity(String(own)))
+        : options.horizontalPodAutoscalerTolerance;
     return {up: of(spec?.behavior?.scaleUp?.tolerance), down: of(spec?.behavior?.scaleDown?.tolerance)};
   }
 

@@ -32,20 +32,37 @@ export interface LimitedScale {
 }
 
 const readyForNewScale: ConditionText = {reason: 'ReadyForNewScale', message: 'recommended size matches current size'};
-const heldHigh: ConditionText = {reason: 'ScaleDownStabilized', message: 'recent recommendations were higher than current one, applying the highest recent recommendation'};
-const heldLow: ConditionText = {reason: 'ScaleUpStabilized', message: 'recent recommendations were lower than current one, applying the lowest recent recommendation'};
+const heldHigh: ConditionText = {
+  reason: 'ScaleDownStabilized',
+  message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
+};
+const heldLow: ConditionText = {
+  reason: 'ScaleUpStabilized',
+  message: 'recent recommendations were lower than current one, applying the lowest recent recommendation',
+};
 const withinRange: ConditionText = {reason: 'DesiredWithinRange', message: 'the desired count is within the acceptable range'};
 const tooMany: ConditionText = {reason: 'TooManyReplicas', message: 'the desired replica count is more than the maximum replica count'};
 const tooFew: ConditionText = {reason: 'TooFewReplicas', message: 'the desired replica count is less than the minimum replica count'};
-const growsTooFast: ConditionText = {reason: 'ScaleUpLimit', message: 'the desired replica count is increasing faster than the maximum scale rate'};
-const shrinksTooFast: ConditionText = {reason: 'ScaleDownLimit', message: 'the desired replica count is decreasing faster than the maximum scale rate'};
+const growsTooFast: ConditionText = {
+  reason: 'ScaleUpLimit',
+  message: 'the desired replica count is increasing faster than the maximum scale rate',
+};
+const shrinksTooFast: ConditionText = {
+  reason: 'ScaleDownLimit',
+  message: 'the desired replica count is decreasing faster than the maximum scale rate',
+};
 
 interface LimitedReplicas {
   readonly replicas: number;
   readonly condition: ConditionText;
 }
 
-const limitedScale = ({desired}: ScaleRequest, stable: number, held: ConditionText, {replicas, condition}: LimitedReplicas): LimitedScale => ({
+const limitedScale = (
+  {desired}: ScaleRequest,
+  stable: number,
+  held: ConditionText,
+  {replicas, condition}: LimitedReplicas,
+): LimitedScale => ({
   replicas,
   able: stable === desired ? readyForNewScale : held,
   limited: {...condition, status: replicas === stable ? 'False' : 'True'},
@@ -76,16 +93,30 @@ const stabilize = ({current, desired}: ScaleRequest, history: History, up: numbe
 };
 
 /** Returns the size that the policies allow, each relative to the size at the start of its period. `Disabled` allows no change. */
-const allowedByPolicies = ({policies = [], selectPolicy}: Rules, current: number, history: History, now: number, to: (policy: Policy, start: number) => number, largest: (...counts: number[]) => number, smallest: (...counts: number[]) => number): number => {
+const allowedByPolicies = (
+  {policies = [], selectPolicy}: Rules,
+  current: number,
+  history: History,
+  now: number,
+  to: (policy: Policy, start: number) => number,
+  largest: (...counts: number[]) => number,
+  smallest: (...counts: number[]) => number,
+): number => {
   if (selectPolicy === 'Disabled') return current;
   const counts = policies.map(policy => to(policy, current - history.grownAfter(now - policy.periodSeconds * 1000)));
   return selectPolicy === 'Min' ? smallest(...counts) : largest(...counts);
 };
 
 const scaledUp = ({type, value}: Policy, start: number): number => (type === 'Pods' ? start + value : Math.ceil(start * (1 + value / 100)));
-const scaledDown = ({type, value}: Policy, start: number): number => (type === 'Pods' ? start - value : Math.trunc(start * (1 - value / 100)));
+const scaledDown = ({type, value}: Policy, start: number): number =>
+  type === 'Pods' ? start - value : Math.trunc(start * (1 - value / 100));
 
-const limitByBehavior = ({current, desired, min, max}: ScaleRequest, {scaleUp = {}, scaleDown = {}}: Behavior, history: History, now: number): LimitedReplicas => {
+const limitByBehavior = (
+  {current, desired, min, max}: ScaleRequest,
+  {scaleUp = {}, scaleDown = {}}: Behavior,
+  history: History,
+  now: number,
+): LimitedReplicas => {
   if (desired > current) {
     const rate = Math.max(current, allowedByPolicies(scaleUp, current, history, now, scaledUp, Math.max, Math.min));
     if (desired > Math.min(max, rate)) return max > rate ? {replicas: rate, condition: growsTooFast} : {replicas: max, condition: tooMany};
@@ -97,13 +128,24 @@ const limitByBehavior = ({current, desired, min, max}: ScaleRequest, {scaleUp = 
 };
 
 /** Limits a request by a behavior; `windowMs` is the default of the scale-down window. Records the request. */
-export const scaleByBehavior = (request: ScaleRequest, behavior: Behavior, history: History, windowMs: number, now: number): LimitedScale => {
+export const scaleByBehavior = (
+  request: ScaleRequest,
+  behavior: Behavior,
+  history: History,
+  windowMs: number,
+  now: number,
+): LimitedScale => {
   const up = now - (behavior.scaleUp?.stabilizationWindowSeconds ?? 0) * 1000;
   const downSeconds = behavior.scaleDown?.stabilizationWindowSeconds;
   const down = now - (downSeconds === undefined ? windowMs : downSeconds * 1000);
   const stable = stabilize(request, history, up, down);
   history.recommend(request.desired, now, Math.min(up, down));
-  return limitedScale(request, stable, request.desired >= request.current ? heldLow : heldHigh, limitByBehavior({...request, desired: stable}, behavior, history, now));
+  return limitedScale(
+    request,
+    stable,
+    request.desired >= request.current ? heldLow : heldHigh,
+    limitByBehavior({...request, desired: stable}, behavior, history, now),
+  );
 };
 
 /** Returns the longest policy period in the direction of a change, in ms: older scale events are not needed. */

@@ -15,14 +15,36 @@ export const actionOf = (from: number, to: number): Action => (to > from ? 'scal
 /** The controller's metrics. */
 export const autoscalerMetrics = (meter: Meter, clock: Clock, autoscalers: () => number) => {
   const reconciliations = {
-    total: meter.counter({name: `${prefix}_reconciliations_total`, help: 'How often autoscalers were looked at, by what was done and whose fault a failure was.', labels: ['action', 'error']}),
-    duration: meter.histogram({name: `${prefix}_reconciliation_duration_seconds`, help: 'How long a look at an autoscaler takes, by what was done and whose fault a failure was.', labels: ['action', 'error'], buckets}),
+    total: meter.counter({
+      name: `${prefix}_reconciliations_total`,
+      help: 'How often autoscalers were looked at, by what was done and whose fault a failure was.',
+      labels: ['action', 'error'],
+    }),
+    duration: meter.histogram({
+      name: `${prefix}_reconciliation_duration_seconds`,
+      help: 'How long a look at an autoscaler takes, by what was done and whose fault a failure was.',
+      labels: ['action', 'error'],
+      buckets,
+    }),
   };
   const computations = {
-    total: meter.counter({name: `${prefix}_metric_computation_total`, help: 'How often metrics were reckoned with, by what they ask for, whose fault a failure was, and their type.', labels: ['action', 'error', 'metric_type']}),
-    duration: meter.histogram({name: `${prefix}_metric_computation_duration_seconds`, help: 'How long reckoning with a metric takes, by what it asks for, whose fault a failure was, and its type.', labels: ['action', 'error', 'metric_type'], buckets}),
+    total: meter.counter({
+      name: `${prefix}_metric_computation_total`,
+      help: 'How often metrics were reckoned with, by what they ask for, whose fault a failure was, and their type.',
+      labels: ['action', 'error', 'metric_type'],
+    }),
+    duration: meter.histogram({
+      name: `${prefix}_metric_computation_duration_seconds`,
+      help: 'How long reckoning with a metric takes, by what it asks for, whose fault a failure was, and its type.',
+      labels: ['action', 'error', 'metric_type'],
+      buckets,
+    }),
   };
-  const desired = meter.gauge({name: `${prefix}_desired_replicas`, help: 'How many replicas an autoscaler asks for.', labels: ['namespace', 'hpa_name']});
+  const desired = meter.gauge({
+    name: `${prefix}_desired_replicas`,
+    help: 'How many replicas an autoscaler asks for.',
+    labels: ['namespace', 'hpa_name'],
+  });
   meter.observed({name: `${prefix}_num_horizontal_pod_autoscalers`, help: 'How many autoscalers there are.'}, () => [[{}, autoscalers()]]);
   const seconds = (since: number) => (clock.monotonic() - since) / 1000;
   return {

@@ -2,7 +2,15 @@ import type {Frozen} from '#src/api/key.js';
 import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {messageOf} from '#src/base/message.js';
 import {milliText, sumOf, textOfMilli} from './amounts.js';
-import {averageValueTarget, utilizationTarget, replicasForAverage, replicasForPods, replicasForValue, usableSamples, type CalculationInput} from './calculator.js';
+import {
+  averageValueTarget,
+  utilizationTarget,
+  replicasForAverage,
+  replicasForPods,
+  replicasForValue,
+  usableSamples,
+  type CalculationInput,
+} from './calculator.js';
 import type {Autoscaler} from './limits.js';
 import {requestsOf} from './requests.js';
 import {selectorText} from './selector-text.js';
@@ -72,13 +80,20 @@ interface MetricResult {
 const ofResource = async (context: MetricContext, resource: string, container: string, target: Target): Promise<MetricResult> => {
   const {sources, namespace, selector, pods, podLevel} = context;
   const failing = `failed to get ${resource} utilization`;
-  const read = () => wrapError(`unable to get metrics for resource ${resource}`, sources.resource(resource, namespace, selector, container));
+  const read = () =>
+    wrapError(`unable to get metrics for resource ${resource}`, sources.resource(resource, namespace, selector, container));
   if (target.averageValue !== undefined) {
-    const {replicas, average} = await wrapError(failing, read().then(samples => replicasForPods(usableSamples(samples, context, resource), context, averageValueTarget(milliText(target.averageValue!), resource))));
+    const {replicas, average} = await wrapError(
+      failing,
+      read().then(samples =>
+        replicasForPods(usableSamples(samples, context, resource), context, averageValueTarget(milliText(target.averageValue!), resource)),
+      ),
+    );
     return {replicas, name: `${resource} resource`, current: {averageValue: textOfMilli(average)}};
   }
   const {averageUtilization: share} = target;
-  if (typeof share !== 'number') throw new Error('invalid resource metric source: neither an average utilization target nor an average value target was set');
+  if (typeof share !== 'number')
+    throw new Error('invalid resource metric source: neither an average utilization target nor an average value target was set');
   const {replicas, average, utilization} = await wrapError(
     failing,
     read().then(samples => {
@@ -95,26 +110,46 @@ const ofResource = async (context: MetricContext, resource: string, container: s
 
 const ofPods = async (context: MetricContext, {metric, target}: NonNullable<MetricSpec['pods']>): Promise<Proposal> => {
   const {sources, namespace, selector} = context;
-  const samples = await wrapError(`unable to get metric ${metric.name}`, sources.pods(metric.name, namespace, selector, ofMetric(metric.selector)));
-  const {replicas, average} = replicasForPods(usableSamples(samples, context, ''), context, averageValueTarget(milliText(target.averageValue ?? '0')));
-  return {replicas, name: `pods metric ${metric.name}`, status: {type: 'Pods', pods: {metric: identifierOf(metric), current: {averageValue: textOfMilli(average)}}}};
+  const samples = await wrapError(
+    `unable to get metric ${metric.name}`,
+    sources.pods(metric.name, namespace, selector, ofMetric(metric.selector)),
+  );
+  const {replicas, average} = replicasForPods(
+    usableSamples(samples, context, ''),
+    context,
+    averageValueTarget(milliText(target.averageValue ?? '0')),
+  );
+  return {
+    replicas,
+    name: `pods metric ${metric.name}`,
+    status: {type: 'Pods', pods: {metric: identifierOf(metric), current: {averageValue: textOfMilli(average)}}},
+  };
 };
 
-const ofObject = async (context: MetricContext, {metric, target, describedObject: described}: NonNullable<MetricSpec['object']>): Promise<Proposal> => {
+const ofObject = async (
+  context: MetricContext,
+  {metric, target, describedObject: described}: NonNullable<MetricSpec['object']>,
+): Promise<Proposal> => {
   const {sources, namespace, running, tolerances} = context;
   const reference = {apiVersion: described.apiVersion ?? '', kind: described.kind, name: described.name};
   const read = async () => {
     try {
       return await sources.object(metric.name, namespace, reference, ofMetric(metric.selector));
     } catch (error) {
-      throw new Error(`unable to get metric ${metric.name}: ${described.kind} on ${namespace} ${described.name}/${messageOf(error)}`, {cause: error});
+      throw new Error(`unable to get metric ${metric.name}: ${described.kind} on ${namespace} ${described.name}/${messageOf(error)}`, {
+        cause: error,
+      });
     }
   };
   const shown = {metric: identifierOf(metric), describedObject: structuredClone(described)};
   if (target.type === 'Value' && target.value !== undefined) {
     const value = await read();
     const replicas = replicasForValue(value, milliText(target.value), context);
-    return {replicas, name: `${described.kind} metric ${metric.name}`, status: {type: 'Object', object: {...shown, current: {value: textOfMilli(value)}}}};
+    return {
+      replicas,
+      name: `${described.kind} metric ${metric.name}`,
+      status: {type: 'Object', object: {...shown, current: {value: textOfMilli(value)}}},
+    };
   }
   if (target.type === 'AverageValue' && target.averageValue !== undefined) {
     const {replicas, average} = replicasForAverage(await read(), milliText(target.averageValue), running, tolerances);
@@ -128,7 +163,13 @@ const ofExternal = async (context: MetricContext, {metric, target}: NonNullable<
   const {sources, namespace, running, tolerances} = context;
   const text = selectorText(metric.selector);
   const name = `external metric ${metric.name}(${text})`;
-  const read = async () => sumOf(await wrapError(`unable to get external metric ${namespace}/${metric.name}/${text}`, sources.external(metric.name, namespace, ofMetric(metric.selector))));
+  const read = async () =>
+    sumOf(
+      await wrapError(
+        `unable to get external metric ${namespace}/${metric.name}/${text}`,
+        sources.external(metric.name, namespace, ofMetric(metric.selector)),
+      ),
+    );
   const status = (current: object): MetricStatus => ({type: 'External', external: {metric: identifierOf(metric), current}});
   if (target.averageValue !== undefined) {
     const {replicas, average} = replicasForAverage(await read(), milliText(target.averageValue), running, tolerances);
@@ -171,7 +212,8 @@ const sourceOf = (spec: MetricSpec, context: MetricContext): Source | undefined 
       },
     };
   }
-  if (spec.type === 'Pods' && pods) return {reason: 'FailedGetPodsMetric', failure: 'failed to get pods metric value', propose: () => ofPods(context, pods)};
+  if (spec.type === 'Pods' && pods)
+    return {reason: 'FailedGetPodsMetric', failure: 'failed to get pods metric value', propose: () => ofPods(context, pods)};
   if (spec.type === 'Object' && object) {
     const part = object.target.type === 'AverageValue' ? `: failed to get ${object.metric.name} object metric` : '';
     return {reason: 'FailedGetObjectMetric', failure: `failed to get object metric value${part}`, propose: () => ofObject(context, object)};
@@ -179,7 +221,11 @@ const sourceOf = (spec: MetricSpec, context: MetricContext): Source | undefined 
   if (spec.type === 'External' && external) {
     const {metric, target} = external;
     const what = target.averageValue === undefined ? `external metric ${metric.name}` : `${metric.name} external metric`;
-    return {reason: 'FailedGetExternalMetric', failure: `failed to get ${metric.name} external metric value: failed to get ${what}`, propose: () => ofExternal(context, external)};
+    return {
+      reason: 'FailedGetExternalMetric',
+      failure: `failed to get ${metric.name} external metric value: failed to get ${what}`,
+      propose: () => ofExternal(context, external),
+    };
   }
   return undefined;
 };

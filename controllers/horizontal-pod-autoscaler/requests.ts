@@ -26,5 +26,15 @@ const ofContainers = ({metadata, spec}: Frozen<Pod>, resource: string, only: str
 };
 
 /** Returns each pod's request of a resource, in thousandths: of all its containers, or of the named one. Throws for a pod without a request. */
-export const requestsOf = (pods: readonly Frozen<Pod>[], resource: string, container: string, podLevel: boolean): ReadonlyMap<string, bigint> =>
-  new Map(pods.map(pod => [pod.metadata?.name ?? '', podLevel && !container && hasPodLevelRequests(pod) ? ofWhole(pod, resource) : ofContainers(pod, resource, container)]));
+export const requestsOf = (
+  pods: readonly Frozen<Pod>[],
+  resource: string,
+  container: string,
+  podLevel: boolean,
+): ReadonlyMap<string, bigint> =>
+  new Map(
+    pods.map(pod => [
+      pod.metadata?.name ?? '',
+      podLevel && !container && hasPodLevelRequests(pod) ? ofWhole(pod, resource) : ofContainers(pod, resource, container),
+    ]),
+  );

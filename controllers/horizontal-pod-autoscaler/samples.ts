@@ -28,17 +28,30 @@ export interface PodGroups {
 }
 
 /** Whether a CPU sample is from before the pod was initialized. */
-const isBeforeReadiness = ({status}: Frozen<Pod>, {timestamp, windowMs}: Sample, {cpuInitializationMs, initialReadinessMs}: ReadinessDelays, now: number): boolean => {
+const isBeforeReadiness = (
+  {status}: Frozen<Pod>,
+  {timestamp, windowMs}: Sample,
+  {cpuInitializationMs, initialReadinessMs}: ReadinessDelays,
+  now: number,
+): boolean => {
   const condition = status?.conditions?.find(({type}) => type === 'Ready');
   const started = parseTime(status?.startTime);
   if (!condition || started === undefined) return true;
   const changedAt = parseTime(condition.lastTransitionTime) ?? 0;
   const isUnready = condition.status === 'False';
-  return started + cpuInitializationMs > now ? isUnready || timestamp < changedAt + windowMs : isUnready && started + initialReadinessMs > changedAt;
+  return started + cpuInitializationMs > now
+    ? isUnready || timestamp < changedAt + windowMs
+    : isUnready && started + initialReadinessMs > changedAt;
 };
 
 /** Groups pods by the use of their samples; readiness matters only for CPU. */
-export const groupPods = (pods: readonly Frozen<Pod>[], samples: Samples, resource: string, delays: ReadinessDelays, now: number): PodGroups => {
+export const groupPods = (
+  pods: readonly Frozen<Pod>[],
+  samples: Samples,
+  resource: string,
+  delays: ReadinessDelays,
+  now: number,
+): PodGroups => {
   let ready = 0;
   const unready: string[] = [];
   const missing: string[] = [];

@@ -56,14 +56,22 @@ export class Selections {
 
   /** Returns the pods of a scale's selector. Throws a `SelectionError`. */
   select(key: ObjectKey, text: string): Selection {
-    if (text === '') throw new SelectionError(['SelectorRequired', 'InvalidSelector'], 'selector is required', "the HPA target's scale is missing a selector");
+    if (text === '')
+      throw new SelectionError(
+        ['SelectorRequired', 'InvalidSelector'],
+        'selector is required',
+        "the HPA target's scale is missing a selector",
+      );
     const selector = read(text);
     const others = this.#selectors.get(key.namespace);
     if (others?.has(keyText(key))) others.set(keyText(key), selector);
     const pods = selectedPods(this.#pods, key.namespace, selector);
     const sharing = others?.of(pods) ?? [];
     if (sharing.length > 1) {
-      throw new SelectionError(['AmbiguousSelector', 'AmbiguousSelector'], `pods by selector ${text} are controlled by multiple HPAs: [${sharing.sort().join(' ')}]`);
+      throw new SelectionError(
+        ['AmbiguousSelector', 'AmbiguousSelector'],
+        `pods by selector ${text} are controlled by multiple HPAs: [${sharing.sort().join(' ')}]`,
+      );
     }
     return {selector, pods};
   }
@@ -73,6 +81,9 @@ const read = (text: string): LabelSelector => {
   try {
     return parseLabelSelector(text);
   } catch (error) {
-    throw new SelectionError(['InvalidSelector', 'InvalidSelector'], `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`);
+    throw new SelectionError(
+      ['InvalidSelector', 'InvalidSelector'],
+      `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`,
+    );
   }
 };

@@ -70,7 +70,8 @@ export class SelectorIndex {
 
   #file(text: string, selector: LabelSelector): Entry {
     const choices = demandedLabels(selector).map(({key, values}) => values.map(value => labelKey(key, value)));
-    const fullness = (labelKeys: readonly string[]): number => labelKeys.reduce((sum, each) => sum + (this.#byLabel.get(each)?.size ?? 0), 0);
+    const fullness = (labelKeys: readonly string[]): number =>
+      labelKeys.reduce((sum, each) => sum + (this.#byLabel.get(each)?.size ?? 0), 0);
     const labelKeys = choices.length === 0 ? [anyLabels] : choices.reduce((best, each) => (fullness(each) < fullness(best) ? each : best));
     const entry: Entry = {selector, keys: new Set(), labelKeys};
     this.#byText.set(text, entry);

@@ -39,7 +39,11 @@ export interface MetricSources {
   external(metric: string, namespace: string, metricSelector: LabelSelector): Promise<readonly bigint[]>;
 }
 
-const sampleOf = ({timestamp, window}: PodMetrics, value: bigint): Sample => ({value, timestamp: parseTime(timestamp) ?? 0, windowMs: parseDuration(window ?? '') ?? 0});
+const sampleOf = ({timestamp, window}: PodMetrics, value: bigint): Sample => ({
+  value,
+  timestamp: parseTime(timestamp) ?? 0,
+  windowMs: parseDuration(window ?? '') ?? 0,
+});
 
 /** Sums over all containers; a pod with an unmeasured container has no sample. */
 const ofPods = (items: readonly PodMetrics[], resource: string): Samples => {
@@ -47,7 +51,13 @@ const ofPods = (items: readonly PodMetrics[], resource: string): Samples => {
   for (const item of items) {
     const amounts = (item.containers ?? []).map(({usage}) => usage?.[resource]);
     if (amounts.length === 0 || amounts.includes(undefined)) continue;
-    samples.set(item.metadata?.name ?? '', sampleOf(item, amounts.reduce((sum, amount) => sum + milliText(amount!), 0n)));
+    samples.set(
+      item.metadata?.name ?? '',
+      sampleOf(
+        item,
+        amounts.reduce((sum, amount) => sum + milliText(amount!), 0n),
+      ),
+    );
   }
   return samples;
 };
@@ -65,7 +75,8 @@ const ofContainers = (items: readonly PodMetrics[], resource: string, only: stri
 /** Each external metric is a resource. */
 const externalMetric = (metric: string) => kind('external.metrics', 'v1beta1', 'ExternalMetricValue', encodeURIComponent(metric), true);
 
-const query = (given: Readonly<Record<string, string>>): Record<string, string> => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+const query = (given: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 
 /** Reads the metrics APIs through `client`, in the versions that the server lists in its groups. */
 export const metricSources = (client: Client, scales: Scales, clock: Clock): MetricSources => {
@@ -86,7 +97,9 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
   const customRoot = async (namespace: string): Promise<string> => {
     using _ = clock.hold();
     const group = naming.group('custom.metrics');
-    const {groups = []} = (await client.request('GET', '/apis')) as {readonly groups?: readonly {readonly name: string; readonly versions: readonly {readonly version: string}[]}[]};
+    const {groups = []} = (await client.request('GET', '/apis')) as {
+      readonly groups?: readonly {readonly name: string; readonly versions: readonly {readonly version: string}[]}[];
+    };
     const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version);
     const version = customVersions.find(each => served?.includes(each));
     const lacking = served ? 'no known available metric versions found' : `no custom metrics API (${group}) registered`;
@@ -103,23 +116,42 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
 
   return {
     async resource(resource, namespace, selector, container) {
-      const found = await some<PodMetrics>('resource', client.resource(kinds.podMetrics).list({namespace, labelSelector: selector.toString()}));
+      const found = await some<PodMetrics>(
+        'resource',
+        client.resource(kinds.podMetrics).list({namespace, labelSelector: selector.toString()}),
+      );
       return container ? ofContainers(found, resource, container) : ofPods(found, resource);
     },
     async pods(metric, namespace, selector, metricSelector) {
       const path = `${await customRoot(namespace)}/pods/*/${encodeURIComponent(metric)}`;
-      const found = await some<MetricValue>('custom', client.request('GET', path, {query: query({labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()})}));
+      const found = await some<MetricValue>(
+        'custom',
+        client.request('GET', path, {query: query({labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()})}),
+      );
       return new Map(
         found.map(({describedObject, timestamp, window, windowSeconds, value}) => {
           const seconds = windowSeconds ?? window;
-          return [describedObject?.name ?? '', {value: milliText(value), timestamp: parseTime(timestamp) ?? 0, windowMs: seconds === undefined ? defaultWindowMs : seconds * 1000}];
+          return [
+            describedObject?.name ?? '',
+            {
+              value: milliText(value),
+              timestamp: parseTime(timestamp) ?? 0,
+              windowMs: seconds === undefined ? defaultWindowMs : seconds * 1000,
+            },
+          ];
         }),
       );
     },
     async object(metric, namespace, described, metricSelector) {
       const path = `${await customRoot(namespace)}/${await addressOf(described)}/${encodeURIComponent(metric)}`;
-      const found = await items<MetricValue>('custom', client.request('GET', path, {query: query({metricLabelSelector: metricSelector.toString()})}));
-      if (found.length !== 1) throw new Error(`unable to fetch metrics from custom metrics API: the custom metrics API server returned ${found.length} results when we asked for exactly one`);
+      const found = await items<MetricValue>(
+        'custom',
+        client.request('GET', path, {query: query({metricLabelSelector: metricSelector.toString()})}),
+      );
+      if (found.length !== 1)
+        throw new Error(
+          `unable to fetch metrics from custom metrics API: the custom metrics API server returned ${found.length} results when we asked for exactly one`,
+        );
       return milliText(found[0]!.value);
     },
     async external(metric, namespace, metricSelector) {

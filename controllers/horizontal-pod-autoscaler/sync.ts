@@ -72,12 +72,18 @@ export class AutoscalerSync {
   async #readTarget(): Promise<Target> {
     try {
       const target = await readTarget(this.#parts.scales, this.#hpa);
-      this.#conditions.set('AbleToScale', 'True', {reason: 'SucceededGetScale', message: "the HPA controller was able to get the target's current scale"});
+      this.#conditions.set('AbleToScale', 'True', {
+        reason: 'SucceededGetScale',
+        message: "the HPA controller was able to get the target's current scale",
+      });
       return target;
     } catch (error) {
       const cause = error instanceof Failed && error.cause ? error.cause : error;
       this.#context.events.warning(this.#hpa, 'FailedGetScale', messageOf(cause));
-      this.#conditions.set('AbleToScale', 'False', {reason: 'FailedGetScale', message: `the HPA controller was unable to get the target's current scale: ${messageOf(cause)}`});
+      this.#conditions.set('AbleToScale', 'False', {
+        reason: 'FailedGetScale',
+        message: `the HPA controller was unable to get the target's current scale: ${messageOf(cause)}`,
+      });
       await this.#writeOnFailure({...this.#former, conditions: this.#conditions.list});
       throw error;
     }
@@ -90,11 +96,21 @@ export class AutoscalerSync {
       const early = decideWithoutMetrics(this.#hpa, current, this.#conditions);
       if (early) return early;
       const demand = await this.#parts.demands.of(this.#hpa, scale, this.#conditions, statuses);
-      return decideByDemand(this.#hpa, demand, {current, conditions: this.#conditions, history, windowMs: options.horizontalPodAutoscalerDownscaleStabilization, now: clock.monotonic()});
+      return decideByDemand(this.#hpa, demand, {
+        current,
+        conditions: this.#conditions,
+        history,
+        windowMs: options.horizontalPodAutoscalerDownscaleStabilization,
+        now: clock.monotonic(),
+      });
     } catch (error) {
       await this.#writeOnFailure(this.#formerStatusAt(current));
       events.warning(this.#hpa, 'FailedComputeMetricsReplicas', messageOf(error));
-      throw new Failed(`failed to compute desired number of replicas based on listed metrics for ${this.#reference}: ${messageOf(error)}`, error instanceof Failed ? error.fault : 'internal', error);
+      throw new Failed(
+        `failed to compute desired number of replicas based on listed metrics for ${this.#reference}: ${messageOf(error)}`,
+        error instanceof Failed ? error.fault : 'internal',
+        error,
+      );
     }
   }
 
@@ -104,11 +120,17 @@ export class AutoscalerSync {
       await this.#parts.scales.write(resource, scale, replicas, attempt);
     } catch (error) {
       events.warning(this.#hpa, 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${messageOf(error)}`);
-      this.#conditions.set('AbleToScale', 'False', {reason: 'FailedUpdateScale', message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`});
+      this.#conditions.set('AbleToScale', 'False', {
+        reason: 'FailedUpdateScale',
+        message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`,
+      });
       await this.#writeOnFailure(this.#formerStatusAt(scale.spec?.replicas ?? 0));
       throw new Failed(`failed to rescale ${this.#reference}: ${messageOf(error)}`, 'internal', error);
     }
-    this.#conditions.set('AbleToScale', 'True', {reason: 'SucceededRescale', message: `the HPA controller was able to update the target scale to ${replicas}`});
+    this.#conditions.set('AbleToScale', 'True', {
+      reason: 'SucceededRescale',
+      message: `the HPA controller was able to update the target scale to ${replicas}`,
+    });
     events.normal(this.#hpa, 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
     this.#parts.ownMetrics.setDesired(this.#key, replicas);
   }
@@ -147,6 +169,11 @@ export class AutoscalerSync {
   /** A failure to write the status is logged; the original failure is thrown. */
   async #writeOnFailure(status: Status): Promise<void> {
     const {log} = this.#context;
-    await this.#write(status).catch((error: unknown) => (isTransient(error, 1) ? log.v(2).info : log.error)({key: keyText(this.#key), err: error}, 'the status of an autoscaler was not written'));
+    await this.#write(status).catch((error: unknown) =>
+      (isTransient(error, 1) ? log.v(2).info : log.error)(
+        {key: keyText(this.#key), err: error},
+        'the status of an autoscaler was not written',
+      ),
+    );
   }
 }

@@ -15,7 +15,8 @@ export interface Target {
 export const readTarget = async (scales: Scales, hpa: Frozen<Autoscaler>): Promise<Target> => {
   const namespace = hpa.metadata?.namespace ?? '';
   const {apiVersion = '', kind, name} = hpa.spec!.scaleTargetRef;
-  if (apiVersion.split('/').length > 2) throw new Failed(`invalid API version in scale target reference: unexpected GroupVersion string: ${apiVersion}`, 'spec');
+  if (apiVersion.split('/').length > 2)
+    throw new Failed(`invalid API version in scale target reference: unexpected GroupVersion string: ${apiVersion}`, 'spec');
   const found = await scales.resourcesOf({apiVersion, kind}).catch((error: unknown) => {
     const cause = error instanceof NoSuchKind ? new Error(error.inGroup, {cause: error}) : error;
     throw new Failed(`unable to determine resource for scale target reference: ${messageOf(cause)}`, 'internal', cause);

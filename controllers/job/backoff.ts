@@ -20,7 +20,8 @@ const latest = (times: readonly number[]): number => times.reduce((a, b) => Math
 /** Returns the record, updated with pods that finished since. */
 export const nextRecord = (before: BackoffRecord = none, succeeded: readonly CachedPod[], failed: readonly CachedPod[]): BackoffRecord => {
   const failedAt = failed.map(finishTime);
-  if (succeeded.length === 0) return failed.length === 0 ? before : {failures: before.failures + failed.length, lastFailureAt: latest(failedAt)};
+  if (succeeded.length === 0)
+    return failed.length === 0 ? before : {failures: before.failures + failed.length, lastFailureAt: latest(failedAt)};
   const lastSuccessAt = latest(succeeded.map(finishTime));
   const since = failedAt.filter(at => at > lastSuccessAt);
   return since.length === 0 ? none : {failures: since.length, lastFailureAt: latest(since)};

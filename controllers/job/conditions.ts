@@ -16,7 +16,12 @@ export const interimType = ({ends}: JobEnd): string => interim[ends];
 export const failedFor = (reason: string, message: string): JobEnd => ({ends: 'Failed', reason, message});
 export const completeFor = (reason: string, message: string): JobEnd => ({ends: 'Complete', reason, message});
 
-export const condition = (type: string, status: 'True' | 'False', {reason, message}: Pick<JobEnd, 'reason' | 'message'>, now: number): JobCondition => {
+export const condition = (
+  type: string,
+  status: 'True' | 'False',
+  {reason, message}: Pick<JobEnd, 'reason' | 'message'>,
+  now: number,
+): JobCondition => {
   const time = wireTime(now);
   return {type, status, lastProbeTime: time, lastTransitionTime: time, reason, message};
 };

@@ -76,7 +76,10 @@ export const countPods = (tracking: Tracking, marks: JobNames): Counted => {
 };
 
 /** Sets the indexes of the progress. Returns whether they changed. */
-export const updateIndexes = ({sync: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking, {succeededIndexes: since, full}: Counted): boolean => {
+export const updateIndexes = (
+  {sync: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking,
+  {succeededIndexes: since, full}: Counted,
+): boolean => {
   if (!isIndexed(job)) return false;
   // Those beyond the limit keep their finalizers and are found again.
   const indexes = union(full ? succeededBefore : succeededIndexes, indexesOf(since));

@@ -44,7 +44,8 @@ const byFailurePolicy = ({job, pods}: JobSync): JobEnd | undefined => {
 };
 
 const byLimits = ({job, pods, failed, now}: JobSync): JobEnd | undefined => {
-  if (failed > (job.spec?.backoffLimit ?? 0) || restartedTooOften(job, pods)) return failedFor('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
+  if (failed > (job.spec?.backoffLimit ?? 0) || restartedTooOften(job, pods))
+    return failedFor('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
   return (deadlineIn(job, now) ?? 1) <= 0 ? failedFor('DeadlineExceeded', 'Job was active longer than specified deadline') : undefined;
 };
 
@@ -52,8 +53,11 @@ const byIndexes = ({job, failedIndexes, succeededIndexes}: JobSync): JobEnd | un
   if (!failedIndexes) return undefined;
   const failed = countIndexes(failedIndexes);
   const {maxFailedIndexes, completions = 0} = job.spec ?? {};
-  if (maxFailedIndexes !== undefined && failed > maxFailedIndexes) return failedFor('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
-  return failed > 0 && failed + countIndexes(succeededIndexes) >= completions ? failedFor('FailedIndexes', 'Job has failed indexes') : undefined;
+  if (maxFailedIndexes !== undefined && failed > maxFailedIndexes)
+    return failedFor('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
+  return failed > 0 && failed + countIndexes(succeededIndexes) >= completions
+    ? failedFor('FailedIndexes', 'Job has failed indexes')
+    : undefined;
 };
 
 const bySuccessPolicy = ({job, succeededIndexes}: JobSync): JobEnd | undefined => {

@@ -28,7 +28,10 @@ export interface WatchingParts {
 }
 
 /** Queues the jobs, and the orphaned pods, that a change concerns. */
-export const watchJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>, {marks, metrics, expected, released}: WatchingParts): void => {
+export const watchJobs = (
+  context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
+  {marks, metrics, expected, released}: WatchingParts,
+): void => {
   const {listen, lister, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
   const pods = lister(kinds.pods);

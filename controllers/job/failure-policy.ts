@@ -29,7 +29,8 @@ const endedContainer = ({status}: CachedPod, {onExitCodes}: Rule): Frozen<Contai
 };
 
 const metCondition = ({status}: CachedPod, {onPodConditions = []}: Rule): string | undefined =>
-  status?.conditions?.find(({type, status: said}) => onPodConditions.some(pattern => pattern.type === type && pattern.status === said))?.type;
+  status?.conditions?.find(({type, status: said}) => onPodConditions.some(pattern => pattern.type === type && pattern.status === said))
+    ?.type;
 
 /** Returns why the pod matches the rule; undefined if it does not. */
 const reasonOf = (rule: Rule, pod: CachedPod): string | undefined => {

@@ -52,10 +52,17 @@ export interface Released {
 }
 
 /** Removes the finalizers of pods of a job, concurrently. A deleted pod counts as without. */
-export const releasePods = async (key: string, pods: readonly CachedPod[], {untrack, expected}: {readonly untrack: Untrack; readonly expected: Releases}): Promise<Released> => {
+export const releasePods = async (
+  key: string,
+  pods: readonly CachedPod[],
+  {untrack, expected}: {readonly untrack: Untrack; readonly expected: Releases},
+): Promise<Released> => {
   const uids = new Set<string>();
   const errors: unknown[] = [];
-  expected.expect(key, pods.map(({metadata}) => metadata?.uid ?? ''));
+  expected.expect(
+    key,
+    pods.map(({metadata}) => metadata?.uid ?? ''),
+  );
   await Promise.all(
     pods.map(async pod => {
       const uid = pod.metadata?.uid ?? '';

@@ -24,11 +24,23 @@ export const union = (one: Indexes, other: Indexes): Indexes => {
   return result;
 };
 
-export const indexesOf = (numbers: Iterable<number>): Indexes => union([], Array.from(numbers, number => ({first: number, last: number})));
+export const indexesOf = (numbers: Iterable<number>): Indexes =>
+  union(
+    [],
+    Array.from(numbers, number => ({first: number, last: number})),
+  );
 
 /** Parses the indexes of a status, limited to those of the job. Invalid parts are skipped. */
 export const parseIndexes = (text: string, completions: number): Indexes =>
-  union([], text === '' ? [] : text.split(',').map(part => runOf(part, completions)).filter(run => run !== undefined && run.first < completions) as Run[]);
+  union(
+    [],
+    text === ''
+      ? []
+      : (text
+          .split(',')
+          .map(part => runOf(part, completions))
+          .filter(run => run !== undefined && run.first < completions) as Run[]),
+  );
 
 /** `1,3-5,7,8`: intervals of three or more use a hyphen. */
 export const formatIndexes = (indexes: Indexes): string =>
@@ -49,7 +61,7 @@ export const hasIndex = (indexes: Indexes, index: number): boolean => {
 /** Returns the number of indexes in both sets. */
 export const countCommon = (one: Indexes, other: Indexes): number => {
   let count = 0;
-  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
+  for (let i = 0, j = 0; i < one.length && j < other.length;) {
     const [a, b] = [one[i]!, other[j]!];
     count += Math.max(0, Math.min(a.last, b.last) - Math.max(a.first, b.first) + 1);
     if (a.last < b.last) i++;

@@ -48,14 +48,18 @@ const podsReader = ({client}: Pick<KeyedContext, 'client'>, {pods, marks}: Pick<
     const claimed = await claim(job, possibleChildren(pods, job, selector), {selector, finalizers: [marks.finalizer]});
     // Pods adopted just now have the finalizer, which the cache lacks.
     return claimed.map(pod =>
-      isControlledBy(pod, job) || isTracked(pod, marks) ? pod : {...pod, metadata: {...pod.metadata, finalizers: [...(pod.metadata?.finalizers ?? []), marks.finalizer]}},
+      isControlledBy(pod, job) || isTracked(pod, marks)
+        ? pod
+        : {...pod, metadata: {...pod.metadata, finalizers: [...(pod.metadata?.finalizers ?? []), marks.finalizer]}},
     );
   };
 };
 
 /** Sets the Suspended condition when it changes; the start time is reset on resumption. Returns the event to record. */
 const setSuspension = ({job, now}: JobSync, progress: Progress): {readonly reason: string; readonly message: string} | undefined => {
-  const [reason, message, status] = isSuspended(job) ? (['Suspended', 'Job suspended', 'True'] as const) : (['Resumed', 'Job resumed', 'False'] as const);
+  const [reason, message, status] = isSuspended(job)
+    ? (['Suspended', 'Job suspended', 'True'] as const)
+    : (['Resumed', 'Job resumed', 'False'] as const);
   const conditions = withCondition(progress.conditions, condition('Suspended', status, {reason: `Job${reason}`, message}, now));
   if (!conditions) return undefined;
   progress.conditions = conditions;
@@ -78,7 +82,8 @@ export const jobSyncer = (context: Pick<KeyedContext, 'client' | 'clock' | 'even
     const deadline = deadlineIn(sync.job, sync.now);
     if (deadline !== undefined) enqueue(keyOf(sync.job), {loop: jobLoop, afterMs: deadline});
     const managed = isUpToDate && !sync.job.metadata?.deletionTimestamp ? await manager.manage(sync) : undefined;
-    if (managed?.requeueAfterMs !== undefined) enqueue(keyOf(sync.job), {loop: jobLoop, afterMs: Math.max(managed.requeueAfterMs, batchMs)});
+    if (managed?.requeueAfterMs !== undefined)
+      enqueue(keyOf(sync.job), {loop: jobLoop, afterMs: Math.max(managed.requeueAfterMs, batchMs)});
     const {created = 0, deleted = 0} = managed ?? {};
     return {managed, end: completionOf(sync, sync.active.length + created - deleted)};
   };
@@ -86,7 +91,15 @@ export const jobSyncer = (context: Pick<KeyedContext, 'client' | 'clock' | 'even
   return async (key, job, onAction) => {
     // Checked before the pods are read: later events queue the job again.
     const isUpToDate = expected.satisfied(key);
-    const sync = jobSyncOf({key, job, pods: await podsOf(job), marks, released: released.of(key), record: records.get(key), now: clock.now()});
+    const sync = jobSyncOf({
+      key,
+      job,
+      pods: await podsOf(job),
+      marks,
+      released: released.of(key),
+      record: records.get(key),
+      now: clock.now(),
+    });
     const progress = progressOf(job);
     if (!isSuspended(job)) progress.startTime ??= wireTime(sync.now);
 
@@ -97,9 +110,17 @@ export const jobSyncer = (context: Pick<KeyedContext, 'client' | 'clock' | 'even
     if (suspension) events.normal(job, suspension.reason, suspension.message);
 
     const {created = 0, deleted = 0, deletedReady = 0} = managed ?? {};
-    const counters = {active: sync.active.length + created - deleted, ready: sync.ready - deletedReady, terminating: sync.terminating + deleted};
+    const counters = {
+      active: sync.active.length + created - deleted,
+      ready: sync.ready - deletedReady,
+      terminating: sync.terminating + deleted,
+    };
     const {status = {}} = job;
-    const changed = suspension !== undefined || counters.active !== (status.active ?? 0) || counters.ready !== status.ready || counters.terminating !== status.terminating;
+    const changed =
+      suspension !== undefined ||
+      counters.active !== (status.active ?? 0) ||
+      counters.ready !== status.ready ||
+      counters.terminating !== status.terminating;
     await track({sync, progress: Object.assign(progress, counters), end: jobEnd, changed});
     if (managed?.error !== undefined) throw managed.error;
   };

@@ -40,7 +40,8 @@ export const limitPerIndex = ({spec}: CachedJob): number | undefined => spec?.ba
 export const isSuspended = ({spec}: CachedJob): boolean => spec?.suspend === true;
 
 /** Whether a terminating pod is replaced only once it has failed. */
-export const replacesFailedOnly = ({spec}: CachedJob): boolean => spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
+export const replacesFailedOnly = ({spec}: CachedJob): boolean =>
+  spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 
 /** Returns the external controller that manages the job, if set. */
 export const foreignManager = ({spec}: CachedJob, marks: JobNames): string | undefined =>

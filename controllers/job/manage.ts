@@ -56,10 +56,23 @@ const creationReason = ({job, failed, terminating}: JobSync): string => {
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 };
 
-export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>, {marks, metrics, expected, untrack}: {readonly marks: JobNames; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack}): PodManager => {
+export const podManager = (
+  context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>,
+  {
+    marks,
+    metrics,
+    expected,
+    untrack,
+  }: {readonly marks: JobNames; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack},
+): PodManager => {
   const control = podControl(kinds.jobs, context, waitingPodsLimit(context));
 
-  const deleteEach = async ({job}: JobSync, pods: readonly CachedPod[], before: (pod: CachedPod) => Promise<unknown>, failed: (pod: CachedPod) => void): Promise<PodChanges> => {
+  const deleteEach = async (
+    {job}: JobSync,
+    pods: readonly CachedPod[],
+    before: (pod: CachedPod) => Promise<unknown>,
+    failed: (pod: CachedPod) => void,
+  ): Promise<PodChanges> => {
     const errors: unknown[] = [];
     const deleted: CachedPod[] = [];
     await Promise.all(
@@ -75,7 +88,13 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
         }
       }),
     );
-    return {action: 'pods_deleted', created: 0, deleted: deleted.length, deletedReady: deleted.filter(isReady).length, error: aggregate(errors)};
+    return {
+      action: 'pods_deleted',
+      created: 0,
+      deleted: deleted.length,
+      deletedReady: deleted.filter(isReady).length,
+      error: aggregate(errors),
+    };
   };
 
   const deletePods = (sync: JobSync, pods: readonly CachedPod[]): Promise<PodChanges> => {
@@ -89,7 +108,10 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
   const indexesToFill = (sync: JobSync, count: number): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
     const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = sync;
     const held = replacesFailedOnly(job) ? [...active, ...pods.filter(isTerminating)] : active;
-    const taken = union(union(succeededIndexes, failedIndexes), indexesOf(held.map(pod => indexOf(pod, marks)).filter(index => index !== undefined)));
+    const taken = union(
+      union(succeededIndexes, failedIndexes),
+      indexesOf(held.map(pod => indexOf(pod, marks)).filter(index => index !== undefined)),
+    );
     const free = lowestFree(taken, count, job.spec?.completions ?? 0);
     if (limitPerIndex(job) === undefined) return {indexes: free};
     const delays = free.map(index => {
@@ -114,7 +136,9 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
     const create = async (position: number): Promise<unknown> => {
       const index = indexes?.[position];
       if (index === undefined) return control.create(job, plain);
-      return control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
+      return control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {
+        generateName: indexedPrefix(job.metadata?.name ?? '', index),
+      });
     };
     const countFailure = (failure: unknown) => {
       if (!hasCause(failure, 'NamespaceTerminating')) failures++;
@@ -126,7 +150,13 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
   };
 
   return {
-    deleteAll: sync => deleteEach(sync, sync.active, async () => {}, () => {}),
+    deleteAll: sync =>
+      deleteEach(
+        sync,
+        sync.active,
+        async () => {},
+        () => {},
+      ),
     async manage(sync) {
       const {job, active, terminating} = sync;
       if (isSuspended(job)) return deletePods(sync, surplusPods(job, active, active.length, marks));

@@ -15,15 +15,43 @@ export const jobMetrics = (meter: Meter) => {
   const subsystem = 'job_controller';
   const counter = (name: string, help: string, ...labels: string[]) => meter.counter({name: `${subsystem}_${name}`, help, labels});
   const syncLabels = ['completion_mode', 'result', 'action'];
-  const syncTime = meter.histogram({name: `${subsystem}_job_sync_duration_seconds`, help: 'The time it took to sync a job', labels: syncLabels, buckets: exponentialBuckets(0.004, 2, 15)});
+  const syncTime = meter.histogram({
+    name: `${subsystem}_job_sync_duration_seconds`,
+    help: 'The time it took to sync a job',
+    labels: syncLabels,
+    buckets: exponentialBuckets(0.004, 2, 15),
+  });
   const syncs = counter('job_syncs_total', 'The number of job syncs', ...syncLabels);
   const finished = counter('jobs_finished_total', 'The number of finished jobs', 'completion_mode', 'result', 'reason');
   const foreign = counter('jobs_by_external_controller_total', 'The number of Jobs managed by an external controller', 'controller_name');
-  const podsFinished = counter('job_pods_finished_total', 'The number of finished Pods that are fully tracked', 'completion_mode', 'result');
-  const byPolicy = counter('pod_failures_handled_by_failure_policy_total', 'The number of failed Pods handled by failure policy with respect to the action of the matched rule.', 'action');
-  const withFinalizer = counter('terminated_pods_tracking_finalizer_total', 'The number of terminated pods (phase=Failed|Succeeded) that have the finalizer that jobs track them by. The event label can be "add" or "delete".', 'event');
-  const indexes = counter('job_finished_indexes_total', 'The number of finished indexes, by status (succeeded or failed) and by what limits failures (perIndex or global).', 'status', 'backoffLimit');
-  const created = counter('job_pods_creation_total', 'The number of Pods created by the Job controller, by the reason for the creation and whether it succeeded.', 'reason', 'status');
+  const podsFinished = counter(
+    'job_pods_finished_total',
+    'The number of finished Pods that are fully tracked',
+    'completion_mode',
+    'result',
+  );
+  const byPolicy = counter(
+    'pod_failures_handled_by_failure_policy_total',
+    'The number of failed Pods handled by failure policy with respect to the action of the matched rule.',
+    'action',
+  );
+  const withFinalizer = counter(
+    'terminated_pods_tracking_finalizer_total',
+    'The number of terminated pods (phase=Failed|Succeeded) that have the finalizer that jobs track them by. The event label can be "add" or "delete".',
+    'event',
+  );
+  const indexes = counter(
+    'job_finished_indexes_total',
+    'The number of finished indexes, by status (succeeded or failed) and by what limits failures (perIndex or global).',
+    'status',
+    'backoffLimit',
+  );
+  const created = counter(
+    'job_pods_creation_total',
+    'The number of Pods created by the Job controller, by the reason for the creation and whether it succeeded.',
+    'reason',
+    'status',
+  );
 
   /** Counts what was added to the status. A reduced job loses indexes that did not finish. */
   const counted = (job: CachedJob, now: Counters, before: Counters): void => {
@@ -48,7 +76,8 @@ export const jobMetrics = (meter: Meter) => {
       syncTime.observe(seconds, labels);
       syncs.add(labels);
     },
-    finished: (job: CachedJob, result: 'succeeded' | 'failed', reason: string) => finished.add({completion_mode: modeOf(job), result, reason}),
+    finished: (job: CachedJob, result: 'succeeded' | 'failed', reason: string) =>
+      finished.add({completion_mode: modeOf(job), result, reason}),
     managedElsewhere: (name: string) => foreign.add({controller_name: name}),
     failureHandled: (action: string) => byPolicy.add({action}),
     finalizerOfEndedPod: (event: 'add' | 'delete') => withFinalizer.add({event}),

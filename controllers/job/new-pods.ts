@@ -17,17 +17,28 @@ export const indexedPrefix = (job: string, index: number): string => {
 const withIndexVariable = (container: Frozen<Container>, {index}: JobNames): Frozen<Container> =>
   container.env?.some(({name}) => name === indexVariable)
     ? container
-    : {...container, env: [...(container.env ?? []), {name: indexVariable, valueFrom: {fieldRef: {fieldPath: `metadata.labels['${index}']`}}}]};
+    : {
+        ...container,
+        env: [...(container.env ?? []), {name: indexVariable, valueFrom: {fieldRef: {fieldPath: `metadata.labels['${index}']`}}}],
+      };
 
 /** Returns the template of a job's pods, with the tracking finalizer. */
 export const trackedTemplate = ({spec}: CachedJob, {finalizer}: JobNames): Frozen<PodTemplateSpec> => {
   const template = spec?.template ?? {};
   const {finalizers = []} = template.metadata ?? {};
-  return {...template, metadata: {...template.metadata, finalizers: finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]}};
+  return {
+    ...template,
+    metadata: {...template.metadata, finalizers: finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]},
+  };
 };
 
 /** Returns the template of an indexed job's pod, which replaces `replaced` if set. */
-export const indexedTemplate = (job: CachedJob, index: number, replaced: CachedPod | undefined, marks: JobNames): Frozen<PodTemplateSpec> => {
+export const indexedTemplate = (
+  job: CachedJob,
+  index: number,
+  replaced: CachedPod | undefined,
+  marks: JobNames,
+): Frozen<PodTemplateSpec> => {
   const {metadata, spec} = trackedTemplate(job, marks);
   const own = {[marks.index]: String(index)};
   const failures = limitPerIndex(job) === undefined ? {} : failureAnnotations(job, replaced, marks);

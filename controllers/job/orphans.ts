@@ -8,7 +8,10 @@ import type {Untrack} from './finalizers.js';
 import {foreignManager, type CachedPod, type JobNames} from './kinds.js';
 
 /** Removes finalizers from pods that no job counts any more. */
-export const orphanReconciler = ({lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>, {marks, untrack}: {readonly marks: JobNames; readonly untrack: Untrack}): Reconcile => {
+export const orphanReconciler = (
+  {lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>,
+  {marks, untrack}: {readonly marks: JobNames; readonly untrack: Untrack},
+): Reconcile => {
   const jobs = lister(kinds.jobs);
   const pods = lister(kinds.pods);
 

@@ -16,7 +16,10 @@ const countIn = (pod: CachedPod, annotation: string): number => {
   return value >= 0 && value < 2 ** 31 ? value : 0;
 };
 
-const failuresBefore = (pod: CachedPod, marks: JobNames): Failures => ({counted: countIn(pod, marks.indexFailures), ignored: countIn(pod, marks.ignoredIndexFailures)});
+const failuresBefore = (pod: CachedPod, marks: JobNames): Failures => ({
+  counted: countIn(pod, marks.indexFailures),
+  ignored: countIn(pod, marks.ignoredIndexFailures),
+});
 
 /** Returns all failures before the pod, counted and ignored ones. */
 export const allFailuresBefore = (pod: CachedPod, marks: JobNames): number => {
@@ -45,7 +48,10 @@ const failsIndex = (job: CachedJob, pod: CachedPod, marks: JobNames): boolean =>
 /** Returns the failed indexes: those in the status and those of pods that failed since. */
 export const failedIndexesOf = (job: CachedJob, pods: readonly CachedPod[], marks: JobNames): Indexes => {
   const since = pods.filter(pod => failsIndex(job, pod, marks)).map(pod => validIndexOf(pod, job, marks));
-  return union(parseIndexes(job.status?.failedIndexes ?? '', job.spec?.completions ?? 0), indexesOf(since.filter(index => index !== undefined)));
+  return union(
+    parseIndexes(job.status?.failedIndexes ?? '', job.spec?.completions ?? 0),
+    indexesOf(since.filter(index => index !== undefined)),
+  );
 };
 
 export interface WaitingFor {
@@ -65,7 +71,8 @@ export const waitingPods = (job: CachedJob, {candidates, active, settled, marks}
     const index = indexOf(pod, marks);
     if (index === undefined || !hasFailed(pod, job) || alive.has(index) || hasIndex(settled, index)) continue;
     const known = last.get(index);
-    if (!known || (allFailuresBefore(known, marks) <= allFailuresBefore(pod, marks) && finishTime(pod) >= finishTime(known))) last.set(index, pod);
+    if (!known || (allFailuresBefore(known, marks) <= allFailuresBefore(pod, marks) && finishTime(pod) >= finishTime(known)))
+      last.set(index, pod);
   }
   return last;
 };

@@ -30,14 +30,21 @@ export const progressOf = ({status = {}}: CachedJob): Progress => ({
   failed: status.failed ?? 0,
   completedIndexes: status.completedIndexes ?? '',
   failedIndexes: status.failedIndexes,
-  uncounted: {succeeded: [...(status.uncountedTerminatedPods?.succeeded ?? [])], failed: [...(status.uncountedTerminatedPods?.failed ?? [])]},
+  uncounted: {
+    succeeded: [...(status.uncountedTerminatedPods?.succeeded ?? [])],
+    failed: [...(status.uncountedTerminatedPods?.failed ?? [])],
+  },
 });
 
-const nonEmpty = <K extends string, V>(name: K, value: V): {[P in K]?: V} => (value === 0 || value === '' || value === undefined || (Array.isArray(value) && value.length === 0) ? {} : ({[name]: value} as {[P in K]: V}));
+const nonEmpty = <K extends string, V>(name: K, value: V): {[P in K]?: V} =>
+  value === 0 || value === '' || value === undefined || (Array.isArray(value) && value.length === 0)
+    ? {}
+    : ({[name]: value} as {[P in K]: V});
 
 /** Returns the status to write. Zeros are omitted, except for fields that report them. */
 export const statusOf = (progress: Progress): JobStatus => {
-  const {conditions, startTime, completionTime, active, ready, terminating, succeeded, failed, completedIndexes, failedIndexes, uncounted} = progress;
+  const {conditions, startTime, completionTime, active, ready, terminating, succeeded, failed, completedIndexes, failedIndexes, uncounted} =
+    progress;
   return {
     ...nonEmpty('conditions', [...conditions] as JobCondition[]),
     ...(startTime === undefined ? {} : {startTime}),

@@ -11,7 +11,9 @@ const withoutValidIndex = (job: CachedJob, active: readonly CachedPod[], marks: 
     else byIndex.set(index, [pod]);
   }
   const ascending = [...byIndex].sort(([a = -1], [b = -1]) => a - b);
-  return ascending.flatMap(([index, pods]) => (index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {})));
+  return ascending.flatMap(([index, pods]) =>
+    index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {}),
+  );
 };
 
 /** Returns at least `least` active pods to delete: first those without a valid index, then by deletion cost; of equal pods the youngest. */
@@ -19,5 +21,12 @@ export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least:
   const first = isIndexed(job) ? withoutValidIndex(job, active, marks) : [];
   if (first.length >= least) return first;
   const selected = new Set(first);
-  return [...first, ...podsToDelete(active.filter(pod => !selected.has(pod)), least - first.length, {})];
+  return [
+    ...first,
+    ...podsToDelete(
+      active.filter(pod => !selected.has(pod)),
+      least - first.length,
+      {},
+    ),
+  ];
 };

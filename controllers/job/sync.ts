@@ -76,6 +76,8 @@ export const jobSyncOf = ({key, job, pods, marks, released, record, now}: JobSyn
     succeededBefore,
     succeededIndexes,
     failedIndexes,
-    waiting: failedIndexes ? waitingPods(job, {candidates: valid, active, settled: union(succeededIndexes, failedIndexes), marks}) : new Map(),
+    waiting: failedIndexes
+      ? waitingPods(job, {candidates: valid, active, settled: union(succeededIndexes, failedIndexes), marks})
+      : new Map(),
   };
 };

@@ -26,14 +26,18 @@ export type Tracker = (tracking: Tracking) => Promise<void>;
  * Counts finished pods exactly once: their UIDs are written to the status before their finalizers are removed, and counted
  * afterwards (KEP-2307). Ends the job when all are counted and none is terminating.
  */
-export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | 'events' | 'clock'>, {marks, metrics, released, untrack, written, remember}: TrackerParts): Tracker => {
+export const tracker = (
+  {writer, events, clock}: Pick<KeyedContext, 'writer' | 'events' | 'clock'>,
+  {marks, metrics, released, untrack, written, remember}: TrackerParts,
+): Tracker => {
   const jobs = writer(kinds.jobs);
 
   const reportEnd = (job: CachedJob, jobEnd: JobEnd, {succeeded}: Progress): void => {
     const {ends, reason, message} = jobEnd;
     if (ends === 'Failed') events.warning(job, reason, message);
     else {
-      if (succeeded > (job.spec?.completions ?? Infinity)) events.warning(job, 'TooManySucceededPods', 'Too many succeeded pods running after completion count reached');
+      if (succeeded > (job.spec?.completions ?? Infinity))
+        events.warning(job, 'TooManySucceededPods', 'Too many succeeded pods running after completion count reached');
       events.normal(job, 'Completed', 'Job completed');
     }
     metrics.finished(job, ends === 'Failed' ? 'failed' : 'succeeded', reason);

@@ -22,7 +22,16 @@ export const isTrackedLongEnough = (since: string | undefined, periodMs: number,
 export type CleanupAction = 'keep' | 'mark' | 'delete';
 
 /** Returns what to do with a token secret. `account` is the account that it names; `isMounted` tells whether a pod uses it. */
-export const cleanupActionFor = (secret: Frozen<Secret>, {account, isMounted, periodMs, now, naming}: {account: Frozen<ServiceAccount> | undefined; isMounted: () => boolean; periodMs: number; now: number; naming: Naming}): CleanupAction => {
+export const cleanupActionFor = (
+  secret: Frozen<Secret>,
+  {
+    account,
+    isMounted,
+    periodMs,
+    now,
+    naming,
+  }: {account: Frozen<ServiceAccount> | undefined; isMounted: () => boolean; periodMs: number; now: number; naming: Naming},
+): CleanupAction => {
   const {name, creationTimestamp, deletionTimestamp, labels = {}} = secret.metadata ?? {};
   const limit = now - periodMs;
   const created = parseTime(creationTimestamp);

@@ -17,7 +17,10 @@ export type CleanerOptions = Pick<ControllerManagerOptions, 'legacyServiceAccoun
 /** Pods by the secrets they use. */
 const podsBySecret: Index<Pod> = {
   name: 'secret',
-  values: ({metadata, spec}) => (spec ? [...new Set(secretNamesOf(spec as NonNullable<Pod['spec']>))].map(name => keyText({namespace: metadata?.namespace ?? '', name})) : []),
+  values: ({metadata, spec}) =>
+    spec
+      ? [...new Set(secretNamesOf(spec as NonNullable<Pod['spec']>))].map(name => keyText({namespace: metadata?.namespace ?? '', name}))
+      : [],
 };
 
 /** One pass over all token secrets. Failures are retried the next day. */
@@ -32,7 +35,9 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const pieces = new Pieces(clock);
 
   const mark = (secret: Frozen<Secret>, now: number) =>
-    secrets.patch(secret, 'merge', {metadata: {uid: secret.metadata?.uid, labels: {[naming.key('legacy-token-invalid-since')]: dayOf(now)}}});
+    secrets.patch(secret, 'merge', {
+      metadata: {uid: secret.metadata?.uid, labels: {[naming.key('legacy-token-invalid-since')]: dayOf(now)}},
+    });
   const cleanSecret = async (secret: Frozen<Secret>, now: number): Promise<void> => {
     const {namespace = '', name = ''} = keyOf(secret);
     const isMounted = () => pods.count(podsBySecret, keyText({namespace, name})) > 0;
@@ -43,7 +48,9 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
 
   return async () => {
     const now = clock.now();
-    const tracking = await unlessMissing(client.resource(kinds.configMaps).get(naming.legacyTokenTracking, {namespace: naming.systemNamespace}));
+    const tracking = await unlessMissing(
+      client.resource(kinds.configMaps).get(naming.legacyTokenTracking, {namespace: naming.systemNamespace}),
+    );
     if (!isTrackedLongEnough(tracking?.data?.['since'], periodMs, now)) return settled;
     for (const secret of cached.list()) {
       const pause = pieces.pause();

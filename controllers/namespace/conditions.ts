@@ -23,7 +23,8 @@ interface ConditionRule {
   problem(deletion: ContentDeletion): string | undefined;
 }
 
-const listed = (texts: readonly string[], lead: string): string | undefined => (texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined);
+const listed = (texts: readonly string[], lead: string): string | undefined =>
+  texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined;
 
 /** Formats the groups whose discovery failed, as clients do. */
 export const discoveryProblem = ({discovered, discoveryError}: ContentDeletion): string | undefined => {
@@ -39,11 +40,13 @@ export const parsingProblem = ({discovered}: ContentDeletion): string | undefine
   return malformed.length > 0 ? malformed.map(text => `unexpected GroupVersion string: ${text}`).join(', ') : undefined;
 };
 
-const failures = ({leftovers}: ContentDeletion): string[] => leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [messageOf(error)]));
+const failures = ({leftovers}: ContentDeletion): string[] =>
+  leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [messageOf(error)]));
 
 const countByFinalizer = ({leftovers}: ContentDeletion): Map<string, number> => {
   const total = new Map<string, number>();
-  for (const [, {finalizers}] of leftovers) for (const [finalizer, count] of finalizers) total.set(finalizer, (total.get(finalizer) ?? 0) + count);
+  for (const [, {finalizers}] of leftovers)
+    for (const [finalizer, count] of finalizers) total.set(finalizer, (total.get(finalizer) ?? 0) + count);
   return total;
 };
 
@@ -77,7 +80,9 @@ const conditionRules: readonly ConditionRule[] = [
     bad: 'SomeResourcesRemain',
     problem: ({leftovers}) =>
       listed(
-        leftovers.filter(([, {count}]) => count > 0).map(([{resource, group}, {count}]) => `${resource}.${group} has ${count} resource instances`),
+        leftovers
+          .filter(([, {count}]) => count > 0)
+          .map(([{resource, group}, {count}]) => `${resource}.${group} has ${count} resource instances`),
         'Some resources are remaining',
       ),
   },
@@ -85,7 +90,11 @@ const conditionRules: readonly ConditionRule[] = [
     type: 'NamespaceFinalizersRemaining',
     good: ['ContentHasNoFinalizers', () => 'All content successfully removed'],
     bad: 'SomeFinalizersRemain',
-    problem: deletion => listed([...countByFinalizer(deletion)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`), 'Some finalizers are remaining'),
+    problem: deletion =>
+      listed(
+        [...countByFinalizer(deletion)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`),
+        'Some finalizers are remaining',
+      ),
   },
 ];
 
@@ -99,12 +108,17 @@ export const nextConditions = (
   let changed = false;
   for (const {type, good, bad, problem} of conditionRules) {
     const message = problem(deletion);
-    const state = message === undefined ? {status: 'False', reason: good[0], message: good[1](naming)} : {status: 'True', reason: bad, message};
+    const state =
+      message === undefined ? {status: 'False', reason: good[0], message: good[1](naming)} : {status: 'True', reason: bad, message};
     const at = conditions.findIndex(condition => condition.type === type);
     const old = conditions[at];
     if (old && old.status === state.status && old.reason === state.reason && old.message === state.message) continue;
     changed = true;
-    const next = {type, ...state, lastTransitionTime: old && old.status === state.status ? old.lastTransitionTime : now} as NamespaceCondition;
+    const next = {
+      type,
+      ...state,
+      lastTransitionTime: old && old.status === state.status ? old.lastTransitionTime : now,
+    } as NamespaceCondition;
     if (old) conditions[at] = next;
     else conditions.push(next);
   }

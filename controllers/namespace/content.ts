@@ -65,7 +65,9 @@ export class ContentDeleter {
 
   /** Deletes the resource as a collection. Returns whether that is supported. */
   async #deleteCollection(resource: FoundResource, namespace: string): Promise<boolean> {
-    const done = await this.#ifSupported('deletecollection', resource, () => this.#of(resource).deleteCollection({namespace, propagationPolicy}));
+    const done = await this.#ifSupported('deletecollection', resource, () =>
+      this.#of(resource).deleteCollection({namespace, propagationPolicy}),
+    );
     return done !== undefined;
   }
 
@@ -113,11 +115,17 @@ const dueOf = (left: readonly KubeObject[]): number | undefined => {
   return times.every(time => time !== undefined) ? times.reduce((latest, time) => Math.max(latest, time), 0) : undefined;
 };
 
-const leftover = ({group, version, resource}: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, {estimateSeconds, now}: {readonly estimateSeconds: number; readonly now: number}): Leftover => {
+const leftover = (
+  {group, version, resource}: FoundResource,
+  namespace: string,
+  left: readonly KubeObject[] | undefined,
+  {estimateSeconds, now}: {readonly estimateSeconds: number; readonly now: number},
+): Leftover => {
   if (!left) return {...noLeftover, estimateSeconds};
   if (left.length === 0) return noLeftover;
   const finalizers = new Map<string, number>();
-  for (const {metadata} of left) for (const finalizer of metadata?.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+  for (const {metadata} of left)
+    for (const finalizer of metadata?.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
   const found = {count: left.length, finalizers};
   if (estimateSeconds > 0) return {...found, estimateSeconds};
   if (finalizers.size > 0) return {...found, estimateSeconds: finalizerSeconds};

@@ -11,7 +11,8 @@ type Options = Pick<ControllerManagerOptions, 'concurrentNamespaceSyncs' | 'name
 /** Gives other API servers time to observe that the namespace is terminating: what they create until then is deleted too. */
 const graceMs = 5_000;
 
-const terminating = (namespace: Frozen<Namespace>) => (namespace.metadata?.deletionTimestamp ? [{key: keyOf(namespace), afterMs: graceMs}] : []);
+const terminating = (namespace: Frozen<Namespace>) =>
+  namespace.metadata?.deletionTimestamp ? [{key: keyOf(namespace), afterMs: graceMs}] : [];
 
 /**
  * Deletes the content of deleted namespaces: pods first, then all other namespaced resources. When nothing is left, the

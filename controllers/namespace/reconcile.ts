@@ -39,8 +39,12 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
   };
 
   /** Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone. */
-  const write = async (namespace: Namespace, subresource: string, change: (latest: Namespace) => Namespace | undefined): Promise<Namespace | undefined> => {
-    for (let latest = namespace; ; ) {
+  const write = async (
+    namespace: Namespace,
+    subresource: string,
+    change: (latest: Namespace) => Namespace | undefined,
+  ): Promise<Namespace | undefined> => {
+    for (let latest = namespace; ;) {
       const changed = change(latest);
       if (!changed) return latest;
       try {
@@ -92,6 +96,11 @@ const withoutFinalizer = (namespace: Namespace, finalizer: string): Namespace =>
 });
 
 const failureOf = (deletion: ContentDeletion): Error | undefined => {
-  const problems = [discoveryProblem(deletion), parsingProblem(deletion)].filter(problem => problem !== undefined).map(problem => new Error(problem));
-  return aggregate([...problems, ...deletion.leftovers.flatMap(([, {error, isOverdue}]) => (error === undefined || isOverdue ? [] : [error]))]);
+  const problems = [discoveryProblem(deletion), parsingProblem(deletion)]
+    .filter(problem => problem !== undefined)
+    .map(problem => new Error(problem));
+  return aggregate([
+    ...problems,
+    ...deletion.leftovers.flatMap(([, {error, isOverdue}]) => (error === undefined || isOverdue ? [] : [error])),
+  ]);
 };

@@ -48,7 +48,8 @@ export const allocator = (sets: readonly CidrSet[]): Allocator => {
       if (before?.length === cidrs.length && before.every((cidr, at) => cidr === cidrs[at])) return;
       for (const [at, cidr] of cidrs.entries()) {
         const set = sets[at];
-        if (!set) throw new Error(`node:${node} has an allocated cidr: ${cidr} at index:${at} that does not exist in cluster cidrs configuration`);
+        if (!set)
+          throw new Error(`node:${node} has an allocated cidr: ${cidr} at index:${at} that does not exist in cluster cidrs configuration`);
         set.occupy(cidr);
       }
       release(node);

@@ -46,18 +46,34 @@ const cidrSetMetrics = (meter: Meter) => {
   const subject = 'node_ipam_controller';
   const labels = ['clusterCIDR'];
   return {
-    allocations: meter.counter({name: `${subject}_cidrset_cidrs_allocations_total`, help: 'Counter measuring total number of CIDR allocations.', labels}),
-    releases: meter.counter({name: `${subject}_cidrset_cidrs_releases_total`, help: 'Counter measuring total number of CIDR releases.', labels}),
+    allocations: meter.counter({
+      name: `${subject}_cidrset_cidrs_allocations_total`,
+      help: 'Counter measuring total number of CIDR allocations.',
+      labels,
+    }),
+    releases: meter.counter({
+      name: `${subject}_cidrset_cidrs_releases_total`,
+      help: 'Counter measuring total number of CIDR releases.',
+      labels,
+    }),
     // The misspelling is part of the published name.
     max: meter.gauge({name: `${subject}_cirdset_max_cidrs`, help: 'Maximum number of CIDRs that can be allocated.', labels}),
     usage: meter.gauge({name: `${subject}_cidrset_usage_cidrs`, help: 'Gauge measuring percentage of allocated CIDRs.', labels}),
-    tries: meter.histogram({name: `${subject}_cidrset_allocation_tries_per_request`, help: 'Histogram measuring CIDR allocation tries per request.', labels, buckets: exponentialBuckets(1, 5, 5)}),
+    tries: meter.histogram({
+      name: `${subject}_cidrset_allocation_tries_per_request`,
+      help: 'Histogram measuring CIDR allocation tries per request.',
+      labels,
+      buckets: exponentialBuckets(1, 5, 5),
+    }),
   };
 };
 
 /** Creates the set of blocks of `nodeBits` prefix length. Throws when that is impossible, or too many. */
 export const cidrSet = (range: IpRange, nodeBits: number, meter: Meter): CidrSet => {
-  const {address: {family}, bits} = range;
+  const {
+    address: {family},
+    bits,
+  } = range;
   const clusterCIDR = formatRange(range);
   if (nodeBits < bits || nodeBits > width[family]) throw new RangeError(`a range of /${bits} cannot be cut into blocks of /${nodeBits}`);
   if (family === 6 && nodeBits - bits > maxIpv6Bits) throw new RangeError('New CIDR set failed; the node CIDR size is too big');

@@ -9,7 +9,13 @@ import {cidrSet, type CidrSet} from './cidr-set.js';
 /** The options that the controller reads. */
 export type IpamOptions = Pick<
   ControllerManagerOptions,
-  'allocateNodeCidrs' | 'clusterCidr' | 'serviceClusterIpRange' | 'cidrAllocatorType' | 'nodeCidrMaskSize' | 'nodeCidrMaskSizeIpv4' | 'nodeCidrMaskSizeIpv6'
+  | 'allocateNodeCidrs'
+  | 'clusterCidr'
+  | 'serviceClusterIpRange'
+  | 'cidrAllocatorType'
+  | 'nodeCidrMaskSize'
+  | 'nodeCidrMaskSizeIpv4'
+  | 'nodeCidrMaskSizeIpv6'
 >;
 
 export const ipamFlags = [
@@ -23,8 +29,10 @@ export const ipamFlags = [
 ];
 
 /** Returns the prefix length of nodes' CIDRs of a family. The common option applies only with a single cluster CIDR. */
-const nodeBits = ({address: {family}}: IpRange, {clusterCidr, nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6}: IpamOptions): number =>
-  (clusterCidr.length === 1 && nodeCidrMaskSize) || (family === 4 ? nodeCidrMaskSizeIpv4 : nodeCidrMaskSizeIpv6);
+const nodeBits = (
+  {address: {family}}: IpRange,
+  {clusterCidr, nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6}: IpamOptions,
+): number => (clusterCidr.length === 1 && nodeCidrMaskSize) || (family === 4 ? nodeCidrMaskSizeIpv4 : nodeCidrMaskSizeIpv6);
 
 const setOf = (cidr: string, options: IpamOptions, meter: Meter): CidrSet => {
   const range = parseRange(cidr);
@@ -34,7 +42,10 @@ const setOf = (cidr: string, options: IpamOptions, meter: Meter): CidrSet => {
     return cidrSet(range, bits, meter);
   } catch (error) {
     if (bits < range.bits) {
-      throw new OptionError('--cluster-cidr: mask size of cluster CIDR must be less than or equal to --node-cidr-mask-size configured for CIDR family', {cause: error});
+      throw new OptionError(
+        '--cluster-cidr: mask size of cluster CIDR must be less than or equal to --node-cidr-mask-size configured for CIDR family',
+        {cause: error},
+      );
     }
     throw new OptionError(`--cluster-cidr: ${cidr}: ${(error as Error).message}`, {cause: error});
   }

@@ -16,7 +16,8 @@ const maxPolls = 60;
 /** The most attempts to write a node's CIDRs before a retry. */
 const maxWriteAttempts = 3;
 
-const rangesOf = ({spec}: Frozen<Node>): readonly string[] => (spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : []);
+const rangesOf = ({spec}: Frozen<Node>): readonly string[] =>
+  spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : [];
 
 /** Whether the server rejected a write, so that it has no effect. A timeout or a broken connection leaves that open. */
 const wasRefused = (error: unknown): boolean => error instanceof StatusError && error.code !== 504 && error.code < 500;
@@ -48,7 +49,8 @@ const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void =>
 /** Allocates CIDRs to every node, and releases them when the node is deleted. */
 export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
   const {lister, listen, client, events, log, meter, options} = context;
-  if (options.cidrAllocatorType === 'CloudAllocator') throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
+  if (options.cidrAllocatorType === 'CloudAllocator')
+    throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
   const nodes = lister(kinds.nodes);
   const allocations = allocator(cidrSets(options, {log, meter}));
   occupyExisting(allocations, await allNodes(context));
@@ -57,7 +59,8 @@ export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Pr
     if (type === 'deleted') allocations.release(object.metadata?.name ?? '');
   });
 
-  const recordStatusEvent = (node: Frozen<Node>, reason: string): void => events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
+  const recordStatusEvent = (node: Frozen<Node>, reason: string): void =>
+    events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
 
   const write = async (node: Frozen<Node>, podCIDRs: readonly string[]): Promise<void> => {
     const {name = '', uid} = node.metadata ?? {};
@@ -77,13 +80,18 @@ export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Pr
     const proposed = allocations.propose(name);
     if (!proposed) {
       recordStatusEvent(node, 'CIDRNotAvailable');
-      throw new Error('failed to allocate cidr from cluster cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range');
+      throw new Error(
+        'failed to allocate cidr from cluster cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range',
+      );
     }
     try {
       await write(node, proposed);
     } catch (error) {
       // The cache may be stale: an earlier attempt or another client may have set CIDRs, or the node was recreated.
-      const live = await client.resource(kinds.nodes).get(name).catch((problem: unknown) => (isNotFound(problem) ? undefined : node));
+      const live = await client
+        .resource(kinds.nodes)
+        .get(name)
+        .catch((problem: unknown) => (isNotFound(problem) ? undefined : node));
       const own = live && rangesOf(live);
       if (own?.length && sameJson(own, proposed)) return;
       if (own?.length) return allocations.occupy(name, own);

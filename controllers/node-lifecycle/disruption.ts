@@ -32,7 +32,11 @@ const gauges = (meter: Meter) => {
   return {
     health: meter.gauge({name: 'node_collector_zone_health', help: 'Gauge measuring percentage of healthy nodes per zone.', labels}),
     size: meter.gauge({name: 'node_collector_zone_size', help: 'Gauge measuring number of registered Nodes per zones.', labels}),
-    unhealthy: meter.gauge({name: 'node_collector_unhealthy_nodes_in_zone', help: 'Gauge measuring number of not Ready Nodes per zones.', labels}),
+    unhealthy: meter.gauge({
+      name: 'node_collector_unhealthy_nodes_in_zone',
+      help: 'Gauge measuring number of not Ready Nodes per zones.',
+      labels,
+    }),
     evictions: meter.counter({
       name: 'node_collector_evictions_total',
       help: 'Number of Node evictions that happened since current instance of NodeController started.',

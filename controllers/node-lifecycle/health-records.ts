@@ -55,7 +55,8 @@ export class HealthRecords {
         return await this.#update(node);
       } catch (error) {
         if (isNotFound(error) || signal.aborted) return undefined;
-        if (attempt >= maxAttempts || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
+        if (attempt >= maxAttempts || !isConflict(error))
+          log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
         if (attempt >= maxAttempts) return undefined;
       }
       try {
@@ -72,11 +73,20 @@ export class HealthRecords {
   async #update(node: Frozen<Node>): Promise<CheckedNode> {
     const {client, clock, naming, signal} = this.#context;
     const name = node.metadata?.name ?? '';
-    const observation = observe({naming, grace: this.#grace, now: clock.now()}, node, this.#leases.get({namespace: naming.nodeLeaseNamespace, name}), this.#records.get(name));
+    const observation = observe(
+      {naming, grace: this.#grace, now: clock.now()},
+      node,
+      this.#leases.get({namespace: naming.nodeLeaseNamespace, name}),
+      this.#records.get(name),
+    );
     this.#records.set(name, observation.health);
     if (!observation.conditions) return {...observation, node};
     const next = copyOf<Node>(node);
-    const updated = await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...observation.conditions!] as never}}, {subresource: 'status', signal}));
+    const updated = await held(clock, () =>
+      client
+        .resource(kinds.nodes)
+        .update({...next, status: {...next.status, conditions: [...observation.conditions!] as never}}, {subresource: 'status', signal}),
+    );
     this.#records.set(name, healthAfterWrite(observation, clock.now()));
     return {...observation, node: updated};
   }

@@ -45,7 +45,12 @@ const withProbe = (node: Frozen<Node>, ready: NodeCondition | undefined, before:
   }
   if (!before || !before.ready !== !ready) return {...before, probedAt: now, transitionedAt: now, ready};
   if (!ready || before.ready?.lastHeartbeatTime === ready.lastHeartbeatTime) return before;
-  return {...before, probedAt: now, transitionedAt: before.ready?.lastTransitionTime === ready.lastTransitionTime ? before.transitionedAt : now, ready};
+  return {
+    ...before,
+    probedAt: now,
+    transitionedAt: before.ready?.lastTransitionTime === ready.lastTransitionTime ? before.transitionedAt : now,
+    ready,
+  };
 };
 
 /** A lease renewal is a heartbeat too. */
@@ -59,12 +64,23 @@ const unknownConditions = (naming: Naming, node: Frozen<Node>, now: number): rea
   const lastTransitionTime = wireTime(now);
   const {agent} = naming;
   const capitalized = `${agent.charAt(0).toUpperCase()}${agent.slice(1)}`;
-  const silence = {status: 'Unknown', reason: 'NodeStatusUnknown', message: `${capitalized} stopped posting node status.`, lastTransitionTime};
+  const silence = {
+    status: 'Unknown',
+    reason: 'NodeStatusUnknown',
+    message: `${capitalized} stopped posting node status.`,
+    lastTransitionTime,
+  };
   const conditions = (node.status?.conditions ?? []).map(condition =>
     monitoredConditions.includes(condition.type) && condition.status !== 'Unknown' ? {...condition, ...silence} : condition,
   );
   const missing = monitoredConditions.filter(type => !conditions.some(condition => condition.type === type));
-  const never = {status: 'Unknown', reason: 'NodeStatusNeverUpdated', message: `${capitalized} never posted node status.`, lastHeartbeatTime: createdAt(node), lastTransitionTime};
+  const never = {
+    status: 'Unknown',
+    reason: 'NodeStatusNeverUpdated',
+    message: `${capitalized} never posted node status.`,
+    lastHeartbeatTime: createdAt(node),
+    lastTransitionTime,
+  };
   return [...conditions, ...missing.map(type => ({type, ...never}))];
 };
 

@@ -119,7 +119,8 @@ export class HealthMonitor {
       await changeTaints({...context, pause: ms => sleep(clock, ms, signal)}, node, wanted);
       return true;
     } catch (error) {
-      if (!isNotFound(error) && !signal.aborted) log.error({node: node.metadata?.name, err: error}, 'the taints of a node could not be changed');
+      if (!isNotFound(error) && !signal.aborted)
+        log.error({node: node.metadata?.name, err: error}, 'the taints of a node could not be changed');
       return false;
     }
   }

@@ -24,9 +24,17 @@ export const lifecycleFlags = [
   'unhealthy-zone-threshold',
 ];
 
-export const graceOf = ({nodeMonitorGracePeriod, nodeStartupGracePeriod}: LifecycleOptions): Grace => ({monitorMs: nodeMonitorGracePeriod, startupMs: nodeStartupGracePeriod});
+export const graceOf = ({nodeMonitorGracePeriod, nodeStartupGracePeriod}: LifecycleOptions): Grace => ({
+  monitorMs: nodeMonitorGracePeriod,
+  startupMs: nodeStartupGracePeriod,
+});
 
-export const zoneRulesOf = ({nodeEvictionRate, secondaryNodeEvictionRate, largeClusterSizeThreshold, unhealthyZoneThreshold}: LifecycleOptions): ZoneRules => ({
+export const zoneRulesOf = ({
+  nodeEvictionRate,
+  secondaryNodeEvictionRate,
+  largeClusterSizeThreshold,
+  unhealthyZoneThreshold,
+}: LifecycleOptions): ZoneRules => ({
   rate: nodeEvictionRate,
   secondaryRate: secondaryNodeEvictionRate,
   largeThreshold: largeClusterSizeThreshold,

@@ -20,7 +20,9 @@ const notReady = (pod: Frozen<Pod>, now: number): PodCondition[] | undefined => 
   const ready = pod.status?.conditions?.find(({type}) => type === 'Ready');
   if (!ready || ready.status === 'False') return undefined;
   const observed = pod.metadata?.generation;
-  return withPodCondition(pod, {...ready, status: 'False', ...(observed === undefined ? {} : {observedGeneration: observed})}, now) as PodCondition[] | undefined;
+  return withPodCondition(pod, {...ready, status: 'False', ...(observed === undefined ? {} : {observedGeneration: observed})}, now) as
+    | PodCondition[]
+    | undefined;
 };
 
 export const nodePods = (

@@ -55,7 +55,12 @@ const nodeReconciler = (context: Context): Reconcile => {
 };
 
 /** Calls `act` at whole periods since the start, while `isBusy`; `wake` is to be called when that may have changed. */
-const periodicTask = ({clock}: Context, ms: number, {isBusy, act: action}: {isBusy(): boolean; act(): Promise<void>}, signal: AbortSignal) => {
+const periodicTask = (
+  {clock}: Context,
+  ms: number,
+  {isBusy, act: action}: {isBusy(): boolean; act(): Promise<void>},
+  signal: AbortSignal,
+) => {
   const start = clock.monotonic();
   let timer: Disposable | undefined;
   let running: Promise<void> | undefined;
@@ -123,9 +128,19 @@ export const nodeLifecycle = (context: Context): Run => {
 
   return async signal => {
     const startWorkers = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
-      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
-    const workers = [startWorkers(nodeQueue, nodeConcurrency, nodeReconciler(context)), startWorkers(podQueue, podConcurrency, podReconciler)];
-    const eviction = periodicTask(context, evictionPeriodMs, {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', () => health.evictDue())}, signal);
+      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+        log.error({key, err: error}, 'a worker failed'),
+      );
+    const workers = [
+      startWorkers(nodeQueue, nodeConcurrency, nodeReconciler(context)),
+      startWorkers(podQueue, podConcurrency, podReconciler),
+    ];
+    const eviction = periodicTask(
+      context,
+      evictionPeriodMs,
+      {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', () => health.evictDue())},
+      signal,
+    );
     const monitoring = periodicTask(
       context,
       options.nodeMonitorPeriod,

@@ -11,7 +11,8 @@ import type {Taint} from '#src/model/taints.js';
 
 export type NodeCondition = Frozen<NonNullable<NonNullable<Node['status']>['conditions']>[number]>;
 
-export const conditionOf = ({status}: Frozen<Node>, type: string): NodeCondition | undefined => status?.conditions?.find(condition => condition.type === type);
+export const conditionOf = ({status}: Frozen<Node>, type: string): NodeCondition | undefined =>
+  status?.conditions?.find(condition => condition.type === type);
 
 /** The taint for each condition and status. */
 const byCondition: readonly (readonly [type: string, status: string, name: string])[] = [
@@ -73,7 +74,11 @@ const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now
 };
 
 /** Changes a node's taints in one write, first from the cached node, then from the live one. Does nothing if there is no change; rejects after too many conflicts. */
-export const changeTaints = async ({client, clock, random, signal, pause}: TaintParts, node: Frozen<Node>, change: TaintChange): Promise<void> => {
+export const changeTaints = async (
+  {client, clock, random, signal, pause}: TaintParts,
+  node: Frozen<Node>,
+  change: TaintChange,
+): Promise<void> => {
   const nodes = client.resource(kinds.nodes);
   const {name = '', uid} = node.metadata ?? {};
   for (let known = node, attempt = 1; ; attempt++) {

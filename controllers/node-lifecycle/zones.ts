@@ -17,12 +17,15 @@ export interface ZoneRules {
 /** Returns a key for a node's region and zone; empty without either. */
 export const zoneOf = (naming: Naming, {metadata}: Frozen<Node>): string => {
   const labels = metadata?.labels ?? {};
-  const [region, zone] = ['region', 'zone'].map(name => labels[naming.subKey('topology', name)] || labels[naming.subKey('failure-domain.beta', name)] || '');
+  const [region, zone] = ['region', 'zone'].map(
+    name => labels[naming.subKey('topology', name)] || labels[naming.subKey('failure-domain.beta', name)] || '',
+  );
   return region || zone ? `${region}:\0:${zone}` : '';
 };
 
 /** Whether the node is excluded from disruption detection. */
-export const isExcluded = (naming: Naming, {metadata}: Frozen<Node>): boolean => metadata?.labels?.[naming.subKey('node', 'exclude-disruption')] !== undefined;
+export const isExcluded = (naming: Naming, {metadata}: Frozen<Node>): boolean =>
+  metadata?.labels?.[naming.subKey('node', 'exclude-disruption')] !== undefined;
 
 export interface ZoneHealth {
   readonly state: ZoneState;

@@ -11,7 +11,8 @@ export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Re
   return async key => {
     const volume = volumes.get(key);
     if (!volume) return settled;
-    if (awaits(volume, finalizer) && volume.status?.phase !== 'Bound') await unlessMissing(writes.update(withoutFinalizer(volume, finalizer)));
+    if (awaits(volume, finalizer) && volume.status?.phase !== 'Bound')
+      await unlessMissing(writes.update(withoutFinalizer(volume, finalizer)));
     else if (lacks(volume, finalizer)) await unlessMissing(writes.update(withFinalizer(volume, finalizer)));
     return settled;
   };

@@ -40,7 +40,11 @@ export const protectionReconciler = ({client, enqueue, lister, writer, naming}: 
       const names = [...(batches.get(namespace) ?? [])];
       batches.delete(namespace);
       let listed: Promise<PodsByClaim> | undefined;
-      const livePods = () => (listed ??= client.resource(kinds.pods).list({namespace}).then(({items}) => podsByClaim(items)));
+      const livePods = () =>
+        (listed ??= client
+          .resource(kinds.pods)
+          .list({namespace})
+          .then(({items}) => podsByClaim(items)));
       const failures: unknown[] = [];
       for (const name of names) {
         try {

@@ -7,8 +7,7 @@ import {isTerminal} from '#src/model/pod/state.js';
 import {claimOfVolume, type Claim} from '#src/model/volumes.js';
 
 /** Returns the names of the claims that a pod refers to, including ephemeral ones. */
-const claimNames = (pod: Frozen<Pod>): readonly string[] =>
-  (pod.spec?.volumes ?? []).flatMap(volume => claimOfVolume(pod, volume) ?? []);
+const claimNames = (pod: Frozen<Pod>): readonly string[] => (pod.spec?.volumes ?? []).flatMap(volume => claimOfVolume(pod, volume) ?? []);
 
 const keysOf = (pod: Frozen<Pod>): ObjectKey[] => claimNames(pod).map(name => ({namespace: pod.metadata?.namespace ?? '', name}));
 
@@ -38,7 +37,12 @@ export const uses = (pod: Frozen<Pod>, {metadata}: Frozen<Claim>): boolean => {
   if (!pod.spec?.nodeName) return false;
   return (pod.spec.volumes ?? []).some(({name, persistentVolumeClaim, ephemeral}) => {
     if (persistentVolumeClaim) return persistentVolumeClaim.claimName === metadata?.name;
-    return Boolean(ephemeral) && metadata?.name === `${pod.metadata?.name}-${name}` && controllerOf({metadata: metadata ?? {}})?.uid === pod.metadata?.uid && !isShutDown(pod);
+    return (
+      Boolean(ephemeral) &&
+      metadata?.name === `${pod.metadata?.name}-${name}` &&
+      controllerOf({metadata: metadata ?? {}})?.uid === pod.metadata?.uid &&
+      !isShutDown(pod)
+    );
   });
 };
 

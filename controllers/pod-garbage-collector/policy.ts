@@ -22,7 +22,9 @@ const terminatedPodOf = (pod: CachedPod): TerminatedPod => ({pod, isEvicted: isE
 
 /** Evicted pods first, so that pods that controllers still read are kept longer; then the oldest. */
 const byDeletionOrder = (a: TerminatedPod, b: TerminatedPod): number =>
-  Number(b.isEvicted) - Number(a.isEvicted) || a.createdAt - b.createdAt || ((a.pod.metadata?.name ?? '') < (b.pod.metadata?.name ?? '') ? -1 : 1);
+  Number(b.isEvicted) - Number(a.isEvicted) ||
+  a.createdAt - b.createdAt ||
+  ((a.pod.metadata?.name ?? '') < (b.pod.metadata?.name ?? '') ? -1 : 1);
 
 /** Returns the terminated pods beyond the threshold. A threshold of zero or less disables it. */
 export const terminatedBeyond = (pods: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
@@ -38,4 +40,5 @@ export const terminatedBeyond = (pods: readonly CachedPod[], threshold: number):
 
 /** Whether a node has the out-of-service taint and is not ready. */
 export const isOutOfService = ({spec, status}: Frozen<Node>, taint: string): boolean =>
-  !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') && (spec?.taints?.some(({key}) => key === taint) ?? false);
+  !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') &&
+  (spec?.taints?.some(({key}) => key === taint) ?? false);

@@ -33,15 +33,29 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
   const outOfService = naming.subKey('node', 'out-of-service');
   const pieces = new Pieces(clock);
   const labels = ['namespace', 'reason'];
-  const deletions = meter.counter({name: 'pod_gc_collector_force_delete_pods_total', help: 'Number of pods that are being forcefully deleted since the Pod GC Controller started.', labels});
-  const failures = meter.counter({name: 'pod_gc_collector_force_delete_pod_errors_total', help: 'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.', labels});
+  const deletions = meter.counter({
+    name: 'pod_gc_collector_force_delete_pods_total',
+    help: 'Number of pods that are being forcefully deleted since the Pod GC Controller started.',
+    labels,
+  });
+  const failures = meter.counter({
+    name: 'pod_gc_collector_force_delete_pod_errors_total',
+    help: 'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.',
+    labels,
+  });
   /** When to look up each node that pods name and the cache does not hold. */
   const quarantine = new Map<string, number>();
 
   /** Sets the phase Failed before the deletion: no kubelet may be left to report it. */
   const markFailed = async (pod: CachedPod, condition: Batch['condition']): Promise<void> => {
     const {uid, generation} = pod.metadata ?? {};
-    const disrupted = condition && {type: 'DisruptionTarget', status: 'True', ...condition, lastTransitionTime: wireTime(clock.now()), ...(generation ? {observedGeneration: generation} : {})};
+    const disrupted = condition && {
+      type: 'DisruptionTarget',
+      status: 'True',
+      ...condition,
+      lastTransitionTime: wireTime(clock.now()),
+      ...(generation ? {observedGeneration: generation} : {}),
+    };
     const status = {phase: 'Failed', ...(disrupted ? {conditions: [disrupted]} : {})};
     await writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid}, status}, {subresource: 'status'});
   };
@@ -101,7 +115,10 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
     await collect({reason: 'out-of-service', pods: stuck}, log);
     const lost = await lostNodes(all, log);
     const orphaned = lost.size === 0 ? [] : all.filter(({spec}) => lost.has(spec?.nodeName ?? ''));
-    await collect({reason: 'orphaned', pods: orphaned, condition: {reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists'}}, log);
+    await collect(
+      {reason: 'orphaned', pods: orphaned, condition: {reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists'}},
+      log,
+    );
     await collect({reason: 'unscheduled', pods: deleting.filter(({spec}) => !spec?.nodeName)}, log);
     return settled;
   };

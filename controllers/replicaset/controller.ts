@@ -19,5 +19,12 @@ export default defineController<Options>({
   workers: options => options.concurrentReplicasetSyncs,
   primary: kinds.replicaSets,
   create: context =>
-    replicaReconciler({kind: kinds.replicaSets, selecting: replicaSets, reportsTerminating: context.gates.enabled('DeploymentReplicaSetTerminatingReplicas')}, context),
+    replicaReconciler(
+      {
+        kind: kinds.replicaSets,
+        selecting: replicaSets,
+        reportsTerminating: context.gates.enabled('DeploymentReplicaSetTerminatingReplicas'),
+      },
+      context,
+    ),
 });

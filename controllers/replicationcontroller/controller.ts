@@ -8,7 +8,10 @@ import {defineController} from '#src/runtime/controller.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'> & WaitingPodsOptions;
 
-const replicationControllers = selecting<ObjectOf<typeof kinds.replicationControllers>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
+const replicationControllers = selecting<ObjectOf<typeof kinds.replicationControllers>, Record<string, string>>(
+  ({spec}) => spec?.selector,
+  selectorForLabels,
+);
 
 /** The same for replication controllers, whose selector is a plain map of labels. */
 export default defineController<Options>({
@@ -20,5 +23,6 @@ export default defineController<Options>({
   queue: {name: 'replicationmanager'},
   workers: options => options.concurrentRcSyncs,
   primary: kinds.replicationControllers,
-  create: context => replicaReconciler({kind: kinds.replicationControllers, selecting: replicationControllers, reportsTerminating: false}, context),
+  create: context =>
+    replicaReconciler({kind: kinds.replicationControllers, selecting: replicationControllers, reportsTerminating: false}, context),
 });

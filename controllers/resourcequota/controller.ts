@@ -22,7 +22,10 @@ export default defineController<Options>({
   workers: options => options.concurrentResourceQuotaSyncs,
   reads: [kinds.resourceQuotas, kinds.pods, kinds.services, kinds.persistentVolumeClaims],
   watches: [
-    forLoop('primary', mapped(kinds.resourceQuotas, ({type, object}) => (type === 'added' && !isUrgent(object) ? [keyOf(object)] : []))),
+    forLoop(
+      'primary',
+      mapped(kinds.resourceQuotas, ({type, object}) => (type === 'added' && !isUrgent(object) ? [keyOf(object)] : [])),
+    ),
     forLoop(
       'priority',
       mapped(kinds.resourceQuotas, change => {

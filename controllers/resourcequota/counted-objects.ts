@@ -64,7 +64,9 @@ export class CountedObjects {
     const end = new AbortController();
     const stop = () => end.abort();
     // The watch ends when the resource is no longer served, and starts again with the next call once it is.
-    const borrowed = evaluator.kind ? {informer: informers.informer(evaluator.kind) as SharedInformer} : informers.borrowMetadata(handleOf(naming, found), stop);
+    const borrowed = evaluator.kind
+      ? {informer: informers.informer(evaluator.kind) as SharedInformer}
+      : informers.borrowMetadata(handleOf(naming, found), stop);
     const registration = borrowed.informer.listen(change => this.#changed(evaluator, change));
     signal.addEventListener('abort', stop, {once: true});
     end.signal.addEventListener('abort', () => {

@@ -25,7 +25,9 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   const isRelevant = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
-    const [before, after] = [change.old, change.object].map(object => [...usage(evaluator, object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join());
+    const [before, after] = [change.old, change.object].map(object =>
+      [...usage(evaluator, object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join(),
+    );
     return before !== after || deadlineOf(change.old) !== deadlineOf(change.object);
   };
   const counted = new CountedObjects(context, (evaluator, change) => {
@@ -63,4 +65,5 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
 };
 
 /** The deadline of a pod: setting it moves the pod from the scope NotTerminating to Terminating. */
-const deadlineOf = (object: object): unknown => (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;
+const deadlineOf = (object: object): unknown =>
+  (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

@@ -13,7 +13,8 @@ import {scopesOf, matchesAllScopes} from '#src/model/quota/scopes.js';
 export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 type List = Readonly<Record<string, string>>;
 
-const isSame = (text: string, other: string | undefined): boolean => text === other || (other !== undefined && compareQuantities(parseQuantity(text), parseQuantity(other)) === 0);
+const isSame = (text: string, other: string | undefined): boolean =>
+  text === other || (other !== undefined && compareQuantities(parseQuantity(text), parseQuantity(other)) === 0);
 
 /** Whether two lists hold equal quantities for the same names, in whatever format. */
 export const sameAmounts = (a: List = {}, b: List = {}): boolean => {
@@ -41,7 +42,11 @@ export const isUncounted = memoized(({spec, status}) => Object.keys(spec?.hard ?
 export const limitedNames = memoized(({spec}) => Object.keys(spec?.hard ?? {}));
 
 /** Returns the evaluators of all served resources that a quota limits. Runs in steps: a quota may limit very many. */
-export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEvaluators, isServed: (resource: string, group: string) => boolean): Steps<readonly QuotaEvaluator[]> {
+export const evaluatorsOf = function* (
+  quota: Frozen<Quota>,
+  evaluators: QuotaEvaluators,
+  isServed: (resource: string, group: string) => boolean,
+): Steps<readonly QuotaEvaluator[]> {
   const names = limitedNames(quota);
   const found = new Set<QuotaEvaluator>();
   for (const evaluator of evaluators.kindEvaluators) {
@@ -51,7 +56,8 @@ export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEv
   for (const [index, name] of names.entries()) {
     if (index % namesPerStep === namesPerStep - 1) yield;
     const resource = countedResource(name);
-    const evaluator = resource && isServed(resource.resource, resource.group) ? evaluators.of(resource.group, resource.resource) : undefined;
+    const evaluator =
+      resource && isServed(resource.resource, resource.group) ? evaluators.of(resource.group, resource.resource) : undefined;
     if (evaluator) found.add(evaluator);
   }
   return [...found];
@@ -67,7 +73,10 @@ const maxIndexedNames = 200;
 const manyIn = (namespace: string | undefined): string => `${namespace ?? ''} many`;
 
 /** Returns a function that finds the quotas of a namespace that count an evaluator's resource. To be created once per cache. */
-export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluators): ((namespace: string | undefined, evaluator: QuotaEvaluator) => readonly Frozen<Quota>[]) => {
+export const quotasCounting = (
+  quotas: Lister<Quota>,
+  evaluators: QuotaEvaluators,
+): ((namespace: string | undefined, evaluator: QuotaEvaluator) => readonly Frozen<Quota>[]) => {
   const values = memoized((quota): readonly string[] => {
     const namespace = quota.metadata?.namespace;
     const names = limitedNames(quota);
@@ -110,7 +119,11 @@ export interface Counted {
 
 /** Returns the total usage of the objects for each name that the quota limits, zero included. Pauses between objects where there are many. */
 export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
-  const sums = new Map<string, Quantity>(limitedNames(quota).filter(evaluator.matchesResource).map(name => [name, zeroQuantity]));
+  const sums = new Map<string, Quantity>(
+    limitedNames(quota)
+      .filter(evaluator.matchesResource)
+      .map(name => [name, zeroQuantity]),
+  );
   const scopes = scopesOf(quota);
   for (const object of objects) {
     const pause = pieces.pause();

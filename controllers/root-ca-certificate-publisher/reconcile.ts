@@ -32,7 +32,11 @@ export const publisher = async (context: KeyedContext<PublisherOptions>): Promis
     data[bundleKey] === bundle && Object.keys(data).length === 1 && Boolean(metadata?.annotations?.[annotation]);
   const repaired = (configMap: Frozen<ConfigMap>) => {
     const {metadata, ...rest} = configMap as ConfigMap;
-    return {...rest, metadata: {...metadata, annotations: {...metadata?.annotations, [annotation]: description(naming)}}, data: {[bundleKey]: bundle}};
+    return {
+      ...rest,
+      metadata: {...metadata, annotations: {...metadata?.annotations, [annotation]: description(naming)}},
+      data: {[bundleKey]: bundle},
+    };
   };
 
   return async ({name: namespace}) => {
@@ -53,7 +57,15 @@ const ignoreTerminating = async (write: Promise<unknown>): Promise<void> => {
   }
 };
 
-const bundleFor = async ({files, options: {rootCaFile}, serverAuthority}: {files: Files; options: PublisherOptions; serverAuthority: string}): Promise<string> => {
+const bundleFor = async ({
+  files,
+  options: {rootCaFile},
+  serverAuthority,
+}: {
+  files: Files;
+  options: PublisherOptions;
+  serverAuthority: string;
+}): Promise<string> => {
   if (!rootCaFile) return serverAuthority;
   try {
     const content = await contentOf(files, rootCaFile);

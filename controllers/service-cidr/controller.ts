@@ -19,7 +19,12 @@ export default defineController({
   primary: kinds.serviceCIDRs,
   watches: [
     mapped(kinds.serviceCIDRs, ({type, object}, {lister}) =>
-      type === 'added' ? lister(kinds.serviceCIDRs).by(deletedRanges, '').filter(other => overlap(other, object)).map(keyOf) : [],
+      type === 'added'
+        ? lister(kinds.serviceCIDRs)
+            .by(deletedRanges, '')
+            .filter(other => overlap(other, object))
+            .map(keyOf)
+        : [],
     ),
     mapped(kinds.ipAddresses, ({type, object}, {lister, naming}) => {
       const address = type !== 'updated' && isManagedAddress(naming, object) ? addressOf(object) : undefined;

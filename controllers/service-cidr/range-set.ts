@@ -13,7 +13,10 @@ export class RangeSet {
   readonly #byLength = new Map<string, PrefixLength>();
 
   add(range: IpRange): void {
-    const {bits, address: {family}} = range;
+    const {
+      bits,
+      address: {family},
+    } = range;
     const key = `${family}/${bits}`;
     const row = this.#byLength.get(key) ?? {family, bits, ranges: new Map<bigint, IpRange>()};
     this.#byLength.set(key, row);

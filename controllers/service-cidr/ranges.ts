@@ -18,7 +18,8 @@ export const rangesOf = (object: Cached): readonly IpRange[] => {
   return ranges;
 };
 
-export const overlap = (one: Cached, other: Cached): boolean => rangesOf(one).some(range => rangesOf(other).some(second => rangesOverlap(range, second)));
+export const overlap = (one: Cached, other: Cached): boolean =>
+  rangesOf(one).some(range => rangesOf(other).some(second => rangesOverlap(range, second)));
 
 /** Returns the address of an object, which is its name. */
 export const addressOf = ({metadata}: Frozen<IPAddress>): IpAddress | undefined => parseIp(metadata?.name ?? '');

@@ -32,17 +32,31 @@ export const serviceCidrReconciler = ({name: fieldManager, lister, writer, clien
   const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isManagedAddress(naming, object));
 
   /** Sets the Ready condition unless it is up to date. */
-  const setReadyCondition = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {
+  const setReadyCondition = async (
+    object: Frozen<ServiceCIDR>,
+    condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string},
+  ): Promise<void> => {
     const found = object.status?.conditions?.find(({type}) => type === 'Ready');
     if (found?.status === condition.status && (found.reason || undefined) === condition.reason) return;
     const {name} = object.metadata!;
     const status = {conditions: [{type: 'Ready', ...condition, lastTransitionTime: wireTime(clock.now())}]};
-    await client.resource(kinds.serviceCIDRs).patch(name!, 'apply', {apiVersion, kind: kinds.serviceCIDRs.kind, metadata: {name}, status}, {subresource: 'status', fieldManager, force: true});
+    await client
+      .resource(kinds.serviceCIDRs)
+      .patch(
+        name!,
+        'apply',
+        {apiVersion, kind: kinds.serviceCIDRs.kind, metadata: {name}, status},
+        {subresource: 'status', fieldManager, force: true},
+      );
   };
 
   const release = async (object: Frozen<ServiceCIDR>): Promise<Result> => {
     if (!canDelete(object, objects.list(), heldIn)) {
-      await setReadyCondition(object, {status: 'False', reason: 'Terminating', message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR'});
+      await setReadyCondition(object, {
+        status: 'False',
+        reason: 'Terminating',
+        message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR',
+      });
       return settled; // A change of a range or an address queues it again.
     }
     const leftMs = graceMs - (clock.now() - (parseTime(object.metadata?.deletionTimestamp) ?? 0));

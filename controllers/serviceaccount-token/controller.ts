@@ -18,11 +18,31 @@ export default defineController<TokenOptions>({
   enabled: options => (options.serviceAccountPrivateKeyFile ? true : 'there is no --service-account-private-key-file'),
   reads: [kinds.serviceAccounts, tokenSecrets],
   watches: [
-    forLoop('accounts', sameKey(kinds.serviceAccounts, ({type}) => type === 'deleted')),
-    forLoop('secrets', sameKey(tokenSecrets, ({type}) => type !== 'deleted')),
+    forLoop(
+      'accounts',
+      sameKey(kinds.serviceAccounts, ({type}) => type === 'deleted'),
+    ),
+    forLoop(
+      'secrets',
+      sameKey(tokenSecrets, ({type}) => type !== 'deleted'),
+    ),
     // A recreated account has another UID than the secrets of its predecessor.
-    forLoop('secrets', mapped(kinds.serviceAccounts, ({type, object}, {lister}) => (type === 'added' ? lister(tokenSecrets).by(byAccount, keyText(keyOf(object))).map(keyOf) : []))),
-    forLoop('references', mapped(tokenSecrets, ({type, object}, {naming}) => (type === 'deleted' ? [referenceKey(accountKeyOf(object, naming), keyOf(object))] : []))),
+    forLoop(
+      'secrets',
+      mapped(kinds.serviceAccounts, ({type, object}, {lister}) =>
+        type === 'added'
+          ? lister(tokenSecrets)
+              .by(byAccount, keyText(keyOf(object)))
+              .map(keyOf)
+          : [],
+      ),
+    ),
+    forLoop(
+      'references',
+      mapped(tokenSecrets, ({type, object}, {naming}) =>
+        type === 'deleted' ? [referenceKey(accountKeyOf(object, naming), keyOf(object))] : [],
+      ),
+    ),
   ],
   create: tokenReconciler,
 });

@@ -11,7 +11,10 @@ import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js
 import {forgetSecret} from './references.js';
 import {completed, isIncomplete, tokenMaterial} from './token.js';
 
-export type TokenOptions = Pick<ControllerManagerOptions, 'concurrentServiceaccountTokenSyncs' | 'rootCaFile' | 'serviceAccountPrivateKeyFile'>;
+export type TokenOptions = Pick<
+  ControllerManagerOptions,
+  'concurrentServiceaccountTokenSyncs' | 'rootCaFile' | 'serviceAccountPrivateKeyFile'
+>;
 
 /** Another client changed the object; its event follows. */
 const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
@@ -58,7 +61,9 @@ export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Prom
         removals.push(remove(secret));
       }
       const outcomes = await Promise.allSettled(removals);
-      const failure = aggregate(outcomes.filter(({status}) => status === 'rejected').map(outcome => (outcome as PromiseRejectedResult).reason));
+      const failure = aggregate(
+        outcomes.filter(({status}) => status === 'rejected').map(outcome => (outcome as PromiseRejectedResult).reason),
+      );
       if (failure) throw failure;
       return settled;
     },

@@ -6,13 +6,21 @@ import type {Client} from '#src/client/client.js';
 import {settled, type Attempt, type Result} from '#src/runtime/controller.js';
 
 /** The key of a secret reference in an account: names of objects contain no slash. */
-export const referenceKey = ({namespace, name: account}: ObjectKey, {name: secret}: ObjectKey): ObjectKey => ({namespace, name: `${account}/${secret}`});
+export const referenceKey = ({namespace, name: account}: ObjectKey, {name: secret}: ObjectKey): ObjectKey => ({
+  namespace,
+  name: `${account}/${secret}`,
+});
 
 const maxAttempts = 10;
 const firstPauseMs = 100;
 
 /** Removes a deleted secret from the list of its account. Uses live reads: a secret may have been recreated under the name. */
-export const forgetSecret = async (client: Client, random: () => number, {namespace, name}: ObjectKey, {pause}: Attempt): Promise<Result> => {
+export const forgetSecret = async (
+  client: Client,
+  random: () => number,
+  {namespace, name}: ObjectKey,
+  {pause}: Attempt,
+): Promise<Result> => {
   const [accountName = '', secretName = ''] = name.split('/');
   const accounts = client.resource(kinds.serviceAccounts);
   for (let attempt = 1; ; attempt++) {

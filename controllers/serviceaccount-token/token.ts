@@ -17,7 +17,12 @@ export interface TokenMaterial {
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Creates a token without expiry, valid as long as its secret and its account exist. */
-const secretToken = ({metadata: account = {}}: Frozen<ServiceAccount>, {metadata: secret = {}}: Frozen<Secret>, naming: Naming, key: TokenKey): string => {
+const secretToken = (
+  {metadata: account = {}}: Frozen<ServiceAccount>,
+  {metadata: secret = {}}: Frozen<Secret>,
+  naming: Naming,
+  key: TokenKey,
+): string => {
   const {namespace = '', name = '', uid = ''} = account;
   const claim = (what: string) => naming.key(`serviceaccount/${what}`);
   const claims = {
@@ -51,7 +56,12 @@ export const completed = (secret: Secret, account: Frozen<ServiceAccount>, namin
 };
 
 /** Reads the files of the flags. Throws a one-line error with flag and file. */
-export const tokenMaterial = async (files: Files, keyFile: string, authorityFile: string, serverAuthority: string): Promise<TokenMaterial> => {
+export const tokenMaterial = async (
+  files: Files,
+  keyFile: string,
+  authorityFile: string,
+  serverAuthority: string,
+): Promise<TokenMaterial> => {
   const read = async <T>(flag: string, path: string, parse: (content: Buffer) => T): Promise<T> => {
     try {
       return parse(await contentOf(files, path));

@@ -25,10 +25,12 @@ export interface Discovered {
 }
 
 /** Formats as `resource.group`, or the resource alone in the core group. */
-export const resourceText = ({group, resource}: Pick<FoundResource, 'group' | 'resource'>): string => (group ? `${resource}.${group}` : resource);
+export const resourceText = ({group, resource}: Pick<FoundResource, 'group' | 'resource'>): string =>
+  group ? `${resource}.${group}` : resource;
 
 /** Formats a group version. */
-export const groupVersionOf = ({group, version}: Pick<FoundResource, 'group' | 'version'>): string => (group ? `${group}/${version}` : version);
+export const groupVersionOf = ({group, version}: Pick<FoundResource, 'group' | 'version'>): string =>
+  group ? `${group}/${version}` : version;
 
 /** Returns the kind handle of a discovered resource for clients and informers. */
 export const handleOf = (naming: Naming, {resource, ...found}: FoundResource): Kind => kindOnWire(naming, {...found, plural: resource});
@@ -60,7 +62,11 @@ interface PlainVersions {
 }
 interface PlainGroups {
   readonly kind: 'APIGroupList';
-  readonly groups?: readonly {readonly name: string; readonly versions?: readonly {readonly groupVersion: string}[]; readonly preferredVersion?: {readonly groupVersion: string}}[];
+  readonly groups?: readonly {
+    readonly name: string;
+    readonly versions?: readonly {readonly groupVersion: string}[];
+    readonly preferredVersion?: {readonly groupVersion: string};
+  }[];
 }
 
 /** One version of a group; the versions of a group are in order of preference. */
@@ -97,7 +103,8 @@ export const discover = async (client: Client): Promise<Discovered> => {
 const versionsAt = async (client: Client, path: string): Promise<readonly FoundVersion[]> => {
   const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
   const answer = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;
-  if (answer.kind === 'APIGroupDiscoveryList') return answer.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
+  if (answer.kind === 'APIGroupDiscoveryList')
+    return answer.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
   const groupVersions = answer.kind === 'APIVersions' ? (answer.versions ?? []) : (answer.groups ?? []).flatMap(inOrder);
   return Promise.all(groupVersions.map(groupVersion => fromPlain(client, groupVersion)));
 };
@@ -107,7 +114,14 @@ const fromAggregated = (group: string, {version, resources = [], freshness}: Agg
   if (freshness === 'Stale') return {groupVersion, resources: [], failure: `stale GroupVersion discovery: ${groupVersion}`};
   return {
     groupVersion,
-    resources: resources.map(({resource, responseKind, scope, verbs = []}) => ({group, version, resource, kind: responseKind?.kind ?? '', namespaced: scope === 'Namespaced', verbs})),
+    resources: resources.map(({resource, responseKind, scope, verbs = []}) => ({
+      group,
+      version,
+      resource,
+      kind: responseKind?.kind ?? '',
+      namespaced: scope === 'Namespaced',
+      verbs,
+    })),
   };
 };
 
@@ -123,7 +137,10 @@ const fromPlain = async (client: Client, groupVersion: string): Promise<FoundVer
     const path = group ? `/apis/${group}/${version}` : `/api/${version}`;
     const {resources = []} = (await client.request('GET', path)) as {readonly resources?: readonly PlainResource[]};
     const main = resources.filter(({name}) => !name.includes('/'));
-    return {groupVersion, resources: main.map(({name, kind, namespaced, verbs = []}) => ({group, version, resource: name, kind, namespaced, verbs}))};
+    return {
+      groupVersion,
+      resources: main.map(({name, kind, namespaced, verbs = []}) => ({group, version, resource: name, kind, namespaced, verbs})),
+    };
   } catch (error) {
     return {groupVersion, resources: [], failure: messageOf(error)};
   }

@@ -4,10 +4,12 @@ import type {KubeObject} from '#src/api/types.js';
 const has = ({metadata}: Frozen<KubeObject>, finalizer: string): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
 
 /** Whether an object is being deleted and has this finalizer. */
-export const awaits = (object: Frozen<KubeObject>, finalizer: string): boolean => Boolean(object.metadata?.deletionTimestamp) && has(object, finalizer);
+export const awaits = (object: Frozen<KubeObject>, finalizer: string): boolean =>
+  Boolean(object.metadata?.deletionTimestamp) && has(object, finalizer);
 
 /** Whether an object that is not being deleted lacks this finalizer. */
-export const lacks = (object: Frozen<KubeObject>, finalizer: string): boolean => !object.metadata?.deletionTimestamp && !has(object, finalizer);
+export const lacks = (object: Frozen<KubeObject>, finalizer: string): boolean =>
+  !object.metadata?.deletionTimestamp && !has(object, finalizer);
 
 export const withFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
   const {metadata} = object;
@@ -16,5 +18,8 @@ export const withFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer
 
 export const withoutFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
   const {metadata} = object;
-  return {...(object as T), metadata: {...(metadata as T['metadata']), finalizers: (metadata?.finalizers ?? []).filter(each => each !== finalizer)}};
+  return {
+    ...(object as T),
+    metadata: {...(metadata as T['metadata']), finalizers: (metadata?.finalizers ?? []).filter(each => each !== finalizer)},
+  };
 };

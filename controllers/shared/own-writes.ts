@@ -16,7 +16,11 @@ export const ownWrites = (): OwnWrites => {
     wrote: object => void last.set(keyText(keyOf(object)), {uid: object.metadata?.uid, version: object.metadata?.resourceVersion ?? ''}),
     isStale(cached) {
       const written = last.get(keyText(keyOf(cached)));
-      return written !== undefined && written.uid === cached.metadata?.uid && isOlderVersion(cached.metadata?.resourceVersion ?? '', written.version);
+      return (
+        written !== undefined &&
+        written.uid === cached.metadata?.uid &&
+        isOlderVersion(cached.metadata?.resourceVersion ?? '', written.version)
+      );
     },
     forget: key => void last.delete(key),
   };

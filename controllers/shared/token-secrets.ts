@@ -6,7 +6,10 @@ import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
 
 /** The token secrets of service accounts. */
-export const tokenSecrets: Selection<Secret> = {kind: kinds.secrets, fieldSelector: naming => `type=${naming.key('service-account-token')}`};
+export const tokenSecrets: Selection<Secret> = {
+  kind: kinds.secrets,
+  fieldSelector: naming => `type=${naming.key('service-account-token')}`,
+};
 
 const nameEnding = '/service-account.name';
 

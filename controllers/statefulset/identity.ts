@@ -17,7 +17,10 @@ const volumesAt = (set: StatefulSet, ordinal: number, volumes: readonly Frozen<V
   const templates = set.spec?.volumeClaimTemplates ?? [];
   const claimed = new Set(templates.map(({metadata}) => metadata?.name));
   return [
-    ...templates.map(template => ({name: template.metadata?.name ?? '', persistentVolumeClaim: {claimName: claimName(set, template, ordinal)}})),
+    ...templates.map(template => ({
+      name: template.metadata?.name ?? '',
+      persistentVolumeClaim: {claimName: claimName(set, template, ordinal)},
+    })),
     ...(volumes.filter(({name}) => !claimed.has(name)) as Volume[]),
   ];
 };
@@ -52,7 +55,9 @@ export const hasStorage = (set: StatefulSet, {metadata, spec}: Frozen<Pod>): boo
   const volumes = new Map(spec?.volumes?.map(volume => [volume.name, volume]));
   return (
     ordinal !== undefined &&
-    (set.spec?.volumeClaimTemplates ?? []).every(template => volumes.get(template.metadata?.name ?? '')?.persistentVolumeClaim?.claimName === claimName(set, template, ordinal))
+    (set.spec?.volumeClaimTemplates ?? []).every(
+      template => volumes.get(template.metadata?.name ?? '')?.persistentVolumeClaim?.claimName === claimName(set, template, ordinal),
+    )
   );
 };
 

@@ -19,7 +19,8 @@ export const firstOrdinal = ({spec}: StatefulSet): number => spec?.ordinals?.sta
 
 export const sizeOf = ({spec}: StatefulSet): number => spec?.replicas ?? 1;
 
-export const isInRange = (ordinal: number, set: StatefulSet): boolean => ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + sizeOf(set);
+export const isInRange = (ordinal: number, set: StatefulSet): boolean =>
+  ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + sizeOf(set);
 
 export const podNameAt = (set: StatefulSet, ordinal: number): string => `${set.metadata?.name}-${ordinal}`;
 

@@ -60,12 +60,22 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
     }
   };
 
-  const truncateHistory = async (set: StatefulSet, kept: readonly Revision[], own: readonly Frozen<Pod>[], revisionPair: RevisionPair | undefined): Promise<void> => {
+  const truncateHistory = async (
+    set: StatefulSet,
+    kept: readonly Revision[],
+    own: readonly Frozen<Pod>[],
+    revisionPair: RevisionPair | undefined,
+  ): Promise<void> => {
     const limit = set.spec?.revisionHistoryLimit ?? 10;
     if (limit < 0) return;
     const {currentRevision, updateRevision} = set.status ?? {};
-    const live = new Set([revisionPair?.current.metadata?.name ?? currentRevision, revisionPair?.update.metadata?.name ?? updateRevision, ...own.map(revisionOfPod)]);
-    for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? ''))) await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
+    const live = new Set([
+      revisionPair?.current.metadata?.name ?? currentRevision,
+      revisionPair?.update.metadata?.name ?? updateRevision,
+      ...own.map(revisionOfPod),
+    ]);
+    for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? '')))
+      await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
   };
 
   /** Syncs a set whose pods and revisions are known. Returns the written status. */
@@ -98,8 +108,15 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
       return settled;
     }
     const kept = revisionsOf(revisions, set, selector);
-    await claimRevisions(set, kept.filter(revision => !controllerOf(revision)), {selector});
-    const own = await claimPods(set, possibleChildren(pods, set, selector), {selector, also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name});
+    await claimRevisions(
+      set,
+      kept.filter(revision => !controllerOf(revision)),
+      {selector},
+    );
+    const own = await claimPods(set, possibleChildren(pods, set, selector), {
+      selector,
+      also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name,
+    });
 
     const errors: unknown[] = [];
     const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));

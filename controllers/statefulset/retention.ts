@@ -33,7 +33,8 @@ const isOf = (reference: Reference, owner: Frozen<KubeObject>): boolean => refer
 
 const referencesOf = ({claim}: ClaimOwnership): readonly Reference[] => claim.metadata?.ownerReferences ?? [];
 
-const isOurs = (reference: Reference, {set, pod, naming}: ClaimOwnership): boolean => refersTo(reference, set, kinds.statefulSets, naming) || refersTo(reference, pod, kinds.pods, naming);
+const isOurs = (reference: Reference, {set, pod, naming}: ClaimOwnership): boolean =>
+  refersTo(reference, set, kinds.statefulSets, naming) || refersTo(reference, pod, kinds.pods, naming);
 
 /** Whether the claim belongs to an earlier object with the owner's name. */
 const isStaleFor = (ownership: ClaimOwnership, owner: Frozen<KubeObject>, kind: Kind): boolean => {
@@ -49,7 +50,9 @@ export const hasForeignController = (ownership: ClaimOwnership): boolean => {
   const {set, pod} = ownership;
   const {deletes, scales} = policyOf(set);
   if (!deletes && !scales) return false;
-  return referencesOf(ownership).some(reference => (isOurs(reference, ownership) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true));
+  return referencesOf(ownership).some(reference =>
+    isOurs(reference, ownership) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true,
+  );
 };
 
 /** Returns which owners the claim is to have. */

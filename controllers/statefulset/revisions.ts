@@ -65,7 +65,10 @@ export interface RevisionsOptions {
  * Returns the revision of the set's template: an existing one, renumbered as the newest if necessary, or a new one. Undefined where a new one would be needed for a
  * set that is being deleted.
  */
-export const revisionPairOf = async (set: StatefulSet, {client, revisions, semanticComparison}: RevisionsOptions): Promise<RevisionPair | undefined> => {
+export const revisionPairOf = async (
+  set: StatefulSet,
+  {client, revisions, semanticComparison}: RevisionsOptions,
+): Promise<RevisionPair | undefined> => {
   const {naming} = client;
   const number = nextRevision(revisions);
   const wanted: RevisionOf = {
@@ -82,7 +85,11 @@ export const revisionPairOf = async (set: StatefulSet, {client, revisions, seman
   const latest = revisions.at(-1);
   const equal = revisions.findLast(revision => isEqual(revision, candidate, label));
   const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
-  const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): RevisionPair => ({update, current: currentOr(update), collisionCount});
+  const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): RevisionPair => ({
+    update,
+    current: currentOr(update),
+    collisionCount,
+  });
   if (equal && latest && isEqual(latest, equal, label)) return at(latest);
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));

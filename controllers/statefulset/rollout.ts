@@ -17,7 +17,8 @@ export interface Rollout {
 export const partitionOf = ({spec}: StatefulSet): number => spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
 
 /** Returns how many pods may be unavailable. */
-const maxUnavailable = (set: StatefulSet): number => Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
+const maxUnavailable = (set: StatefulSet): number =>
+  Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
 
 const isOld = (pod: Frozen<Pod>, revision: string): boolean => revisionOfPod(pod) !== revision && !isTerminating(pod);
 

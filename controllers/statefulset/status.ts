@@ -5,7 +5,12 @@ import {sizeOf} from './ordinals.js';
 import type {RevisionPair} from './revisions.js';
 
 /** Returns the status with these pods counted. */
-export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {current, update, collisionCount}: RevisionPair, now: number): StatefulSetStatus => {
+export const statusOf = (
+  set: StatefulSet,
+  pods: readonly Frozen<Pod>[],
+  {current, update, collisionCount}: RevisionPair,
+  now: number,
+): StatefulSetStatus => {
   const live = pods.filter(pod => !isTerminating(pod));
   const madeFrom = (name: string | undefined) => live.filter(pod => revisionOfPod(pod) === name).length;
   const ready = pods.filter(isRunningAndReady);
@@ -26,7 +31,8 @@ export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {curren
 export const completed = (set: StatefulSet, status: StatefulSetStatus): StatefulSetStatus => {
   const size = sizeOf(set);
   const {updatedReplicas, readyReplicas, replicas} = status;
-  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || updatedReplicas !== size || readyReplicas !== size || replicas !== size) return status;
+  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || updatedReplicas !== size || readyReplicas !== size || replicas !== size)
+    return status;
   return {...status, currentReplicas: updatedReplicas, currentRevision: status.updateRevision ?? ''};
 };
 
@@ -34,4 +40,6 @@ const always: readonly (keyof StatefulSetStatus)[] = ['replicas', 'availableRepl
 
 /** Returns the status to write: most counts of zero are omitted. */
 export const written = (status: StatefulSetStatus): StatefulSetStatus =>
-  Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== 0 || always.includes(name as keyof StatefulSetStatus))) as unknown as StatefulSetStatus;
+  Object.fromEntries(
+    Object.entries(status).filter(([name, value]) => value !== 0 || always.includes(name as keyof StatefulSetStatus)),
+  ) as unknown as StatefulSetStatus;

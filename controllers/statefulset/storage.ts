@@ -45,7 +45,11 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
       // In a terminating namespace neither claims nor pods can be created.
       if (hasCause(error, 'NamespaceTerminating')) throw error;
       if (!isAlreadyExists(error)) {
-        events.warning(set, 'FailedCreate', `create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`);
+        events.warning(
+          set,
+          'FailedCreate',
+          `create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`,
+        );
       }
       throw new Error(`failed to create PVC ${name}: ${messageOf(error)}`, {cause: error});
     }

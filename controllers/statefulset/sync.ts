@@ -36,7 +36,11 @@ export interface StatefulSetSync {
 type Continuation = 'go on' | 'stop';
 
 /** Visits slots in order until one stops; all of them concurrently with parallel pod management. */
-const forEach = async <S extends Slot>({set}: StatefulSetSync, slots: readonly S[], visit: (slot: S) => Promise<Continuation>): Promise<Continuation> => {
+const forEach = async <S extends Slot>(
+  {set}: StatefulSetSync,
+  slots: readonly S[],
+  visit: (slot: S) => Promise<Continuation>,
+): Promise<Continuation> => {
   if (isParallel(set)) {
     const {successes, error} = await slowStart(slots.length, index => visit(slots[index]!), {mostAtOnce: maxBatch});
     if (successes < slots.length) throw error;

@@ -14,7 +14,13 @@ type Migration = Frozen<StorageVersionMigration>;
 /** How long a new migration's resource may be missing. */
 const resourceTimeoutMs = 60_000;
 const verbsNeeded = ['update', 'patch', 'list'];
-const transientReasons: ReadonlySet<string> = new Set(['ServerTimeout', 'TooManyRequests', 'ServiceUnavailable', 'InternalError', 'Timeout']);
+const transientReasons: ReadonlySet<string> = new Set([
+  'ServerTimeout',
+  'TooManyRequests',
+  'ServiceUnavailable',
+  'InternalError',
+  'Timeout',
+]);
 
 /** Whether a retry may succeed: there was no response, or one that indicates it. */
 const isRetriable = (error: unknown): boolean => !(error instanceof StatusError) || transientReasons.has(error.reason);
@@ -33,16 +39,21 @@ export const migrationReconciler = ({lister, writer, client, clock, naming, name
     const {group = '', resource} = spec.resource;
     const found = (await discover(client)).resources.find(one => one.group === group && one.resource === resource);
     if (found) return found;
-    if ((parseTime(metadata?.creationTimestamp) ?? 0) + resourceTimeoutMs > clock.now()) throw new Expected('the resource to be migrated is not served yet');
+    if ((parseTime(metadata?.creationTimestamp) ?? 0) + resourceTimeoutMs > clock.now())
+      throw new Expected('the resource to be migrated is not served yet');
     throw new MigrationFailure('resource does not exist in discovery');
   };
 
   /** Records the current resource version: later writes use the current storage version. */
   const begin = async (migration: Migration): Promise<void> => {
     const found = await resourceOf(migration);
-    if (!verbsNeeded.every(verb => found.verbs.includes(verb))) throw new MigrationFailure(`resource "${textOf(found)}" does not support discovery operations: [${verbsNeeded.join(' ')}]`);
+    if (!verbsNeeded.every(verb => found.verbs.includes(verb)))
+      throw new MigrationFailure(`resource "${textOf(found)}" does not support discovery operations: [${verbsNeeded.join(' ')}]`);
     const {metadata} = await client.metadata(handleOf(naming, found)).list({limit: 1});
-    await updateStatus({...(migration as StorageVersionMigration), status: {...(migration.status as StorageVersionMigration['status']), resourceVersion: metadata?.resourceVersion ?? ''}});
+    await updateStatus({
+      ...(migration as StorageVersionMigration),
+      status: {...(migration.status as StorageVersionMigration['status']), resourceVersion: metadata?.resourceVersion ?? ''},
+    });
   };
 
   const rewrite = async (found: FoundResource, {metadata = {}}: KubeObject): Promise<void> => {

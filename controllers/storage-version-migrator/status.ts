@@ -11,7 +11,8 @@ const reasons: Readonly<Record<Stage, string>> = {
   Failed: 'StorageVersionMigrationFailed',
 };
 
-export const isTrue = ({status}: Frozen<StorageVersionMigration>, stage: Stage): boolean => (status?.conditions ?? []).some(({type, status: is}) => type === stage && is === 'True');
+export const isTrue = ({status}: Frozen<StorageVersionMigration>, stage: Stage): boolean =>
+  (status?.conditions ?? []).some(({type, status: is}) => type === stage && is === 'True');
 
 /** Returns the migration with a condition set. A finished one is no longer running. */
 export const atStage = (migration: Frozen<StorageVersionMigration>, stage: Stage, now: number, message = ''): StorageVersionMigration => {
@@ -19,7 +20,14 @@ export const atStage = (migration: Frozen<StorageVersionMigration>, stage: Stage
   const lastTransitionTime = wireTime(now);
   const conditions = (next.status?.conditions ?? [])
     .filter(({type}) => type !== stage)
-    .map(condition => (condition.type === 'Running' && condition.status === 'True' ? {...condition, status: 'False' as const, lastTransitionTime} : condition));
-  next.status = {...next.status, conditions: [...conditions, {type: stage, status: 'True', lastTransitionTime, reason: reasons[stage], message}]};
+    .map(condition =>
+      condition.type === 'Running' && condition.status === 'True'
+        ? {...condition, status: 'False' as const, lastTransitionTime}
+        : condition,
+    );
+  next.status = {
+    ...next.status,
+    conditions: [...conditions, {type: stage, status: 'True', lastTransitionTime, reason: reasons[stage], message}],
+  };
   return next;
 };

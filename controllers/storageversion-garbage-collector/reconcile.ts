@@ -38,7 +38,11 @@ export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops
       const version = await ignoreNotFound(versions.get(name));
       if (!version) return settled;
       const servers = version.status?.storageVersions ?? [];
-      const known = await Promise.all(servers.map(async ({apiServerID}) => isServerLease(apiServerID ? await ignoreNotFound(leases.get(apiServerID, {namespace})) : undefined, naming)));
+      const known = await Promise.all(
+        servers.map(async ({apiServerID}) =>
+          isServerLease(apiServerID ? await ignoreNotFound(leases.get(apiServerID, {namespace})) : undefined, naming),
+        ),
+      );
       const left = servers.filter((_, index) => known[index]);
       if (left.length < servers.length) await keep(version, left);
       return settled;

@@ -23,10 +23,16 @@ const evictionMetrics = ({meter}: ControllerContext) => ({
 
 /** Records events of scheduled and cancelled evictions. */
 export const evictionEvents = ({events, naming}: ControllerContext) => {
-  const recordEvent = (what: string) => (key: ObjectKey): void => {
-    const reference = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.pods.kind, metadata: {namespace: key.namespace, name: key.name}};
-    events.normal(reference, 'TaintManagerEviction', `${what} deletion ${what === 'Marking for' ? '' : 'of '}Pod ${keyText(key)}`);
-  };
+  const recordEvent =
+    (what: string) =>
+    (key: ObjectKey): void => {
+      const reference = {
+        apiVersion: naming.apiVersion('', 'v1'),
+        kind: kinds.pods.kind,
+        metadata: {namespace: key.namespace, name: key.name},
+      };
+      events.normal(reference, 'TaintManagerEviction', `${what} deletion ${what === 'Marking for' ? '' : 'of '}Pod ${keyText(key)}`);
+    };
   return {recordMarked: recordEvent('Marking for'), recordCancelled: recordEvent('Cancelling')};
 };
 
@@ -52,7 +58,8 @@ export const evictor = (context: ControllerContext) => {
       clock.now(),
     );
     const condition = conditions?.find(({type}) => type === 'DisruptionTarget');
-    if (condition) await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [condition]}}, {namespace, subresource: 'status', signal});
+    if (condition)
+      await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [condition]}}, {namespace, subresource: 'status', signal});
     await pods.delete(name, {namespace, signal, ...(uid ? {preconditions: {uid}} : {})});
     total.add();
   };

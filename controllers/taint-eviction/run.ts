@@ -16,7 +16,8 @@ import {toleratedSeconds} from './toleration.js';
 
 const concurrency = 8;
 
-const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] => (node?.spec?.taints ?? []).filter(({effect}) => effect === 'NoExecute');
+const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] =>
+  (node?.spec?.taints ?? []).filter(({effect}) => effect === 'NoExecute');
 
 /** Evicts pods for NoExecute taints. Syncs of nodes and pods read only caches, so that their order does not matter. */
 export const taintEviction = (context: ControllerContext): Run => {
@@ -85,13 +86,18 @@ export const taintEviction = (context: ControllerContext): Run => {
     const {type, object} = change;
     const old = type === 'updated' ? change.old : undefined;
     if (!object.spec?.nodeName && !old?.spec?.nodeName) return;
-    const isSame = old?.spec?.nodeName === object.spec?.nodeName && old?.metadata?.uid === object.metadata?.uid && sameJson(old?.spec?.tolerations, object.spec?.tolerations);
+    const isSame =
+      old?.spec?.nodeName === object.spec?.nodeName &&
+      old?.metadata?.uid === object.metadata?.uid &&
+      sameJson(old?.spec?.tolerations, object.spec?.tolerations);
     if (!isSame) podQueue.add(keyText(keyOf(object)));
   });
 
   return async signal => {
     const startWorkers = (queue: WorkQueue, reconcile: Reconcile) =>
-      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+        log.error({key, err: error}, 'a worker failed'),
+      );
     const workers = [startWorkers(nodeQueue, nodeReconciler), startWorkers(podQueue, podReconciler)];
     await abortOf(signal);
     evictions.stop();

@@ -7,7 +7,8 @@ import {exponentialBuckets} from '#src/base/meter.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
 /** Whether the job has finished and has a TTL. */
-export const isTimed = (job: Frozen<Job>): boolean => !job.metadata?.deletionTimestamp && job.spec?.ttlSecondsAfterFinished !== undefined && endOf(job) !== undefined;
+export const isTimed = (job: Frozen<Job>): boolean =>
+  !job.metadata?.deletionTimestamp && job.spec?.ttlSecondsAfterFinished !== undefined && endOf(job) !== undefined;
 
 /** Returns when the TTL of a finished job ends, in ms. Throws if the time is unknown. */
 const expiryOf = (job: Frozen<Job>): {readonly finishedAt: number; readonly expiresAt: number} => {

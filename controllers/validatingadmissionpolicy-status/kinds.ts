@@ -38,7 +38,11 @@ export const servedResources = (client: Client, clock: Clock) => {
       return {
         async kindsOf({group, version, resource}) {
           const among = (served: readonly FoundResource[]) =>
-            served.filter(one => one.group === group && one.version === version && (one.resource === resource || one.kind.toLowerCase() === resource)).map(({kind}) => ({group, version, kind}));
+            served
+              .filter(
+                one => one.group === group && one.version === version && (one.resource === resource || one.kind.toLowerCase() === resource),
+              )
+              .map(({kind}) => ({group, version, kind}));
           if (known && clock.monotonic() - known.atMs < keptMs) {
             const found = among(known.served);
             if (found.length > 0 || isFresh) return found;
@@ -57,7 +61,11 @@ export const documentedKinds = (client: Client) => {
   return async (name: KindName): Promise<SchemaNode | undefined> => {
     const path = `/openapi/v3/${name.group ? 'apis' : 'api'}/${groupVersionOf(name)}`;
     let document = documents.get(path);
-    if (!document) documents.set(path, (document = client.request('GET', path, {accept: 'application/json'}).then(answer => answer as TypesDocument, ignoreNotFound)));
+    if (!document)
+      documents.set(
+        path,
+        (document = client.request('GET', path, {accept: 'application/json'}).then(answer => answer as TypesDocument, ignoreNotFound)),
+      );
     return documentedKind(await document, name);
   };
 };

@@ -18,7 +18,11 @@ const paramName = ({spec}: Frozen<Policy>): KindName | undefined => {
 };
 
 /** Returns the kinds that a policy matches and its parameter kind, with their current schemas. Kinds without a schema are left out. */
-const typesOf = async (policy: Frozen<Policy>, resources: Resources, client: Client): Promise<{readonly types: readonly TypedKind[]; readonly params: ParamType | undefined}> => {
+const typesOf = async (
+  policy: Frozen<Policy>,
+  resources: Resources,
+  client: Client,
+): Promise<{readonly types: readonly TypedKind[]; readonly params: ParamType | undefined}> => {
   const nodeOf = documentedKinds(client);
   const types: TypedKind[] = [];
   for (const name of await kindsNamed(policy, resources)) {
@@ -45,7 +49,9 @@ export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): R
     const expressionWarnings = typeWarnings(policy, types, params, String((clock.now() * 1_000_000) % 1_000_000_000));
     const status = {observedGeneration: generation, typeChecking: expressionWarnings.length > 0 ? {expressionWarnings} : {}};
     const intent = {apiVersion, kind: kinds.validatingAdmissionPolicies.kind, metadata: {name}, status};
-    await unlessMissing(client.resource(kinds.validatingAdmissionPolicies).patch(name, 'apply', intent, {fieldManager, force: true, subresource: 'status'}));
+    await unlessMissing(
+      client.resource(kinds.validatingAdmissionPolicies).patch(name, 'apply', intent, {fieldManager, force: true, subresource: 'status'}),
+    );
     return settled;
   };
 };

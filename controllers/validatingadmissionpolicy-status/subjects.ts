@@ -22,13 +22,15 @@ export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): 
   for (const {apiGroups, apiVersions, resources: wanted = []} of spec?.matchConstraints?.resourceRules ?? []) {
     let count = 0;
     const plain = wanted.filter(item => !/[*/]/.test(item)).sort();
-    for (const group of named(apiGroups)) for (const version of named(apiVersions)) for (const resource of plain) {
-      for (const kind of await resources.kindsOf({group, version, resource})) {
-        found.set(JSON.stringify(kind), kind);
-        count += 1;
-        if (count === maxKinds) return sorted();
-      }
-    }
+    for (const group of named(apiGroups))
+      for (const version of named(apiVersions))
+        for (const resource of plain) {
+          for (const kind of await resources.kindsOf({group, version, resource})) {
+            found.set(JSON.stringify(kind), kind);
+            count += 1;
+            if (count === maxKinds) return sorted();
+          }
+        }
   }
   return sorted();
 };

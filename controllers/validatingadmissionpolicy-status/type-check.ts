@@ -36,7 +36,14 @@ const environmentFor = ({kind, node}: TypedKind, params: ParamType | undefined, 
   const types = new SchemaTypes();
   const typed = (name: string, of: SchemaNode | undefined): Type => (of && types.declare(`${name}${mark}`, of, true)) ?? dyn;
   const object = typed(kind, node);
-  const variables = {object, oldObject: object, namespaceObject: namespaceType, request: requestType, authorizer: authorizerType, ...(params && {params: typed(params.kind, params.node)})};
+  const variables = {
+    object,
+    oldObject: object,
+    namespaceObject: namespaceType,
+    request: requestType,
+    authorizer: authorizerType,
+    ...(params && {params: typed(params.kind, params.node)}),
+  };
   return extend(extend(storedExpressions, {types: admissionTypes}), {types, variables});
 };
 
@@ -53,8 +60,16 @@ const withVariables = (environment: Environment, variables: Variables = []): Env
 const isError = (outcome: ReturnType<typeof checked>): outcome is CompileError => !('types' in outcome);
 
 /** Returns the type-checking warnings of a policy's validations. The values of expressions do not matter. */
-export const typeWarnings = ({spec}: Frozen<Policy>, kinds: readonly TypedKind[], params: ParamType | undefined, mark: string): ExpressionWarning[] => {
-  const environments = kinds.map(kind => ({text: kindText(kind), environment: withVariables(environmentFor(kind, params, mark), spec?.variables)}));
+export const typeWarnings = (
+  {spec}: Frozen<Policy>,
+  kinds: readonly TypedKind[],
+  params: ParamType | undefined,
+  mark: string,
+): ExpressionWarning[] => {
+  const environments = kinds.map(kind => ({
+    text: kindText(kind),
+    environment: withVariables(environmentFor(kind, params, mark), spec?.variables),
+  }));
   const warningOf = (expression: string): string =>
     environments
       .flatMap(({text, environment}) => {
@@ -63,7 +78,10 @@ export const typeWarnings = ({spec}: Frozen<Policy>, kinds: readonly TypedKind[]
       })
       .join('\n');
   return (spec?.validations ?? []).flatMap(({expression, messageExpression}, index) => {
-    const fields = [['expression', expression], ['messageExpression', messageExpression]] as const;
+    const fields = [
+      ['expression', expression],
+      ['messageExpression', messageExpression],
+    ] as const;
     return fields.flatMap(([field, text]) => {
       const warning = text ? warningOf(text) : '';
       return warning ? [{fieldRef: `spec.validations[${index}].${field}`, warning}] : [];

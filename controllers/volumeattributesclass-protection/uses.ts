@@ -8,11 +8,18 @@ type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
 /** Returns the class of a volume. */
-export const classOfVolume = ({spec}: Frozen<Volume>): readonly string[] => (spec?.volumeAttributesClassName ? [spec.volumeAttributesClassName] : []);
+export const classOfVolume = ({spec}: Frozen<Volume>): readonly string[] =>
+  spec?.volumeAttributesClassName ? [spec.volumeAttributesClassName] : [];
 
 /** Returns the desired, current and target classes of a claim. */
 export const classesOfClaim = ({spec, status}: Frozen<Claim>): readonly string[] => [
-  ...new Set([spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName].filter(name => name !== undefined)),
+  ...new Set(
+    [
+      spec?.volumeAttributesClassName,
+      status?.currentVolumeAttributesClassName,
+      status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+    ].filter(name => name !== undefined),
+  ),
 ];
 
 export const volumesByClass: Index<Volume> = {name: 'attributes-class', values: classOfVolume};

@@ -16,7 +16,10 @@ test('a backup is made every five minutes, the last three are kept, and all goes
   await client.resource(backups).create({metadata: {name: 'often', namespace: 'default'}, spec: {schedule: '*/5 * * * *', keep: 3}});
   await clock.advance(21 * minute);
   const jobs = await client.resource(kinds.jobs).list({namespace: 'default'});
-  assert.deepEqual(jobs.items.map(({status}) => status?.succeeded), [1, 1, 1]);
+  assert.deepEqual(
+    jobs.items.map(({status}) => status?.succeeded),
+    [1, 1, 1],
+  );
 
   await client.resource(backups).delete('often', {namespace: 'default'});
   await clock.advance(minute);
@@ -27,5 +30,11 @@ test('a schedule of four fields is refused by the rule in the definition', async
   const plane = await startPlane({listen: false, manifests: ['examples/backups/backups.yaml']});
   t.after(() => plane.stop());
 
-  await assert.rejects(plane.client().resource(backups).create({metadata: {name: 'wrong', namespace: 'default'}, spec: {schedule: '* * * *'}}), /the schedule needs five fields/);
+  await assert.rejects(
+    plane
+      .client()
+      .resource(backups)
+      .create({metadata: {name: 'wrong', namespace: 'default'}, spec: {schedule: '* * * *'}}),
+    /the schedule needs five fields/,
+  );
 });

@@ -6,7 +6,11 @@ export const maxErrors = 1000;
 export const maxErrorText = 1024 * 1024;
 
 /** Follows the errors of an object that has more than are collected. */
-export const moreErrors: FieldError = {path: '', reason: 'FieldValueInvalid', detail: 'there are more errors than these; correct them to be told of the others'};
+export const moreErrors: FieldError = {
+  path: '',
+  reason: 'FieldValueInvalid',
+  detail: 'there are more errors than these; correct them to be told of the others',
+};
 
 /**
  * Returns the errors of several sources in order, up to `maxErrors` errors or `maxErrorText` characters, followed by `moreErrors`

@@ -32,7 +32,11 @@ export const shown = (value: unknown): string => {
 
 const because = (text: string, detail?: string): string => (detail ? `${text}: ${detail}` : text);
 
-export const required = (path: string, detail?: string): FieldError => ({path, reason: 'FieldValueRequired', detail: because('Required value', detail)});
+export const required = (path: string, detail?: string): FieldError => ({
+  path,
+  reason: 'FieldValueRequired',
+  detail: because('Required value', detail),
+});
 export const invalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueInvalid',
@@ -45,7 +49,11 @@ export const invalidText = (path: string, text: string, detail: string): FieldEr
   detail: because(`Invalid value: ${text}`, detail),
 });
 /** Like `invalid`, without the value. */
-export const invalidUnshown = (path: string, detail: string): FieldError => ({path, reason: 'FieldValueInvalid', detail: because('Invalid value', detail)});
+export const invalidUnshown = (path: string, detail: string): FieldError => ({
+  path,
+  reason: 'FieldValueInvalid',
+  detail: because('Invalid value', detail),
+});
 export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueTypeInvalid',
@@ -55,9 +63,16 @@ export const typeInvalid = (path: string, value: unknown, detail: string): Field
 export const notSupported = (path: string, value: unknown, supported: readonly string[]): FieldError => ({
   path,
   reason: 'FieldValueNotSupported',
-  detail: because(`Unsupported value: ${shown(value)}`, supported.length > 0 ? `supported values: ${supported.map(v => JSON.stringify(v)).join(', ')}` : ''),
+  detail: because(
+    `Unsupported value: ${shown(value)}`,
+    supported.length > 0 ? `supported values: ${supported.map(v => JSON.stringify(v)).join(', ')}` : '',
+  ),
 });
-export const forbiddenField = (path: string, detail: string): FieldError => ({path, reason: 'FieldValueForbidden', detail: `Forbidden: ${detail}`});
+export const forbiddenField = (path: string, detail: string): FieldError => ({
+  path,
+  reason: 'FieldValueForbidden',
+  detail: `Forbidden: ${detail}`,
+});
 export const duplicate = (path: string, value: unknown): FieldError => ({
   path,
   reason: 'FieldValueDuplicate',
@@ -65,7 +80,11 @@ export const duplicate = (path: string, value: unknown): FieldError => ({
 });
 /** Like `duplicate`, with the value left out. */
 export const duplicateUnshown = (path: string): FieldError => ({path, reason: 'FieldValueDuplicate', detail: 'Duplicate value'});
-export const notFoundValue = (path: string, value: unknown): FieldError => ({path, reason: 'FieldValueNotFound', detail: `Not found: ${shown(value)}`});
+export const notFoundValue = (path: string, value: unknown): FieldError => ({
+  path,
+  reason: 'FieldValueNotFound',
+  detail: `Not found: ${shown(value)}`,
+});
 export const tooLong = (path: string, bytes: number): FieldError => ({
   path,
   reason: 'FieldValueTooLong',
@@ -74,9 +93,14 @@ export const tooLong = (path: string, bytes: number): FieldError => ({
 export const tooMany = (path: string, count: number, most: number): FieldError => ({
   path,
   reason: 'FieldValueTooMany',
-  detail: most < 0 ? `Too many: ${count}: has too many items` : `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
+  detail:
+    most < 0 ? `Too many: ${count}: has too many items` : `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
 });
-export const internalFieldError = (path: string, detail: string): FieldError => ({path, reason: 'InternalError', detail: `Internal error: ${detail}`});
+export const internalFieldError = (path: string, detail: string): FieldError => ({
+  path,
+  reason: 'InternalError',
+  detail: `Internal error: ${detail}`,
+});
 
 /** Returns the 422 for an object: several messages are bracketed, equal ones shown once; with a cause for each error. */
 export const invalidObject = (of: {group: string; kind: string}, name: string, errors: readonly FieldError[]): StatusError => {

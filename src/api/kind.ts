@@ -18,7 +18,14 @@ export interface Kind<T extends KubeObject = KubeObject> {
 }
 
 /** Creates a handle. */
-export const kind = <T extends KubeObject>(group: GroupToken, version: string, name: string, plural: string, namespaced: boolean, introduced?: string): Kind<T> => ({
+export const kind = <T extends KubeObject>(
+  group: GroupToken,
+  version: string,
+  name: string,
+  plural: string,
+  namespaced: boolean,
+  introduced?: string,
+): Kind<T> => ({
   group,
   version,
   kind: name,
@@ -32,8 +39,14 @@ export const kind = <T extends KubeObject>(group: GroupToken, version: string, n
 const minorOf = (release: string): number => Number(release.split('.')[1]);
 
 /** Returns whether a release such as `1.32` has the version of a kind. */
-export const isIntroduced = ({introduced}: Kind, release: string): boolean => introduced === undefined || minorOf(introduced) <= minorOf(release);
+export const isIntroduced = ({introduced}: Kind, release: string): boolean =>
+  introduced === undefined || minorOf(introduced) <= minorOf(release);
 
 /** The handle of a custom resource, by its group on the wire. `T` is the type of its objects. */
-export const customKind = <T extends KubeObject>(of: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced?: boolean}): Kind<T> =>
-  kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no naming suffix: their token is their name.
+export const customKind = <T extends KubeObject>(of: {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced?: boolean;
+}): Kind<T> => kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no naming suffix: their token is their name.

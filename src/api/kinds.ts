@@ -74,7 +74,13 @@ export const isOfKind = ({apiVersion, kind}: {readonly apiVersion: string; reado
  */
 export const kindOnWire = (
   naming: Naming,
-  {group, version, kind, plural, namespaced}: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced: boolean},
+  {
+    group,
+    version,
+    kind,
+    plural,
+    namespaced,
+  }: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced: boolean},
 ): Kind => makeKind(naming.groupToken(group) ?? (group as GroupToken), version, kind, plural, namespaced);
 
 /** The path of a kind's collection, with the namespace if one is given. */

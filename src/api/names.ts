@@ -10,7 +10,9 @@ export const emptyText = 'must be non-empty';
 /** Returns a message with the required format, examples and the pattern. */
 export const patternText = (message: string, pattern: string, ...examples: readonly string[]): string => {
   const shown = examples.map(example => `'${example}', `).join(' or ');
-  return examples.length > 0 ? `${message} (e.g. ${shown}regex used for validation is '${pattern}')` : `${message} (regex used for validation is '${pattern}')`;
+  return examples.length > 0
+    ? `${message} (e.g. ${shown}regex used for validation is '${pattern}')`
+    : `${message} (regex used for validation is '${pattern}')`;
 };
 
 const exactly = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`);

@@ -103,7 +103,15 @@ const kubernetesTerms = /https?:\/\/\S+|kubernetes\.io|k8s\.io|kubernetes|kubele
 const platTerm = (vocabulary: Vocabulary, found: string): string => {
   const term = found.toLowerCase();
   if (term.startsWith('http')) return found;
-  const own = term.endsWith('.io') ? (term.startsWith('k8s') ? vocabulary.apiSuffix : vocabulary.domain) : term === 'kubelet' ? vocabulary.agent : term === 'kube' ? vocabulary.prefix : vocabulary.self;
+  const own = term.endsWith('.io')
+    ? term.startsWith('k8s')
+      ? vocabulary.apiSuffix
+      : vocabulary.domain
+    : term === 'kubelet'
+      ? vocabulary.agent
+      : term === 'kube'
+        ? vocabulary.prefix
+        : vocabulary.self;
   return /^[A-Z]/.test(found) && !found.includes('.') ? `${own.charAt(0).toUpperCase()}${own.slice(1)}` : own;
 };
 
@@ -134,7 +142,8 @@ const derive = (vocabulary: Vocabulary) => {
       return 'pkg/api/legacyscheme/scheme.go:30';
     },
     /** The upstream name, in errors, of the internal types of a group. */
-    packageOf: (token: GroupToken): string => (token === '' || token === 'events' ? 'core' : token === 'internal.apiserver' ? 'apiserverinternal' : token.split('.')[0]!),
+    packageOf: (token: GroupToken): string =>
+      token === '' || token === 'events' ? 'core' : token === 'internal.apiserver' ? 'apiserverinternal' : token.split('.')[0]!,
     /** The URL of a documentation page, the same in both vocabularies. */
     page: (path: string): string => `https://kubernetes.io/docs/${path}`,
     /** The URL of a section of the API conventions, the same in both vocabularies. */
@@ -173,7 +182,9 @@ const derive = (vocabulary: Vocabulary) => {
     annotations: {
       autoupdate: `rbac.authorization.${vocabulary.domain}/autoupdate`,
       /** Under both names where they differ: generic clients look for their own. */
-      initialEventsEnd: [...new Set([vocabulary.apiSuffix, vocabularies.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
+      initialEventsEnd: [...new Set([vocabulary.apiSuffix, vocabularies.kubernetes.apiSuffix])].map(
+        suffix => `${suffix}/initial-events-end`,
+      ),
       description: key('description'),
       lastApplied: vocabulary.lastAppliedKey,
       /** Annotation of approved definitions in protected groups. */
@@ -198,12 +209,18 @@ const derive = (vocabulary: Vocabulary) => {
     reviewScheme: `${vocabulary.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
     tokenMountPath: `/var/run/secrets/${vocabulary.domain}/serviceaccount`,
     /** The host names of the self service. */
-    selfServiceNames: [vocabulary.self, `${vocabulary.self}.default`, `${vocabulary.self}.default.svc`, `${vocabulary.self}.default.svc.cluster.local`] as readonly string[],
+    selfServiceNames: [
+      vocabulary.self,
+      `${vocabulary.self}.default`,
+      `${vocabulary.self}.default.svc`,
+      `${vocabulary.self}.default.svc.cluster.local`,
+    ] as readonly string[],
     flowControlHeaders: {flowSchema: `${vocabulary.header}-PF-FlowSchema-UID`, priorityLevel: `${vocabulary.header}-PF-PriorityLevel-UID`},
     /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
     definition: (path: string): string => `${vocabulary.definitionPrefix}.${path}`,
     /** Returns a description with Kubernetes terms replaced by those of this vocabulary. */
-    inWords: (text: string): string => (vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term))),
+    inWords: (text: string): string =>
+      vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term)),
   };
 };
 
@@ -220,10 +237,13 @@ export const compatibleExtensionPrefix = vocabularies.kubernetes.extensionPrefix
 
 /** Returns the compatible name of a schema extension in the plat naming; undefined for other names. */
 export const compatibleExtension = (name: string): string | undefined =>
-  name.startsWith(`${vocabularies.plat.extensionPrefix}-`) ? `${compatibleExtensionPrefix}${name.slice(vocabularies.plat.extensionPrefix.length)}` : undefined;
+  name.startsWith(`${vocabularies.plat.extensionPrefix}-`)
+    ? `${compatibleExtensionPrefix}${name.slice(vocabularies.plat.extensionPrefix.length)}`
+    : undefined;
 
 /** Group suffixes a client's `Accept` parameters may carry in any naming. */
 export const knownApiSuffixes: readonly string[] = [vocabularies.plat.apiSuffix, vocabularies.kubernetes.apiSuffix];
 
 /** The naming whose binary form a media type without parameters means. */
-export const namingOfMediaType = (type: string): Naming | undefined => Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);
+export const namingOfMediaType = (type: string): Naming | undefined =>
+  Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

@@ -51,5 +51,9 @@ export interface NodeStats extends Consumption {
   };
   readonly pods: readonly PodStats[];
   /** The number of pods, and of containers by state. */
-  readonly known: {readonly pods: number; readonly active: number; readonly containers: {readonly running: number; readonly exited: number}};
+  readonly known: {
+    readonly pods: number;
+    readonly active: number;
+    readonly containers: {readonly running: number; readonly exited: number};
+  };
 }

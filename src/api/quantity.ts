@@ -38,7 +38,8 @@ const binarySuffixes = new Map<string, number>([
   ['Pi', 50],
   ['Ei', 60],
 ]);
-const suffixOf = (table: ReadonlyMap<string, number>, exponent: number): string => [...table].find(([, value]) => value === exponent)?.[0] ?? '';
+const suffixOf = (table: ReadonlyMap<string, number>, exponent: number): string =>
+  [...table].find(([, value]) => value === exponent)?.[0] ?? '';
 
 const mostBinary = 2n ** 63n - 1n;
 /** Longer texts are rejected: their arithmetic would be too expensive. */
@@ -137,7 +138,9 @@ export const formatQuantity = (of: Quantity): string => {
   if (of.text !== undefined) return of.text;
   if (of.unscaled === 0n) return '0';
   if (of.format !== 'BinarySI') return decimalText(of, of.format);
-  const small = compareQuantities(of, {unscaled: -1024n, exponent: 0, format: 'DecimalSI'}) > 0 && compareQuantities(of, {unscaled: 1024n, exponent: 0, format: 'DecimalSI'}) < 0;
+  const small =
+    compareQuantities(of, {unscaled: -1024n, exponent: 0, format: 'DecimalSI'}) > 0 &&
+    compareQuantities(of, {unscaled: 1024n, exponent: 0, format: 'DecimalSI'}) < 0;
   if (small || !isWhole(of)) return decimalText(of, 'DecimalSI');
   const value = quantityValue(of);
   const [, times] = factored(value, 1024n);
@@ -169,7 +172,11 @@ export const addQuantities = (a: Quantity, b: Quantity): Quantity => {
 export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => addQuantities(a, {...b, unscaled: -b.unscaled});
 
 /** A whole number as a quantity. */
-export const quantityOf = (value: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity => ({unscaled: BigInt(value), exponent: 0, format});
+export const quantityOf = (value: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity => ({
+  unscaled: BigInt(value),
+  exponent: 0,
+  format,
+});
 
 /** A whole number of thousandths as a quantity. */
 export const milliQuantity = (thousandths: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity => ({

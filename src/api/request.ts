@@ -92,7 +92,11 @@ export type ResponseBody =
    * a transport without a socket calls `drop` instead, as does one that ends the connection later. When `take` throws or rejects, the socket stays with its caller. Through `keeps` it
    * reports how many bytes it buffers for the client besides those queued on the socket. Only for requests that are `upgradable`.
    */
-  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer, keeps?: (bytes: () => number) => void): void | Promise<void>; drop(): void};
+  | {
+      readonly kind: 'upgrade';
+      take(socket: Duplex, head: Buffer, keeps?: (bytes: () => number) => void): void | Promise<void>;
+      drop(): void;
+    };
 
 /** A collection too large to be held at once: read and encoded page by page, as of one revision. Either `next` or `object` is used, by one reader. */
 export interface PagedBody {

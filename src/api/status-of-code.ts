@@ -58,6 +58,10 @@ const reasonAndMessage = (code: number, method: string, text: string): {reason: 
   const known = genericReasons[code];
   if (known) return {reason: known[0], message: known[1]};
   if (reasonsWithText[code]) return {reason: reasonsWithText[code], message: text || 'unknown'};
-  if (code >= 500) return {reason: 'InternalError', message: `an error on the server (${JSON.stringify(text || 'unknown')}) has prevented the request from succeeding`};
+  if (code >= 500)
+    return {
+      reason: 'InternalError',
+      message: `an error on the server (${JSON.stringify(text || 'unknown')}) has prevented the request from succeeding`,
+    };
   return {reason: '', message: `the server responded with the status code ${code} but did not return more information`};
 };

@@ -84,7 +84,11 @@ const details = (of: ResourceRef, name?: string): StatusDetails => ({
 });
 
 /** An error of the given reason. The code follows from the reason. */
-export const statusError = (reason: Reason, message: string, rest: {details?: StatusDetails; metadata?: Status['metadata']; cause?: unknown} = {}): StatusError =>
+export const statusError = (
+  reason: Reason,
+  message: string,
+  rest: {details?: StatusDetails; metadata?: Status['metadata']; cause?: unknown} = {},
+): StatusError =>
   new StatusError(
     {
       kind: 'Status',
@@ -118,30 +122,50 @@ export const conflict = (of: ResourceRef, name: string, cause: string = modified
   statusError('Conflict', `Operation cannot be fulfilled on ${named(of)} "${name}": ${cause}`, {details: details(of, name)});
 
 export const forbidden = (of: ResourceRef, name: string, cause: string, causes?: StatusCause[]): StatusError =>
-  statusError('Forbidden', of.resource === '' ? `forbidden: ${cause}` : name ? `${named(of)} "${name}" is forbidden: ${cause}` : `${named(of)} is forbidden: ${cause}`, {
-    details: of.resource === '' ? {} : {...details(of, name), ...(causes ? {causes} : {})},
-  });
+  statusError(
+    'Forbidden',
+    of.resource === ''
+      ? `forbidden: ${cause}`
+      : name
+        ? `${named(of)} "${name}" is forbidden: ${cause}`
+        : `${named(of)} is forbidden: ${cause}`,
+    {
+      details: of.resource === '' ? {} : {...details(of, name), ...(causes ? {causes} : {})},
+    },
+  );
 
 export const unauthorized = (): StatusError => statusError('Unauthorized', 'Unauthorized');
 export const badRequest = (message: string, cause?: unknown): StatusError => statusError('BadRequest', message, {cause});
-export const methodNotAllowed = (of: ResourceRef, action: string, message = `${action} is not supported on resources of kind "${named(of)}"`): StatusError =>
-  statusError('MethodNotAllowed', message, {details: details(of)});
+export const methodNotAllowed = (
+  of: ResourceRef,
+  action: string,
+  message = `${action} is not supported on resources of kind "${named(of)}"`,
+): StatusError => statusError('MethodNotAllowed', message, {details: details(of)});
 /** A method that an existing path does not support. */
-export const methodUnknown = (): StatusError => statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {details: {}});
+export const methodUnknown = (): StatusError =>
+  statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {details: {}});
 /** An unknown path below a served group. */
 export const pathUnknown = (): StatusError => statusError('NotFound', 'the server could not find the requested resource', {details: {}});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
   statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${accepted.join(', ')}`, {details: {}});
 /** Like `notAcceptable`, for an unsupported `as` parameter. */
-export const shapeNotAcceptable = (accepted: readonly string[]): StatusError => statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+export const shapeNotAcceptable = (accepted: readonly string[]): StatusError =>
+  statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 /** A request for object metadata of a list, or the reverse. `type` is the upstream type name. */
 export const shapeMismatch = (shape: string, type: string): StatusError =>
-  statusError('NotAcceptable', `you requested ${shape}, but the requested object is ${shape.endsWith('List') ? 'not ' : ''}a list (${type})`);
+  statusError(
+    'NotAcceptable',
+    `you requested ${shape}, but the requested object is ${shape.endsWith('List') ? 'not ' : ''}a list (${type})`,
+  );
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
-  statusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
+  statusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
 /** A body of an unsupported media type. */
 export const unsupportedMedia = (): StatusError => statusError('UnsupportedMediaType', '415: Unsupported Media Type', {details: {}});
-export const entityTooLarge = (message: string): StatusError => statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
+export const entityTooLarge = (message: string): StatusError =>
+  statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
 export const expired = (message: string, metadata?: Status['metadata']): StatusError =>
   statusError('Expired', message, metadata ? {metadata} : {});
 export const tooManyRequests = (message: string, retryAfterSeconds: number, causes?: StatusCause[]): StatusError =>

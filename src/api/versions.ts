@@ -6,7 +6,9 @@ interface Rank {
 
 const rankOf = (version: string): Rank | undefined => {
   const [match, major, stage, minor = '0'] = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/.exec(version) ?? [];
-  return match === undefined ? undefined : {stage: stage === undefined ? 2 : stage === 'beta' ? 1 : 0, major: Number(major), minor: Number(minor)};
+  return match === undefined
+    ? undefined
+    : {stage: stage === undefined ? 2 : stage === 'beta' ? 1 : 0, major: Number(major), minor: Number(minor)};
 };
 
 /** The order of API versions in discovery: GA before beta before alpha, newest first, then names that are none of these, by the alphabet. */

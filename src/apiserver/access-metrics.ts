@@ -40,18 +40,42 @@ export class AccessMetrics {
   readonly #knownUsers: ReadonlySet<string>;
 
   constructor(meter: Meter, clock: Clock, naming: Naming) {
-    this.#users = meter.counter({name: 'authenticated_user_requests', help: 'Counter of authenticated requests broken out by username.', labels: ['username']});
+    this.#users = meter.counter({
+      name: 'authenticated_user_requests',
+      help: 'Counter of authenticated requests broken out by username.',
+      labels: ['username'],
+    });
     this.#authentications = new Attempts(
       clock,
       meter.counter({name: 'authentication_attempts', help: 'Counter of authenticated attempts.', labels}),
-      meter.histogram({name: 'authentication_duration_seconds', help: 'Authentication duration in seconds broken out by result.', labels, buckets}),
+      meter.histogram({
+        name: 'authentication_duration_seconds',
+        help: 'Authentication duration in seconds broken out by result.',
+        labels,
+        buckets,
+      }),
     );
     this.#authorizations = new Attempts(
       clock,
-      meter.counter({name: 'authorization_attempts_total', help: "Counter of authorization attempts by result: 'allowed', 'denied', 'no-opinion' or 'error'.", labels}),
-      meter.histogram({name: 'authorization_duration_seconds', help: 'Authorization duration in seconds broken out by result.', labels, buckets}),
+      meter.counter({
+        name: 'authorization_attempts_total',
+        help: "Counter of authorization attempts by result: 'allowed', 'denied', 'no-opinion' or 'error'.",
+        labels,
+      }),
+      meter.histogram({
+        name: 'authorization_duration_seconds',
+        help: 'Authorization duration in seconds broken out by result.',
+        labels,
+        buckets,
+      }),
     );
-    this.#knownUsers = new Set(['admin', 'client', naming.component('proxy').replace('-', '_'), naming.agent, `system:serviceaccount:${naming.systemNamespace}:default`]);
+    this.#knownUsers = new Set([
+      'admin',
+      'client',
+      naming.component('proxy').replace('-', '_'),
+      naming.agent,
+      `system:serviceaccount:${naming.systemNamespace}:default`,
+    ]);
   }
 
   authenticated(user: UserInfo, startedAt: number): void {

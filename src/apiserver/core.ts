@@ -81,7 +81,15 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const endsAt = deadline === undefined ? undefined : startedAt + deadline;
-      state = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs), endsAt: request.inProcess ? undefined : endsAt, place: undefined, entered: undefined};
+      state = {
+        auditId,
+        warnings,
+        times,
+        deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs),
+        endsAt: request.inProcess ? undefined : endsAt,
+        place: undefined,
+        entered: undefined,
+      };
       const started = state;
       const work = answer(settings, request, info, state);
       response = await (request.inProcess ? work : deadlines.within(deadline, work, late => discardLate(late, started)));
@@ -193,10 +201,12 @@ const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<u
 };
 
 /** Whether a request is served during shutdown: health, metrics, and the server's own components. */
-const isServedDuringShutdown = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
+const isServedDuringShutdown = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean =>
+  inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
 
 /** The refusal during shutdown; the client retries with another server. */
-const shutdownRefusal = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
+const shutdownRefusal = (): PlainRefusal =>
+  new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
 /**
  * Returns the user after authentication and impersonation. Like the following functions it returns a promise only where needed, since each await costs as
@@ -204,13 +214,21 @@ const shutdownRefusal = (): PlainRefusal => new PlainRefusal(429, 'The apiserver
  */
 const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
-  const found = 'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
-  const effectiveUser = (user: UserInfo) => (requestsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
+  const found =
+    'user' in caller
+      ? caller.user
+      : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
+  const effectiveUser = (user: UserInfo) =>
+    requestsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user;
   return found instanceof Promise ? found.then(effectiveUser) : effectiveUser(found);
 };
 
 /** Authenticates a request, and counts and times it. */
-const authenticated = ({access, clock, log, authenticators, anonymous}: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
+const authenticated = (
+  {access, clock, log, authenticators, anonymous}: CoreSettings,
+  request: AuthenticationRequest,
+  path: string,
+): UserInfo | Promise<UserInfo> => {
   const startedAt = clock.monotonic();
   return observed(
     () => authenticate(authenticators, anonymous, request, path),

@@ -7,15 +7,16 @@ import {header, type RequestTimes} from './request/context.js';
 import type {InFlight} from './request/in-flight.js';
 import {isLongRunning, type RequestInfo, type ResourceTarget} from './request/request-info.js';
 
-const durationBuckets = [
-  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
-];
+const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const sliBuckets = durationBuckets.filter(bound => bound >= 0.05);
 const sizeBuckets = exponentialBuckets(1000, 10, 7);
 
 /** Verbs and methods that are used as label values; all others are `other`. */
 const wireVerbs: ReadonlyMap<string, string> = new Map([
-  ...['get', 'list', 'watch', 'patch', 'delete', 'deletecollection', 'post', 'put', 'head', 'options'].map((verb): [string, string] => [verb, verb.toUpperCase()]),
+  ...['get', 'list', 'watch', 'patch', 'delete', 'deletecollection', 'post', 'put', 'head', 'options'].map((verb): [string, string] => [
+    verb,
+    verb.toUpperCase(),
+  ]),
   ['update', 'PUT'],
   ['create', 'POST'],
 ]);
@@ -56,7 +57,11 @@ const noTarget = {group: '', version: '', resource: '', subresource: ''};
 const targetLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'];
 
 /** The labels of a request that all metrics have. */
-const labelsOf = (info: RequestInfo, isApply = false, {group, version, resource, subresource}: Pick<ResourceTarget, keyof typeof noTarget> = info.resource ?? noTarget): Labels => ({
+const labelsOf = (
+  info: RequestInfo,
+  isApply = false,
+  {group, version, resource, subresource}: Pick<ResourceTarget, keyof typeof noTarget> = info.resource ?? noTarget,
+): Labels => ({
   verb: verbOf(info, isApply),
   group,
   version,
@@ -127,15 +132,28 @@ export class RequestMetrics {
         [{request_kind: 'mutating'}, inFlight.current.mutating],
       ],
     );
-    meter.observed({name: 'apiserver_storage_objects', help: 'Number of stored objects at the time of last check, by resource.', labels: ['resource']}, stored);
     meter.observed(
-      {name: 'apiserver_longrunning_requests', help: 'Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component.', labels: targetLabels},
+      {name: 'apiserver_storage_objects', help: 'Number of stored objects at the time of last check, by resource.', labels: ['resource']},
+      stored,
+    );
+    meter.observed(
+      {
+        name: 'apiserver_longrunning_requests',
+        help: 'Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component.',
+        labels: targetLabels,
+      },
       () => counted(longRunning()),
     );
   }
 
   /** Records a finished request. Returns the response, which records its size when its bytes are taken. */
-  finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, seconds: number, {webhooksMs}: RequestTimes): ApiResponse {
+  finished(
+    request: ApiRequest,
+    info: RequestInfo | undefined,
+    response: ApiResponse,
+    seconds: number,
+    {webhooksMs}: RequestTimes,
+  ): ApiResponse {
     if (!info) return response;
     const series = this.#seriesOf(info, info.verb === 'patch' && header(request, 'content-type') === applyPatch);
     const {status} = response;
@@ -163,7 +181,13 @@ export class RequestMetrics {
     const known = this.#series.get(key);
     if (known) return known;
     const labels = {...labelsOf(info, isApply, target), dry_run: dryRun};
-    const series = {labels, totals: new Map(), duration: this.#duration.at(labels), sli: this.#sli.at(labels), size: this.#sizes.at(labels)};
+    const series = {
+      labels,
+      totals: new Map(),
+      duration: this.#duration.at(labels),
+      sli: this.#sli.at(labels),
+      size: this.#sizes.at(labels),
+    };
     // The key contains values chosen by clients: the map must not grow without bound.
     if (this.#series.size < 5000) this.#series.set(key, series);
     return series;

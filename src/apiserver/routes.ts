@@ -45,7 +45,11 @@ export const pageNotFound = (): ApiResponse => ({
 export const router = (services: ResourceServices, discovery: Discovery, others: readonly Route[]): ((info: RequestInfo) => Handler) => {
   const exact = new Map(others.filter(({path}) => !path.endsWith('/*')).map(route => [route.path, route]));
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
-  const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
+  const index: Handler = context => ({
+    status: 200,
+    headers: {},
+    body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context)),
+  });
   return info => {
     if (info.resource) return resourceHandler(services, info.resource, info) ?? retried(services, info.resource);
     if (info.path === '/' || info.path === '/index.html') return index;
@@ -67,7 +71,9 @@ const retried = (services: ResourceServices, target: ResourceTarget): Handler =>
 /** The 404 of an unknown path: a Status below the built-in group versions, plain text elsewhere. */
 const notFoundHandler = ({registry}: ResourceServices, path: string): Handler => {
   const [, root, group] = path.split('/');
-  return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group))) ? resourceNotFound : pageNotFound;
+  return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group)))
+    ? resourceNotFound
+    : pageNotFound;
 };
 
 const resourceNotFound: Handler = () => {
@@ -85,7 +91,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   const {definition} = served.resource;
   const {custom} = definition;
   // Upstream ignores what follows the subresource of a custom resource.
-  if (custom && target.subresource.includes('/')) return subresourceHandler(services, {...info, resource: {...target, subresource: target.subresource.split('/', 1)[0]!}});
+  if (custom && target.subresource.includes('/'))
+    return subresourceHandler(services, {...info, resource: {...target, subresource: target.subresource.split('/', 1)[0]!}});
   // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
@@ -95,7 +102,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   }
   if (!isAddress(served, target)) return undefined;
   const connectSubresource = own(definition.connectSubresources, target.subresource);
-  if (connectSubresource && relays(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
+  if (connectSubresource && relays(connectSubresource, verb))
+    return context => connect(connectSubresource, services, served, context as ResourceContext);
   // Only custom resources support HEAD.
   const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
@@ -104,7 +112,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
     // What is refused for its media types is told of nothing else.
-    const isHeard = (context: ResourceContext): boolean => Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
+    const isHeard = (context: ResourceContext): boolean =>
+      Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const answer: Handler = context => {
       if (deprecation && isHeard(context as ResourceContext)) context.warnings.add(deprecation);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
@@ -124,11 +133,17 @@ const subresourceHandler = (services: ResourceServices, info: RequestInfo & {rea
 
 /** Whether the resource has the requested subresource, if any. */
 const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
-  !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource));
+  !subresource ||
+  Boolean(
+    own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource),
+  );
 
 /** Whether the resource has this URL, whatever the verb. */
 const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
-  const {kind, resource: {definition}} = served;
+  const {
+    kind,
+    resource: {definition},
+  } = served;
   const {item, namespace, resource} = target;
   if (!hasPart(served, target)) return false;
   if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
@@ -136,7 +151,11 @@ const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
 };
 
 /** Whether a verb is supported at this URL. */
-const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace, inNoNamespace = false}: ResourceTarget, verb: string): boolean => {
+const offers = (
+  {kind, resource: {definition}}: ServedResource,
+  {subresource, item, namespace, inNoNamespace = false}: ResourceTarget,
+  verb: string,
+): boolean => {
   if (definition.review) return verb === 'create';
   if (definition.virtual) return verb === (item ? 'get' : 'list');
   if (subresource) {
@@ -146,11 +165,16 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
   }
   if (definition.excludedVerbs?.some(lacked => lacked === verb)) return false;
   if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
-  return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace) || (verb === 'create' && inNoNamespace)));
+  return (
+    verb === 'list' ||
+    verb === 'watch' ||
+    ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace) || (verb === 'create' && inNoNamespace)))
+  );
 };
 
 /** Whether a connect subresource relays a verb; discovery does not list all that it relays. */
-const relays = ({mode, verbs}: ConnectSubresource, verb: string): boolean => (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
+const relays = ({mode, verbs}: ConnectSubresource, verb: string): boolean =>
+  (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
 
 const endpointVerbs = ['get', 'update', 'patch'];
 
@@ -162,23 +186,35 @@ const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameter
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 
-const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
-  get: (services, served, context) => {
-    const {virtual} = served.resource.definition;
-    return virtual ? getVirtual(virtual, services, served, context) : get(served, context);
-  },
-  list: (services, served, context) => {
-    const {virtual} = served.resource.definition;
-    return virtual ? listVirtual(virtual, services, served, context) : list(served, context);
-  },
-  watch,
-  create,
-  update,
-  patch,
-  delete: (_, served, context) => remove(served, context),
-  deletecollection: (_, served, context) => removeCollection(served, context),
-} satisfies Record<string, Run>));
+const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(
+  Object.entries({
+    get: (services, served, context) => {
+      const {virtual} = served.resource.definition;
+      return virtual ? getVirtual(virtual, services, served, context) : get(served, context);
+    },
+    list: (services, served, context) => {
+      const {virtual} = served.resource.definition;
+      return virtual ? listVirtual(virtual, services, served, context) : list(served, context);
+    },
+    watch,
+    create,
+    update,
+    patch,
+    delete: (_, served, context) => remove(served, context),
+    deletecollection: (_, served, context) => removeCollection(served, context),
+  } satisfies Record<string, Run>),
+);
 
 /** The paths of the index at `/`. */
 const paths = (discovery: Discovery, others: readonly Route[]): string[] =>
-  [...new Set(['/api', '/apis', '/apis/', ...discovery.paths, ...others.filter(({hidden}) => !hidden).flatMap(({path, below}) => below?.().map(name => path.slice(0, -1) + name) ?? [path.replace(/\*$/, '')])])].sort();
+  [
+    ...new Set([
+      '/api',
+      '/apis',
+      '/apis/',
+      ...discovery.paths,
+      ...others
+        .filter(({hidden}) => !hidden)
+        .flatMap(({path, below}) => below?.().map(name => path.slice(0, -1) + name) ?? [path.replace(/\*$/, '')]),
+    ]),
+  ].sort();

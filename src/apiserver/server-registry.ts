@@ -82,7 +82,8 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
     // Events are many and seldom read again: like upstream, they are not cached.
-    isCached: ({group, resource}) => watchCache.on && !(group === '' && resource === 'events') && !watchCache.without.has(group ? `${resource}.${group}` : resource),
+    isCached: ({group, resource}) =>
+      watchCache.on && !(group === '' && resource === 'events') && !watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter,
     selection,
     serves: servedVersions(settings.runtimeConfig, settings),

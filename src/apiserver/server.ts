@@ -100,7 +100,10 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongRunningResponses();
   const storageMetrics = new StorageMetrics(registry, store);
-  registry.settings.writes.start({admission: loggedPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
+  registry.settings.writes.start({
+    admission: loggedPlugins(settings.admission, log, clock),
+    pools: createPools(registry, settings.serviceRanges),
+  });
   const custom = new CustomCatalog({registry, conversion: settings.conversion});
   const inFlight = new InFlight(settings.maxInFlight);
   const draining = {rejects: false};
@@ -114,13 +117,27 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     stored: () => storageMetrics.objects(),
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
-      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource)));
+      return (
+        definition !== undefined &&
+        (!subresource ||
+          Boolean(
+            own(definition.subresources, subresource) ??
+            own(definition.actions, subresource) ??
+            own(definition.connectSubresources, subresource),
+          ))
+      );
     },
   });
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), log: log.child({component: 'watch'}), counter: (resource: Labels) => metrics.watchEvents(resource)},
+    watch: {
+      minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
+      streams,
+      bookmarks: new Bookmarks(clock),
+      log: log.child({component: 'watch'}),
+      counter: (resource: Labels) => metrics.watchEvents(resource),
+    },
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
     components: settings.components,
@@ -149,7 +166,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     longLived,
     draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
-    finished: (request, info, response, times) => metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
+    finished: (request, info, response, times) =>
+      metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     checkPublished: (info, user) => storedVersions.check(info, user),

@@ -54,7 +54,11 @@ export class StorageMetrics {
     };
     if (this.#store.shared) poll('counts', countEveryMs, () => this.#countAll(signal));
     const cluster = {storage_cluster_id: `${naming.store}-0`};
-    const size = meter.gauge({name: 'apiserver_storage_size_bytes', help: 'Size of the storage database file physically allocated in bytes.', labels: ['storage_cluster_id']});
+    const size = meter.gauge({
+      name: 'apiserver_storage_size_bytes',
+      help: 'Size of the storage database file physically allocated in bytes.',
+      labels: ['storage_cluster_id'],
+    });
     poll('size', sizeEveryMs, async () => size.set(await this.#store.size(), cluster));
   }
 

@@ -25,7 +25,8 @@ const register = (name: string, statistics: () => CacheStatistics): void => {
 };
 
 /** Returns the statistics of every cache of this process, by name. */
-export const caches = (): CacheStatistics[] => [...registered.values()].map(statistics => statistics()).sort((a, b) => (a.name < b.name ? -1 : 1));
+export const caches = (): CacheStatistics[] =>
+  [...registered.values()].map(statistics => statistics()).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
  * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded, entries are evicted from the map that

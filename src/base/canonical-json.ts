@@ -7,7 +7,9 @@ export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return jsonText(value ?? null);
   const fields = value as Record<string, unknown>;
-  const keys = Object.keys(fields).filter(key => fields[key] !== undefined).sort();
+  const keys = Object.keys(fields)
+    .filter(key => fields[key] !== undefined)
+    .sort();
   return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
 };
 
@@ -24,13 +26,17 @@ export const canonicalJsonInSteps = function* (value: unknown): Steps<string> {
     return `[${parts.join(',')}]`;
   }
   const fields = value as Record<string, unknown>;
-  const keys = Object.keys(fields).filter(key => fields[key] !== undefined).sort();
+  const keys = Object.keys(fields)
+    .filter(key => fields[key] !== undefined)
+    .sort();
   for (const key of keys) parts.push(`${JSON.stringify(key)}:${yield* canonicalJsonInSteps(fields[key])}`);
   return `{${parts.join(',')}}`;
 };
 
 /** Returns a map key for a JSON value: the scalar itself, or a text that no scalar equals. */
-export const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);
+export const identity = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value;
 
 /** Returns the value with its keys sorted at every depth. */
-export const inKeyOrder = (value: unknown): unknown => (typeof value === 'object' && value !== null ? parseJson(canonicalJson(value)) : value);
+export const inKeyOrder = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? parseJson(canonicalJson(value)) : value;

@@ -36,7 +36,7 @@ export class Heap<T> {
     const last = items.pop();
     if (items.length === 0 || last === undefined) return least;
     items[0] = last;
-    for (let index = 0; ; ) {
+    for (let index = 0; ;) {
       const left = 2 * index + 1;
       const right = left + 1;
       let smallest = index;

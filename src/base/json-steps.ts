@@ -187,7 +187,10 @@ const malformed = (at: number): SyntaxError => new SyntaxError(`malformed JSON a
  * Parses JSON in steps of some 64 KB, so that a long document does not block the event loop. The result is that of `parse`, deeply frozen if asked for.
  * Throws SyntaxError for what is no JSON.
  */
-export const parsedInSteps = function* (body: Buffer, {freezes = false, parse = JSON.parse}: {readonly freezes?: boolean; readonly parse?: (text: string) => unknown} = {}): Steps<unknown> {
+export const parsedInSteps = function* (
+  body: Buffer,
+  {freezes = false, parse = JSON.parse}: {readonly freezes?: boolean; readonly parse?: (text: string) => unknown} = {},
+): Steps<unknown> {
   let start = 0;
   while (isSpace(body[start])) start++;
   if (body.length <= pieceBytes || (body[start] !== openBrace && body[start] !== openBracket)) {

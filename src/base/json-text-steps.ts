@@ -34,7 +34,12 @@ const isLeftOut = (value: unknown): boolean => value === undefined || typeof val
 
 /** `heavy` holds those values of which it is known that they are not encoded in one go. */
 const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): Steps<void> {
-  if (typeof value !== 'object' || value === null || 'toJSON' in value || (!heavy.has(value) && weightLeft(value, weightAtOnce, heavy) >= 0)) {
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    'toJSON' in value ||
+    (!heavy.has(value) && weightLeft(value, weightAtOnce, heavy) >= 0)
+  ) {
     pieces.add(jsonText(value) ?? 'null');
     if (!pieces.isFull) return;
     pieces.cut();

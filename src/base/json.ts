@@ -63,7 +63,7 @@ class ExactReader {
 
   #object(depth: number): unknown {
     const object: Record<string, unknown> = {};
-    for (this.#at++; this.#peek() !== '}'; ) {
+    for (this.#at++; this.#peek() !== '}';) {
       const key = this.#scalar() as string;
       const value = this.value(depth + 1);
       if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
@@ -75,7 +75,7 @@ class ExactReader {
 
   #array(depth: number): unknown {
     const list: unknown[] = [];
-    for (this.#at++; this.#peek() !== ']'; ) list.push(this.value(depth + 1));
+    for (this.#at++; this.#peek() !== ']';) list.push(this.value(depth + 1));
     this.#at++;
     return list;
   }
@@ -99,7 +99,9 @@ const exactText = (value: unknown, indent: string, before: string): string => {
   const inner = before + indent;
   const entries = Array.isArray(value)
     ? value.map(item => exactText(item, indent, inner))
-    : Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : `${JSON.stringify(key)}:${indent && ' '}${exactText(item, indent, inner)}`));
+    : Object.entries(value).flatMap(([key, item]) =>
+        item === undefined ? [] : `${JSON.stringify(key)}:${indent && ' '}${exactText(item, indent, inner)}`,
+      );
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
   if (entries.length === 0) return open! + close!;
   return indent ? `${open}\n${entries.map(entry => inner + entry).join(',\n')}\n${before}${close}` : `${open}${entries.join(',')}${close}`;

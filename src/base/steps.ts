@@ -33,7 +33,8 @@ export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
 /** A value, or the steps that compute it. */
 export type Stepwise<T> = T | Steps<T>;
 
-const isSteps = <T>(work: Stepwise<T>): work is Steps<T> => typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
+const isSteps = <T>(work: Stepwise<T>): work is Steps<T> =>
+  typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
 
 /** Yields the steps of a value that may need some. */
 export const stepping = function* <T>(work: Stepwise<T>): Steps<T> {

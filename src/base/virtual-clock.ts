@@ -67,7 +67,7 @@ export class VirtualClock implements Clock {
 
   /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
   async drain(): Promise<void> {
-    for (let quiet = 0; quiet < quietTurns; ) {
+    for (let quiet = 0; quiet < quietTurns;) {
       await new Promise(resolve => setImmediate(resolve));
       quiet = this.#holds === 0 ? quiet + 1 : 0;
     }

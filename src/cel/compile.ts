@@ -37,7 +37,11 @@ export type Bindings = Readonly<Record<string, unknown>>;
 /** The result of an evaluation, and its cost. */
 export type Outcome =
   | {readonly value: Exclude<Value, Failure>; readonly cost: number}
-  | {readonly error: string; readonly cost: number; /** The evaluation was stopped because its cost exceeded the limit. */ readonly isCostLimitExceeded?: true};
+  | {
+      readonly error: string;
+      readonly cost: number;
+      /** The evaluation was stopped because its cost exceeded the limit. */ readonly isCostLimitExceeded?: true;
+    };
 
 /** A compiled expression, which can be evaluated any number of times. */
 export interface Program {
@@ -104,7 +108,8 @@ export const compile = (environment: Environment, text: string, ...expected: rea
   const ast = checked(environment, text);
   if (!('types' in ast)) return ast;
   const type = resultType(ast);
-  if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text)) return {reason: 'result', message: resultTypeMessage(expected), problems: []};
+  if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text))
+    return {reason: 'result', message: resultTypeMessage(expected), problems: []};
   return program(ast);
 };
 

@@ -17,11 +17,16 @@ const argumentProblems = (ast: CheckedAst, call: CallExpr): Found => {
   if (arg?.kind !== 'literal') return [];
   const reference = ast.references.get(call.id);
   const [overload] = reference?.kind === 'function' ? reference.overloads : [];
-  const isBad = call.function === 'matches' ? typeof arg.value === 'string' && regexpError(arg.value) !== undefined : overload?.run?.(arg.value) instanceof Failure;
+  const isBad =
+    call.function === 'matches'
+      ? typeof arg.value === 'string' && regexpError(arg.value) !== undefined
+      : overload?.run?.(arg.value) instanceof Failure;
   return isBad ? [{at: arg, message: `invalid ${call.function} argument`}] : [];
 };
 
-const mismatch = (at: Expr, expected: Type, found: Type): Found => [{at, message: `expected type '${expected.text}' but found '${found.text}'`}];
+const mismatch = (at: Expr, expected: Type, found: Type): Found => [
+  {at, message: `expected type '${expected.text}' but found '${found.text}'`},
+];
 
 const elementType = (type: Type, isOptional: boolean): Type => (isOptional ? (optionalElement(type) ?? type) : type);
 
@@ -32,7 +37,12 @@ const mixedList = (ast: CheckedAst, {elements, optional}: ListExpr): Found => {
 };
 
 const mixedMap = (ast: CheckedAst, {entries}: MapExpr): Found => {
-  const typed = entries.map(({key, value, optional}) => ({key, value, keyType: typeOf(ast, key), valueType: elementType(typeOf(ast, value), optional)}));
+  const typed = entries.map(({key, value, optional}) => ({
+    key,
+    value,
+    keyType: typeOf(ast, key),
+    valueType: elementType(typeOf(ast, value), optional),
+  }));
   const [first] = typed;
   if (!first) return [];
   return typed.flatMap(({key, value, keyType, valueType}) => [
@@ -98,7 +108,9 @@ const found = (ast: CheckedAst, expr: Expr): Found => {
       return mixedMap(ast, expr);
     case 'call':
       if (expr.function === 'format' && expr.target) return formatCallProblems(ast, expr);
-      return expr.function === 'duration' || expr.function === 'timestamp' || expr.function === 'matches' ? argumentProblems(ast, expr) : [];
+      return expr.function === 'duration' || expr.function === 'timestamp' || expr.function === 'matches'
+        ? argumentProblems(ast, expr)
+        : [];
     default:
       return [];
   }

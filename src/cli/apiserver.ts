@@ -16,11 +16,23 @@ import {openStore} from '#src/storage/backend/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is stopped. */
-export const runApiServer = async ({parsed, argv, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
+export const runApiServer = async ({
+  parsed,
+  argv,
+  log,
+  clock,
+  unhandled,
+  version,
+  stopping,
+  ready,
+}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options} = parsed;
   const naming = namingOf(options.naming);
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
-  if (!authenticatesClients(options)) log.warn('no client can authenticate: give --client-ca-file for client certificates, --token-auth-file for tokens, or use plat up, which makes all of it');
+  if (!authenticatesClients(options))
+    log.warn(
+      'no client can authenticate: give --client-ca-file for client certificates, --token-auth-file for tokens, or use plat up, which makes all of it',
+    );
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const gate = gateOf(parsed);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});

@@ -24,7 +24,12 @@ export type Verb = keyof typeof conditionTypes;
 const maxConflicts = 10;
 
 /** Approves or denies a request. One with the condition is left unchanged unless `force`; one with the opposite condition is refused. */
-export const setApproval = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
+export const setApproval = async (
+  client: Client,
+  verb: Verb,
+  name: string,
+  {force = false, now}: {readonly force?: boolean; readonly now: number},
+): Promise<void> => {
   const requests = client.resource(kinds.certificateSigningRequests);
   for (let conflicts = 0; ; conflicts++) {
     const csr = await requests.get(name);
@@ -47,14 +52,25 @@ const withCondition = (csr: CertificateSigningRequest, verb: Verb, now: number):
     throw new Error(`certificate signing request "${csr.metadata?.name ?? ''}" is already ${opposite}`);
   }
   if (conditions.some(condition => condition.type === type)) return csr;
-  const condition = {type, status: 'True', reason, message: `This CSR was ${done} by plat certificate ${verb}.`, lastUpdateTime: wireTime(now)};
+  const condition = {
+    type,
+    status: 'True',
+    reason,
+    message: `This CSR was ${done} by plat certificate ${verb}.`,
+    lastUpdateTime: wireTime(now),
+  };
   return {...csr, status: {...csr.status, conditions: [...conditions, condition]}};
 };
 
 /** `plat certificate`: approves or denies each named request, prints each, and continues after a failure. */
-export const runCertificate = async ({parsed: {options, args}, print, version}: Invocation<(typeof certificateFlags)['rows']>): Promise<number> => {
+export const runCertificate = async ({
+  parsed: {options, args},
+  print,
+  version,
+}: Invocation<(typeof certificateFlags)['rows']>): Promise<number> => {
   const [verb, ...names] = args;
-  if (verb !== 'approve' && verb !== 'deny') throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);
+  if (verb !== 'approve' && verb !== 'deny')
+    throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);
   if (names.length === 0) throw new Error('one or more certificate signing requests must be named');
 
   const file = settingsFile(options, process.env);

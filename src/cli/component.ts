@@ -18,7 +18,11 @@ export interface ComponentProgram {
 }
 
 /** Runs a component against the API server of its flags, with leader election, until it is stopped. Returns the exit code. */
-export const runComponent = async <R>(component: Component<R>, invocation: Invocation<R>, {describe, begin}: ComponentProgram): Promise<number> => {
+export const runComponent = async <R>(
+  component: Component<R>,
+  invocation: Invocation<R>,
+  {describe, begin}: ComponentProgram,
+): Promise<number> => {
   const {parsed, log, clock, unhandled, version, verbosity, stopping, ready} = invocation;
   const options = parsed.options as OptionsOf<R> & ComponentOptions & ConnectionParts['options'];
   component.check(options); // Invalid settings are refused before the server is called.
@@ -28,7 +32,18 @@ export const runComponent = async <R>(component: Component<R>, invocation: Invoc
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   unhandled.countIn(metrics);
-  const connection = await openConnection({program: component.program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate: gateOf(parsed), host: hostname()});
+  const connection = await openConnection({
+    program: component.program,
+    options,
+    version,
+    clock,
+    meter: metrics,
+    log,
+    env: process.env,
+    signal: stopping,
+    gate: gateOf(parsed),
+    host: hostname(),
+  });
   undo.defer(() => connection[Symbol.asyncDispose]());
   addBuildMetrics(metrics, parsed, connection.naming);
   const ending = new AbortController();

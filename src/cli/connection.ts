@@ -21,7 +21,10 @@ import {userAgent} from '#src/transport/user-agent.js';
 export interface ConnectionParts {
   /** The program, as in its user agent. */
   readonly program: string;
-  readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst' | 'platApiContentType'>;
+  readonly options: Pick<
+    ControllerManagerOptions,
+    'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst' | 'platApiContentType'
+  >;
   readonly version: VersionInfo;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -43,14 +46,26 @@ export interface ServerConnection extends ComponentConnection, AsyncDisposable {
 const connectTimeoutMs = 10_000;
 
 /** Locates the server by the flags or the pod's environment, and detects its naming. */
-export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate, host}: ConnectionParts): Promise<ServerConnection> => {
+export const openConnection = async ({
+  program,
+  options,
+  version,
+  clock,
+  meter,
+  log,
+  env,
+  signal,
+  gate,
+  host,
+}: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock, log})];
   const [connection] = connections as [HttpConnection];
-  const detectNaming = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
+  const detectNaming = () =>
+    chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
   const naming = await retried(detectNaming, {clock, log, signal}).catch(async (error: unknown) => {
     await connection[Symbol.asyncDispose]();
     throw error;
@@ -105,13 +120,22 @@ export const openConnection = async ({program, options, version, clock, meter, l
 };
 
 /** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
-const retried = async <T>(attempt: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
+const retried = async <T>(
+  attempt: () => Promise<T>,
+  {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>,
+): Promise<T> => {
   const deadline = clock.monotonic() + connectTimeoutMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof NamingMismatch || (error instanceof StatusError && error.code < 500) || clock.monotonic() >= deadline || signal.aborted) throw error;
+      if (
+        error instanceof NamingMismatch ||
+        (error instanceof StatusError && error.code < 500) ||
+        clock.monotonic() >= deadline ||
+        signal.aborted
+      )
+        throw error;
       log.v(1).info({err: error}, 'the API server does not answer yet');
     }
     await sleep(clock, 500, signal).catch(() => {});

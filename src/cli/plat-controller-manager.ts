@@ -1,4 +1,6 @@
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {runProgram} from './program.js';
 
-void runProgram(controllerManagerFlags, process.argv.slice(2), async invocation => (await import('./controller-manager/run.js')).runControllerManager(invocation));
+void runProgram(controllerManagerFlags, process.argv.slice(2), async invocation =>
+  (await import('./controller-manager/run.js')).runControllerManager(invocation),
+);

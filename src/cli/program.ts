@@ -75,7 +75,8 @@ interface CommonOptions {
 
 /** Throws an `OptionError` for flags that are incompatible with JSON. */
 const checkJson = (parsed: Pick<Parsed<unknown>, 'gates'>, vmodule: readonly string[]): void => {
-  if (!gateOf(parsed)('LoggingBetaOptions')) throw new OptionError('--logging-format=json requires the feature gate LoggingBetaOptions, which is off');
+  if (!gateOf(parsed)('LoggingBetaOptions'))
+    throw new OptionError('--logging-format=json requires the feature gate LoggingBetaOptions, which is off');
   if (vmodule.length > 0) throw new OptionError('--vmodule needs --logging-format=text');
 };
 
@@ -98,7 +99,11 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
  * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with one line on standard error and exit
  * code 1. When `run` resolves the process ends with its result as the exit code, 0 by default.
  */
-export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readonly string[], run: (invocation: Invocation<R>) => Promise<number | void>): Promise<void> => {
+export const runProgram = async <R = FlagRows>(
+  table: FlagTable<R>,
+  argv: readonly string[],
+  run: (invocation: Invocation<R>) => Promise<number | void>,
+): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const fail = (error: unknown): never => {
     process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
@@ -114,12 +119,24 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     const {v = 0, vmodule = [], loggingFormat: format = 'text', quiet = false} = parsed.options as CommonOptions;
     if (format === 'json') checkJson(parsed, vmodule);
     // Not needed for help and versions.
-    const [{createLog}, {UnhandledErrors}, {handleUncaught}] = await Promise.all([import('#src/observe/log.js'), import('#src/observe/unhandled.js'), import('./uncaught.js')]);
+    const [{createLog}, {UnhandledErrors}, {handleUncaught}] = await Promise.all([
+      import('#src/observe/log.js'),
+      import('#src/observe/unhandled.js'),
+      import('./uncaught.js'),
+    ]);
     const verbosity = new Verbosity(v, vmodule.join(','));
     const stop = stopOnSignals();
     const stopping = stop.signal;
     const write = writerOf(parsed.options as CommonOptions, stopping);
-    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, format, quiet, colour: !write && takesColour(process.stderr), ...(write ? {write} : {})});
+    const log = createLog({
+      clock: systemClock,
+      program: table.program.replaceAll(' ', '-'),
+      verbosity,
+      format,
+      quiet,
+      colour: !write && takesColour(process.stderr),
+      ...(write ? {write} : {}),
+    });
     const unhandled = new UnhandledErrors(log);
     fatal = handleUncaught({process, clock: systemClock, unhandled, stop: () => stop.abort(), end: fail});
     for (const warning of parsed.warnings) log.warn(warning);

@@ -4,4 +4,5 @@ import {runComponent} from './component.js';
 import type {Invocation} from './program.js';
 
 /** `plat-scheduler`: binds pods to nodes, with leader election, until it is stopped. Returns the exit code. */
-export const runScheduler = (invocation: Invocation<(typeof schedulerFlags)['rows']>): Promise<number> => runComponent(scheduler, invocation, {describe: () => 'scheduling'});
+export const runScheduler = (invocation: Invocation<(typeof schedulerFlags)['rows']>): Promise<number> =>
+  runComponent(scheduler, invocation, {describe: () => 'scheduling'});

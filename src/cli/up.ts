@@ -3,7 +3,13 @@ import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat up`: a whole plane on a directory, until it is stopped. */
-export const runUp = async ({parsed: {options, set}, log, unhandled, stopping, ready}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+export const runUp = async ({
+  parsed: {options, set},
+  log,
+  unhandled,
+  stopping,
+  ready,
+}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
   const dataDir = options.dataDir || defaultDataDir(options.naming);
   const plane = await startPlane({
     naming: options.naming,

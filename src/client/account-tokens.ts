@@ -35,7 +35,10 @@ export const accountTokens = ({client, clock, namespace, account, signal}: Accou
       },
     );
     if (made) return;
-    await client.resource(kinds.namespaces).create({metadata: {name: namespace}}).catch(() => {}); // The account may exist, or its creation may be forbidden.
+    await client
+      .resource(kinds.namespaces)
+      .create({metadata: {name: namespace}})
+      .catch(() => {}); // The account may exist, or its creation may be forbidden.
     await accounts.create({metadata: {name: account, namespace}}).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
     });

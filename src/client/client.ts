@@ -37,7 +37,10 @@ export interface ResourceClient<T extends KubeObject> {
   create(object: T, options?: WriteOptions & {subresource?: string; name?: string}): Promise<T>;
   update(object: T, options?: WriteOptions & {subresource?: string}): Promise<T>;
   patch(name: string, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
-  delete(name: string, options?: WriteOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>): Promise<unknown>;
+  delete(
+    name: string,
+    options?: WriteOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>,
+  ): Promise<unknown>;
   deleteCollection(options?: ListOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy'>): Promise<unknown>;
 }
 
@@ -48,7 +51,11 @@ export interface Client {
   /** The same verbs with responses of metadata only (`PartialObjectMetadata`). */
   metadata(kind: Kind): ResourceClient<KubeObject>;
   /** Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed body. */
-  request(method: string, path: string, options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal}): Promise<unknown>;
+  request(
+    method: string,
+    path: string,
+    options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal},
+  ): Promise<unknown>;
   /** Resolves to whether a watch fails by itself when its connection is dead; absent if all do. Rejects when the server was not reached. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

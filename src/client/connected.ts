@@ -26,17 +26,29 @@ export interface ConnectedOptions {
 }
 
 /** Returns a component's network client with metrics, rate limit and retries. Clients of one connection share only its sockets. */
-export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client => clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
+export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client =>
+  clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
 
-const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType' | 'cbor'>, content?: ClientContent): Caller => {
+const connectedCaller = (
+  connection: HttpConnection,
+  {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType' | 'cbor'>,
+  content?: ClientContent,
+): Caller => {
   const host = new URL(connection.server).host;
   const context = {clock, meter, host};
-  const base = metered(httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs}), ...(content ? {content} : {})}), context);
+  const base = metered(
+    httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs}), ...(content ? {content} : {})}),
+    context,
+  );
   return limited(retrying(base, context), rateLimit ?? {qps: -1, burst: 0}, context);
 };
 
 /** The protobuf media type of either vocabulary selects that of the server. */
-const contentOf = ({naming, contentType = '', cbor = 'never'}: ConnectedOptions): ClientContent => ({naming, binary: namingOfMediaType(contentType) !== undefined, cbor});
+const contentOf = ({naming, contentType = '', cbor = 'never'}: ConnectedOptions): ClientContent => ({
+  naming,
+  binary: namingOfMediaType(contentType) !== undefined,
+  cbor,
+});
 
 /** Resolves the `--naming` of a client: detected from the server, or checked against it if given. */
 export const chosenNaming = async (

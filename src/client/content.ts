@@ -97,7 +97,8 @@ export class Content {
   /** As `read`, but parses long bodies in pieces. */
   async readSlowly(body: Buffer, contentType: string): Promise<unknown> {
     const {binary} = this.#codecs ?? none;
-    if (binary && body.length > 0 && typeOf(contentType) === this.#settings!.naming.protobufMediaType) return binary.decodeInPieces(body, this.#settings!.naming);
+    if (binary && body.length > 0 && typeOf(contentType) === this.#settings!.naming.protobufMediaType)
+      return binary.decodeInPieces(body, this.#settings!.naming);
     if (body.length <= pieceBytes || !/\bjson\b/.test(contentType)) return this.read(body, contentType);
     try {
       return await runStepsInTurns(parsedInSteps(body));
@@ -110,7 +111,8 @@ export class Content {
   cutter(contentType: string, each: (event: unknown) => void): EventCutter | undefined {
     const type = typeOf(contentType);
     const {binary, cbor} = this.#codecs ?? none;
-    if (binary && type === this.#settings!.naming.protobufMediaType) return new Frames(frame => each(binary.decodeWatchEvent(frame, this.#settings!.naming)));
+    if (binary && type === this.#settings!.naming.protobufMediaType)
+      return new Frames(frame => each(binary.decodeWatchEvent(frame, this.#settings!.naming)));
     return cbor && type === cborSequence ? new Items(cbor, each) : undefined;
   }
 
@@ -125,7 +127,10 @@ export class Content {
   #encodedBody({body, contentType}: Call): Pick<Written, 'contentType' | 'body'> | undefined {
     if (contentType !== undefined || !isPlainObject(body)) return undefined;
     const {cbor} = this.#codecs!;
-    return this.#binaryBody(body) ?? (cbor && this.#settings!.cbor === 'written' ? {contentType: cborMediaType, body: cbor.encodeCbor(body)} : undefined);
+    return (
+      this.#binaryBody(body) ??
+      (cbor && this.#settings!.cbor === 'written' ? {contentType: cborMediaType, body: cbor.encodeCbor(body)} : undefined)
+    );
   }
 
   #binaryBody(body: PlainObject): Pick<Written, 'contentType' | 'body'> | undefined {

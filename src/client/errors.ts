@@ -5,14 +5,22 @@ import type {Call, Reply} from './caller.js';
 const longestBody = 2048;
 
 /** Returns the error of a response: the server's `Status`, or one derived from the code of a proxy's response. */
-export const replyError = (reply: Reply, call: Call): StatusError => (isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call)));
+export const replyError = (reply: Reply, call: Call): StatusError =>
+  isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call));
 
 /** Returns whether a body is a failure `Status`. */
 export const isStatus = (body: unknown): body is Status =>
   typeof body === 'object' && body !== null && (body as Status).kind === 'Status' && (body as Status).status !== 'Success';
 
 const genericStatus = (reply: Reply, {method, subject}: Call): Status =>
-  statusOfCode({code: reply.status, method, text: textOf(reply.body), subject, retryAfterSeconds: Number(reply.header('retry-after') ?? 0) || 0, unexpected: true});
+  statusOfCode({
+    code: reply.status,
+    method,
+    text: textOf(reply.body),
+    subject,
+    retryAfterSeconds: Number(reply.header('retry-after') ?? 0) || 0,
+    unexpected: true,
+  });
 
 const textOf = (body: unknown): string =>
   (typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)).trim().slice(0, longestBody);

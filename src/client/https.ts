@@ -22,7 +22,11 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
     signal: call.signal,
     ...(timeoutMs === undefined ? {} : {timeoutMs}),
   });
-  const replyOf = async ({status, header, body}: HttpReply): Promise<Reply> => ({status, header, body: await content.readSlowly(body, header('content-type') ?? '')});
+  const replyOf = async ({status, header, body}: HttpReply): Promise<Reply> => ({
+    status,
+    header,
+    body: await content.readSlowly(body, header('content-type') ?? ''),
+  });
   /** Sends a call, and again as JSON if the server does not support its encoding. */
   const sent = async <R extends HttpReply | undefined>(call: Call, send: (request: HttpRequest) => Promise<R>): Promise<R> => {
     call.signal?.throwIfAborted();
@@ -39,7 +43,12 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
       return replyOf(await sent(call, request => connection.send(request)));
     },
     async watch(call, listener) {
-      const reply = await sent(call, request => connection.stream(request, eventSink(listener, call.signal, (type, each) => content.cutter(type, each))));
+      const reply = await sent(call, request =>
+        connection.stream(
+          request,
+          eventSink(listener, call.signal, (type, each) => content.cutter(type, each)),
+        ),
+      );
       return reply && replyOf(reply);
     },
   };

@@ -64,7 +64,10 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
     async call(call) {
       call.signal?.throwIfAborted();
       const body = bodyOf(call.body);
-      const response = await unlessAborted(body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body)), call.signal);
+      const response = await unlessAborted(
+        body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body)),
+        call.signal,
+      );
       return replyOf(await complete(response, call.signal, slowly));
     },
     async watch(call, listener) {
@@ -89,7 +92,8 @@ const detached = (value: unknown): unknown => {
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
-    if (key === '__proto__') Object.defineProperty(copy, key, {value: detached(item), enumerable: true, configurable: true, writable: true});
+    if (key === '__proto__')
+      Object.defineProperty(copy, key, {value: detached(item), enumerable: true, configurable: true, writable: true});
     else copy[key] = detached(item);
   }
   return copy;
@@ -122,16 +126,31 @@ const contentOf = (body: ApiResponse['body']): unknown => {
 };
 
 /** An answer that is at hand as a whole. */
-const complete = async (response: ApiResponse, signal: AbortSignal | undefined, slowly: <T>(work: Steps<T>) => Promise<T>): Promise<ApiResponse> => {
+const complete = async (
+  response: ApiResponse,
+  signal: AbortSignal | undefined,
+  slowly: <T>(work: Steps<T>) => Promise<T>,
+): Promise<ApiResponse> => {
   const {body} = response;
   if (body.kind === 'stream') return complete(await whole(response, body.source), signal, slowly);
-  const coming = body.kind === 'pages' ? body.object() : body.kind === 'object' ? body.inPieces?.() : body.kind === 'bytes' && isLongJson(body) ? slowly(parsedInSteps(Buffer.from(body.bytes))) : undefined;
+  const coming =
+    body.kind === 'pages'
+      ? body.object()
+      : body.kind === 'object'
+        ? body.inPieces?.()
+        : body.kind === 'bytes' && isLongJson(body)
+          ? slowly(parsedInSteps(Buffer.from(body.bytes)))
+          : undefined;
   if (!coming) return response;
   const object = withNumbers(await unlessAborted(coming, signal));
-  return {...response, body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(jsonText(object))}};
+  return {
+    ...response,
+    body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(jsonText(object))},
+  };
 };
 
-const isLongJson = ({bytes, contentType}: Extract<ApiResponse['body'], {kind: 'bytes'}>): boolean => bytes.length > pieceBytes && isJson(contentType);
+const isLongJson = ({bytes, contentType}: Extract<ApiResponse['body'], {kind: 'bytes'}>): boolean =>
+  bytes.length > pieceBytes && isJson(contentType);
 
 const isJson = (contentType: string): boolean => contentType.startsWith('application/json');
 
@@ -142,7 +161,12 @@ const whole = async (response: ApiResponse, source: Readable): Promise<ApiRespon
 };
 
 /** Follows a watch served by a backend. */
-const relayed = async (response: ApiResponse, source: Readable, listener: WatchListener, signal: AbortSignal): Promise<Reply | undefined> => {
+const relayed = async (
+  response: ApiResponse,
+  source: Readable,
+  listener: WatchListener,
+  signal: AbortSignal,
+): Promise<Reply | undefined> => {
   if (response.status !== 200) return replyOf(await whole(response, source));
   const sink = eventSink(listener, signal);
   source.on('data', (chunk: Buffer) => sink.data(chunk));

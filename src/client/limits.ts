@@ -10,7 +10,10 @@ export interface RateLimit {
 }
 
 /** The rate given by flags. 0 selects the default of client libraries. */
-export const rateOf = ({platApiQps, platApiBurst}: {readonly platApiQps: number; readonly platApiBurst: number}): RateLimit => ({qps: platApiQps || 5, burst: platApiBurst || 10});
+export const rateOf = ({platApiQps, platApiBurst}: {readonly platApiQps: number; readonly platApiBurst: number}): RateLimit => ({
+  qps: platApiQps || 5,
+  burst: platApiBurst || 10,
+});
 
 export interface LimitOptions {
   readonly clock: Clock;
@@ -46,7 +49,11 @@ export const limited = (caller: Caller, {qps, burst}: RateLimit, {clock, meter =
   };
 };
 
-const waitFor = (waitMs: number, call: Call, {clock, waits, host}: {clock: Clock; waits: Histogram; host: string}): Promise<void> | undefined => {
+const waitFor = (
+  waitMs: number,
+  call: Call,
+  {clock, waits, host}: {clock: Clock; waits: Histogram; host: string},
+): Promise<void> | undefined => {
   waits.observe(waitMs / 1000, {verb: call.method, host});
   return waitMs > 0 ? sleep(clock, waitMs, call.signal) : undefined;
 };

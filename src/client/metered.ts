@@ -4,7 +4,10 @@ import type {Call, Caller, Reply} from './caller.js';
 import {latencyBuckets} from './limits.js';
 
 /** Returns a caller with the metrics of client-go. */
-export const metered = (caller: Caller, {clock, meter, host}: {readonly clock: Clock; readonly meter: Meter; readonly host: string}): Caller => {
+export const metered = (
+  caller: Caller,
+  {clock, meter, host}: {readonly clock: Clock; readonly meter: Meter; readonly host: string},
+): Caller => {
   const requests = meter.counter({
     name: 'rest_client_requests_total',
     help: 'Number of HTTP requests, partitioned by status code, method, and host.',

@@ -9,11 +9,14 @@ const pageSize = 500;
  * A whole collection, read in pages of one and the same revision. Should that revision be compacted on the way, the collection is read
  * again in one piece, so the result is always consistent.
  */
-export const listAll = async <T extends KubeObject>(resource: Pick<ResourceClient<T>, 'list'>, options: ListOptions = {}): Promise<KubeList<T>> => {
+export const listAll = async <T extends KubeObject>(
+  resource: Pick<ResourceClient<T>, 'list'>,
+  options: ListOptions = {},
+): Promise<KubeList<T>> => {
   const limit = options.limit ?? pageSize;
   const first = await resource.list({...options, limit});
   const items = [...first.items];
-  for (let next = first.metadata?.continue; next; ) {
+  for (let next = first.metadata?.continue; next;) {
     try {
       // The continue token determines position and revision; other options must not contradict it.
       const {resourceVersion: _, resourceVersionMatch: __, ...rest} = options;

@@ -63,7 +63,10 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     this.#group = naming.group(kind.group);
   }
 
-  get(name: string, {resourceVersion, subresource, ...options}: CallOptions & {resourceVersion?: string; subresource?: string} = {}): Promise<T> {
+  get(
+    name: string,
+    {resourceVersion, subresource, ...options}: CallOptions & {resourceVersion?: string; subresource?: string} = {},
+  ): Promise<T> {
     return this.#one('get', 'GET', name, options, {subresource, query: {resourceVersion}});
   }
 
@@ -72,9 +75,20 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   watch(options: WatchOptions = {}): Observable<WatchEvent<T>> {
-    const query = {...listQuery(options), watch: true, allowWatchBookmarks: options.allowWatchBookmarks, sendInitialEvents: options.sendInitialEvents};
+    const query = {
+      ...listQuery(options),
+      watch: true,
+      allowWatchBookmarks: options.allowWatchBookmarks,
+      sendInitialEvents: options.sendInitialEvents,
+    };
     const path = withQuery(this.#path(options.namespace), query);
-    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, subject: this.#subject('get')});
+    return watched<T>(this.#caller, {
+      method: 'GET',
+      path,
+      ...accepting(this.#shapes.one),
+      signal: options.signal,
+      subject: this.#subject('get'),
+    });
   }
 
   async create(object: T, options: WriteOptions & {subresource?: string; name?: string} = {}): Promise<T> {
@@ -94,11 +108,17 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
 
   async update(object: T, options: WriteOptions & {subresource?: string} = {}): Promise<T> {
     const namespace = this.#namespaceOf(object, options);
-    return this.#one('put', 'PUT', nameOf(object), {...options, ...(namespace ? {namespace} : {})}, {
-      subresource: options.subresource,
-      query: writeQuery(options),
-      body: this.#stamped(object, options.subresource),
-    });
+    return this.#one(
+      'put',
+      'PUT',
+      nameOf(object),
+      {...options, ...(namespace ? {namespace} : {})},
+      {
+        subresource: options.subresource,
+        query: writeQuery(options),
+        body: this.#stamped(object, options.subresource),
+      },
+    );
   }
 
   patch(name: string, type: PatchType, body: unknown, options: WriteOptions & {subresource?: string; force?: boolean} = {}): Promise<T> {
@@ -124,10 +144,22 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
     const {query, subresource, ...content} = rest;
     const path = withQuery(this.#objectPath(namespace, name, subresource), query);
-    return (await answered(this.#caller, {method, path, ...content, ...accepting(this.#shapes.one), signal, subject: this.#subject(verb, name)})) as T;
+    return (await answered(this.#caller, {
+      method,
+      path,
+      ...content,
+      ...accepting(this.#shapes.one),
+      signal,
+      subject: this.#subject(verb, name),
+    })) as T;
   }
 
-  #collection(verb: string, method: string, options: ListOptions, content: {readonly accept?: string; readonly body?: unknown}): Promise<unknown> {
+  #collection(
+    verb: string,
+    method: string,
+    options: ListOptions,
+    content: {readonly accept?: string; readonly body?: unknown},
+  ): Promise<unknown> {
     const path = withQuery(this.#path(options.namespace), listQuery(options));
     return answered(this.#caller, {method, path, ...content, signal: options.signal, subject: this.#subject(verb)});
   }

@@ -16,7 +16,8 @@ export interface DefaultRanges {
   readonly ranges: readonly string[];
 }
 
-const isReady = ({metadata, status}: ServiceCIDR): boolean => Boolean(metadata?.deletionTimestamp) || Boolean(status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
+const isReady = ({metadata, status}: ServiceCIDR): boolean =>
+  Boolean(metadata?.deletionTimestamp) || Boolean(status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
 
 /** Creates the ServiceCIDR of the configured ranges, and sets its ready condition. One with other ranges is not changed, and logged. */
 export const ensureDefaultServiceCIDR = async ({client, clock, log, ranges}: DefaultRanges): Promise<void> => {
@@ -25,7 +26,11 @@ export const ensureDefaultServiceCIDR = async ({client, clock, log, ranges}: Def
   const cidrs = ranges.map(range => formatRange(parseRange(range)!));
   await ensureObject(objects, {name}, found => {
     if (!found) return {create: {metadata: {name}, spec: {cidrs}}};
-    if (found.spec?.cidrs?.join() !== cidrs.join()) log.warn({stored: found.spec?.cidrs, configured: cidrs}, 'the default ServiceCIDR has other ranges than --service-cluster-ip-range says');
+    if (found.spec?.cidrs?.join() !== cidrs.join())
+      log.warn(
+        {stored: found.spec?.cidrs, configured: cidrs},
+        'the default ServiceCIDR has other ranges than --service-cluster-ip-range says',
+      );
     return undefined;
   });
   await ensureObject(objects, {name}, found => {
@@ -37,6 +42,9 @@ export const ensureDefaultServiceCIDR = async ({client, clock, log, ranges}: Def
       message: client.naming.inWords('Kubernetes default Service CIDR is ready'),
       lastTransitionTime: wireTime(clock.now()),
     };
-    return {update: {...found, status: {conditions: [...(found.status?.conditions ?? []).filter(({type}) => type !== 'Ready'), ready]}}, subresource: 'status'};
+    return {
+      update: {...found, status: {conditions: [...(found.status?.conditions ?? []).filter(({type}) => type !== 'Ready'), ready]}},
+      subresource: 'status',
+    };
   });
 };

@@ -29,12 +29,18 @@ const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, 
  * Brings an object into the state that `decide` requires: reads it, decides what to write, and writes it. When another server writes in between, it is read
  * again and decided anew, so that servers that start together all succeed and none reverts the write of another.
  */
-export const ensureObject = async <T extends KubeObject>(objects: ResourceClient<T>, address: ObjectName, decide: (found: T | undefined) => Step<T> | Promise<Step<T>>): Promise<void> => {
+export const ensureObject = async <T extends KubeObject>(
+  objects: ResourceClient<T>,
+  address: ObjectName,
+  decide: (found: T | undefined) => Step<T> | Promise<Step<T>>,
+): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     const step = await decide(await current(objects, address));
     if (!step) return;
     try {
-      await ('create' in step ? objects.create(step.create) : objects.update(step.update, step.subresource ? {subresource: step.subresource} : {}));
+      await ('create' in step
+        ? objects.create(step.create)
+        : objects.update(step.update, step.subresource ? {subresource: step.subresource} : {}));
       return;
     } catch (error) {
       if (attempt === attempts || !isWriteConflict(error)) throw error;

@@ -30,10 +30,16 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 ]);
 
 /** Whether the server manages the spec of an object by its annotation; undefined without a valid one. */
-const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
+const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined =>
+  flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
 /** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
-const reconcileObject = async <T extends Specified>(client: Client, {kind, found, isEqual}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
+const reconcileObject = async <T extends Specified>(
+  client: Client,
+  {kind, found, isEqual}: ObjectSet<T>,
+  wanted: T,
+  isMandatory: boolean,
+): Promise<void> => {
   const objects = client.resource(kind);
   const current = found.get(wanted.metadata!.name!);
   if (!current) {
@@ -44,17 +50,29 @@ const reconcileObject = async <T extends Specified>(client: Client, {kind, found
   const isManaged = isMandatory || (annotated ?? current.metadata?.generation === 1);
   const differs = isManaged && !isEqual(current, wanted);
   if (annotated === isManaged && !differs) return;
-  const metadata = annotated === isManaged ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(isManaged)}};
-  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(ignoring(error => isConflict(error) || isNotFound(error)));
+  const metadata =
+    annotated === isManaged
+      ? current.metadata
+      : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(isManaged)}};
+  await objects
+    .update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager})
+    .catch(ignoring(error => isConflict(error) || isNotFound(error)));
 };
 
 /** Deletes objects that an earlier release suggested and this one does not, if the server manages them. */
-const removeObsolete = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
+const removeObsolete = async <T extends Specified>(
+  client: Client,
+  {kind, found}: ObjectSet<T>,
+  wanted: readonly KubeObject[],
+): Promise<void> => {
   const names = new Set(wanted.map(({metadata}) => metadata?.name));
   for (const [name, object] of found) {
     if (names.has(name) || !annotatedAsManaged(client, object)) continue;
     const {resourceVersion = ''} = object.metadata ?? {};
-    await client.resource(kind).delete(name, {preconditions: {resourceVersion}}).catch(ignoring(error => isNotFound(error) || isConflict(error)));
+    await client
+      .resource(kind)
+      .delete(name, {preconditions: {resourceVersion}})
+      .catch(ignoring(error => isNotFound(error) || isConflict(error)));
   }
 };
 
@@ -76,9 +94,15 @@ const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
  * and then obsolete ones.
  */
 export const reconcileFlowControl = async (client: Client): Promise<void> => {
-  const [levels, schemas] = await Promise.all([objectSetOf(client, kinds.priorityLevelConfigurations, sameLevel), objectSetOf(client, kinds.flowSchemas, sameSpec)]);
+  const [levels, schemas] = await Promise.all([
+    objectSetOf(client, kinds.priorityLevelConfigurations, sameLevel),
+    objectSetOf(client, kinds.flowSchemas, sameSpec),
+  ]);
   const [suggested, mandatory] = [suggestedObjects(client.naming), mandatoryObjects(client.naming)];
-  for (const [objects, isMandatory] of [[suggested, false], [mandatory, true]] as const) {
+  for (const [objects, isMandatory] of [
+    [suggested, false],
+    [mandatory, true],
+  ] as const) {
     await Promise.all(objects.levels.map(level => reconcileObject(client, levels, level, isMandatory)));
     await Promise.all(objects.schemas.map(schema => reconcileObject(client, schemas, schema, isMandatory)));
   }

@@ -48,7 +48,12 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
     const status = {conditions: [{...wanted, lastTransitionTime: wireTime(clock.now())}]};
     await client
       .resource(kinds.flowSchemas)
-      .patch(name, 'apply', {apiVersion, kind: kinds.flowSchemas.kind, metadata: {name}, status}, {subresource: 'status', fieldManager, force: true})
+      .patch(
+        name,
+        'apply',
+        {apiVersion, kind: kinds.flowSchemas.kind, metadata: {name}, status},
+        {subresource: 'status', fieldManager, force: true},
+      )
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });

@@ -53,7 +53,10 @@ export const maintainIdentityLease = async (settings: IdentitySettings, signal: 
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const labels = {[identityLabel(naming)]: naming.component('apiserver'), [naming.labels.hostname]: host};
-      await leases.create({metadata: {name, namespace, labels}, spec: {holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime}});
+      await leases.create({
+        metadata: {name, namespace, labels},
+        spec: {holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime},
+      });
     }
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {

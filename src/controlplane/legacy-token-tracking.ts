@@ -3,7 +3,8 @@ import {parseTime} from '#src/api/time.js';
 import type {Client} from '#src/client/client.js';
 import {ensureObject} from './ensure.js';
 
-const isDay = (text: string | undefined): boolean => text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTime(`${text}T00:00:00Z`) !== undefined;
+const isDay = (text: string | undefined): boolean =>
+  text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTime(`${text}T00:00:00Z`) !== undefined;
 
 /** Records the date since which uses of tokens in secrets are tracked, which their cleanup requires. */
 export const ensureLegacyTokenTracking = async (client: Client, now: number): Promise<void> => {

@@ -6,5 +6,6 @@ import {ensureObject} from './ensure.js';
 export const ensureSystemNamespaces = async (client: Client): Promise<void> => {
   const {systemNamespace, publicNamespace, nodeLeaseNamespace} = client.naming;
   const namespaces = client.resource(kinds.namespaces);
-  for (const name of [systemNamespace, publicNamespace, nodeLeaseNamespace, 'default']) await ensureObject(namespaces, {name}, found => (found ? undefined : {create: {metadata: {name}}}));
+  for (const name of [systemNamespace, publicNamespace, nodeLeaseNamespace, 'default'])
+    await ensureObject(namespaces, {name}, found => (found ? undefined : {create: {metadata: {name}}}));
 };

@@ -6,5 +6,9 @@ import {ensureObject} from './ensure.js';
 /** Creates the system priority classes, if they are missing. */
 export const ensureSystemPriorityClasses = async (client: Client): Promise<void> => {
   const classes = client.resource(kinds.priorityClasses);
-  await Promise.all(systemPriorityClasses.map(({name, value, description}) => ensureObject(classes, {name}, found => (found ? undefined : {create: {metadata: {name}, value, description}}))));
+  await Promise.all(
+    systemPriorityClasses.map(({name, value, description}) =>
+      ensureObject(classes, {name}, found => (found ? undefined : {create: {metadata: {name}, value, description}})),
+    ),
+  );
 };

@@ -55,7 +55,9 @@ const ensureService = async ({client, port, serviceAddress, nodePort}: SelfServi
         },
       };
     }
-    return found.spec?.type === spec.type && sameJson(found.spec?.ports, spec.ports) ? undefined : {update: {...found, spec: {...found.spec, ...spec}}};
+    return found.spec?.type === spec.type && sameJson(found.spec?.ports, spec.ports)
+      ? undefined
+      : {update: {...found, spec: {...found.spec, ...spec}}};
   });
 };
 
@@ -75,7 +77,9 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
     };
     if (!found) return {create: wanted};
     const {subsets = []} = wanted;
-    return sameJson(found.subsets ?? [], subsets) ? undefined : {update: {...found, subsets, metadata: {...found.metadata, ...wanted.metadata}}};
+    return sameJson(found.subsets ?? [], subsets)
+      ? undefined
+      : {update: {...found, subsets, metadata: {...found.metadata, ...wanted.metadata}}};
   });
   await ensureObject(client.resource(kinds.endpointSlices), metadata, async found => {
     const addresses = await peers.list();
@@ -86,7 +90,9 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
       ports,
     };
     if (!found) return {create: wanted};
-    return sameJson([found.endpoints ?? [], found.ports ?? []], [wanted.endpoints, ports]) ? undefined : {update: {...found, ...wanted, metadata: {...found.metadata, ...wanted.metadata}}};
+    return sameJson([found.endpoints ?? [], found.ports ?? []], [wanted.endpoints, ports])
+      ? undefined
+      : {update: {...found, ...wanted, metadata: {...found.metadata, ...wanted.metadata}}};
   });
 };
 

@@ -33,8 +33,12 @@ export interface RepairParts {
   readonly ports: AllocatedPorts;
 }
 
-const addressesOf = ({spec}: Readonly<Service>): readonly string[] => (needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : []);
-const portsOf = ({spec}: Readonly<Service>): number[] => [...nodePortsOf(spec), ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [])];
+const addressesOf = ({spec}: Readonly<Service>): readonly string[] =>
+  needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : [];
+const portsOf = ({spec}: Readonly<Service>): number[] => [
+  ...nodePortsOf(spec),
+  ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
+];
 
 /** Repairs the pools of addresses and node ports to match the existing services, after crashes between two writes and changes of the ranges. */
 export class ServiceRepair {
@@ -73,10 +77,14 @@ export class ServiceRepair {
         held.delete(address);
         if (object) {
           const {namespace, name} = object.spec?.parentRef ?? {};
-          if (namespace !== service.metadata?.namespace || name !== service.metadata?.name) log.warn({address, service: service.metadata?.name}, 'two services have one address');
+          if (namespace !== service.metadata?.namespace || name !== service.metadata?.name)
+            log.warn({address, service: service.metadata?.name}, 'two services have one address');
           continue;
         }
-        log.warn({address, service: service.metadata?.name, namespace: service.metadata?.namespace}, 'took an address that its service alone knew of');
+        log.warn(
+          {address, service: service.metadata?.name, namespace: service.metadata?.namespace},
+          'took an address that its service alone knew of',
+        );
         await addresses.reserve(address, {namespace: service.metadata?.namespace ?? '', name: service.metadata?.name ?? ''});
       }
     }

@@ -46,7 +46,10 @@ export const publishStorageVersions = async <R extends Stored>(settings: Storage
         updated(resource);
       } catch (error) {
         if (signal.aborted) return false;
-        log.error({group: resource.group, resource: resource.resource, err: error}, 'the version a resource is stored in could not be told');
+        log.error(
+          {group: resource.group, resource: resource.resource, err: error},
+          'the version a resource is stored in could not be told',
+        );
         updated(resource, error);
         all = false;
       }
@@ -68,7 +71,7 @@ export const publishStorageVersions = async <R extends Stored>(settings: Storage
 
 /** Conflicts with other servers are expected, and retried without limit. */
 const publish = async <R extends Stored>(settings: StorageVersionSettings<R>, resource: R, signal: AbortSignal): Promise<void> => {
-  for (let failures = 0; ; ) {
+  for (let failures = 0; ;) {
     try {
       return await publishOnce(settings, resource);
     } catch (error) {
@@ -89,11 +92,18 @@ const publishOnce = async <R extends Stored>({client, clock, server}: StorageVer
   });
   const object = found ?? (await objects.create({metadata: {name}, spec: {}, status: {}}));
   const {encodingVersion, decodableVersions, servedVersions} = resource;
-  const own: ServerVersions = {apiServerID: server, encodingVersion, decodableVersions: [...decodableVersions], servedVersions: [...servedVersions]};
+  const own: ServerVersions = {
+    apiServerID: server,
+    encodingVersion,
+    decodableVersions: [...decodableVersions],
+    servedVersions: [...servedVersions],
+  };
   await objects.update({...object, status: statusOf(withOwn(object, own), object, clock.now())}, {subresource: 'status'});
 };
 
 const withOwn = ({status}: StorageVersion, own: ServerVersions): ServerVersions[] => {
   const servers = status?.storageVersions ?? [];
-  return servers.some(({apiServerID}) => apiServerID === own.apiServerID) ? servers.map(one => (one.apiServerID === own.apiServerID ? own : one)) : [...servers, own];
+  return servers.some(({apiServerID}) => apiServerID === own.apiServerID)
+    ? servers.map(one => (one.apiServerID === own.apiServerID ? own : one))
+    : [...servers, own];
 };

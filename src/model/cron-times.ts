@@ -48,4 +48,6 @@ const nextOfTimes = (times: CronTimes, after: number, clock: WallClock): number 
  * are set forward, skipped times do not match; when they are set back, repeated times match twice. Undefined if there is no match within years.
  */
 export const nextCronTime = (schedule: CronSchedule, after: number, zone: string | undefined): number | undefined =>
-  schedule.kind === 'span' ? Math.floor(after / 1000) * 1000 + schedule.everyMs : nextOfTimes(schedule, after, wallClockOf(schedule.timeZone ?? zone));
+  schedule.kind === 'span'
+    ? Math.floor(after / 1000) * 1000 + schedule.everyMs
+    : nextOfTimes(schedule, after, wallClockOf(schedule.timeZone ?? zone));

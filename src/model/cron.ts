@@ -45,7 +45,8 @@ const parts = {
 } as const satisfies Record<string, Bounds>;
 
 const parseNumber = (text: string): number => {
-  if (!/^[+-]?\d+$/.test(text)) throw new CronError(`failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^[+-]?\d+$/.test(text))
+    throw new CronError(`failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
   const value = Number(text);
   if (value < 0) throw new CronError(`negative number (${value}) not allowed: ${text}`);
   return value;
@@ -100,7 +101,13 @@ const parseField = (field: string, bounds: Bounds): {numbers: Set<number>; isSta
 const parseTimes = (text: string): CronTimes => {
   const fields = text.split(/\s+/).filter(Boolean);
   if (fields.length !== 5) throw new CronError(`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`);
-  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => parseField(fields[i]!, bounds)) as [Field, Field, Field, Field, Field];
+  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => parseField(fields[i]!, bounds)) as [
+    Field,
+    Field,
+    Field,
+    Field,
+    Field,
+  ];
   return {
     kind: 'times',
     minutes: minutes.numbers,
@@ -155,7 +162,8 @@ const zone = /^(?:CRON_)?TZ=(\S*)/;
 export const parseCron = (text: string): CronSchedule => {
   if (text === '') throw new CronError('empty spec string');
   const [prefix, timeZone] = zone.exec(text) ?? [''];
-  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new CronError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
+  if (timeZone !== undefined && !isTimeZone(timeZone))
+    throw new CronError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
   const rest = prefix === '' ? text : text.slice(prefix.length).trim();
   const schedule = rest.startsWith('@') ? parseDescriptor(rest) : parseTimes(rest);
   return timeZone === undefined ? schedule : {...schedule, timeZone};

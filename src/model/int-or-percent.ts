@@ -4,7 +4,8 @@ export type IntOrPercent = number | string;
 const percent = /^[0-9]+%$/;
 
 /** Returns the number of a percentage; undefined for other values. */
-export const percentOf = (value: IntOrPercent): number | undefined => (typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined);
+export const percentOf = (value: IntOrPercent): number | undefined =>
+  typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined;
 
 /** Returns the absolute number for `total`, rounding percentages `up` or `down`. Throws for a string that is not a percentage. */
 export const resolveIntOrPercent = (value: IntOrPercent, total: number, round: 'up' | 'down'): number => {

@@ -4,7 +4,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 
 /** Returns the controller reference of an object, if any. */
-export const controllerOf = ({metadata}: Frozen<KubeObject>): Frozen<OwnerReference> | undefined => metadata?.ownerReferences?.find(({controller}) => controller);
+export const controllerOf = ({metadata}: Frozen<KubeObject>): Frozen<OwnerReference> | undefined =>
+  metadata?.ownerReferences?.find(({controller}) => controller);
 
 /** Returns an owner reference to `parent` as the controller. It blocks foreground deletion of the parent. */
 export const controllerRefTo = ({metadata}: Frozen<KubeObject>, kind: Kind, naming: Naming): OwnerReference => ({

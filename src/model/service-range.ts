@@ -24,7 +24,10 @@ export const rangeWithin = (inner: IpRange, outer: IpRange): boolean => outer.bi
 
 export const rangesOverlap = (one: IpRange, other: IpRange): boolean => rangeWithin(one, other) || rangeWithin(other, one);
 
-const managedBy = (naming: Naming): readonly [key: string, value: string] => [naming.subKey('ipaddress', 'managed-by'), `ipallocator.${naming.apiSuffix}`];
+const managedBy = (naming: Naming): readonly [key: string, value: string] => [
+  naming.subKey('ipaddress', 'managed-by'),
+  `ipallocator.${naming.apiSuffix}`,
+];
 
 /** Returns the labels of an IPAddress object that the allocator manages. */
 export const addressLabels = (naming: Naming, address: string): Record<string, string> => {
@@ -33,7 +36,10 @@ export const addressLabels = (naming: Naming, address: string): Record<string, s
 };
 
 /** Whether the IPAddress is managed by the allocator and was not created by a user. */
-export const isManagedAddress = (naming: Naming, {metadata}: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}}): boolean => {
+export const isManagedAddress = (
+  naming: Naming,
+  {metadata}: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}},
+): boolean => {
   const [key, value] = managedBy(naming);
   return metadata?.labels?.[key] === value;
 };

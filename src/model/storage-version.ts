@@ -13,8 +13,10 @@ type Condition = NonNullable<Status['conditions']>[number];
 export const identityLabel = (naming: Naming): string => naming.subKey('apiserver', 'identity');
 
 /** Whether a lease is an API server's identity lease. */
-export const isServerLease = (lease: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>> | undefined} | undefined} | Lease | undefined, naming: Naming): boolean =>
-  lease?.metadata?.labels?.[identityLabel(naming)] === naming.component('apiserver');
+export const isServerLease = (
+  lease: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>> | undefined} | undefined} | Lease | undefined,
+  naming: Naming,
+): boolean => lease?.metadata?.labels?.[identityLabel(naming)] === naming.component('apiserver');
 
 const condition = (common: string | undefined, observedGeneration: number | undefined, now: number): Condition => ({
   type: 'AllEncodingVersionsEqual',
@@ -26,7 +28,14 @@ const condition = (common: string | undefined, observedGeneration: number | unde
 });
 
 /** Returns a status for these servers, with the condition whether all encode the same version. The transition time changes only with the condition or the common version (KEP-2339). */
-export const statusOf = (servers: readonly ServerVersions[], {metadata, status = {}}: {readonly metadata?: {readonly generation?: number | undefined} | undefined; readonly status?: Status | undefined}, now: number): Status => {
+export const statusOf = (
+  servers: readonly ServerVersions[],
+  {
+    metadata,
+    status = {},
+  }: {readonly metadata?: {readonly generation?: number | undefined} | undefined; readonly status?: Status | undefined},
+  now: number,
+): Status => {
   const [first, ...others] = servers.map(({encodingVersion = ''}) => encodingVersion);
   const common = others.every(version => version === first) ? first : undefined;
   const {commonEncodingVersion: before, conditions = []} = status;

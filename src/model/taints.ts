@@ -29,8 +29,12 @@ export const tolerates = ({key = '', operator = '', value = '', effect = ''}: Fr
 };
 
 /** Whether any of the tolerations tolerates the taint. */
-export const isTolerated = (taint: Taint, tolerations: Tolerations = []): boolean => tolerations.some(toleration => tolerates(toleration, taint));
+export const isTolerated = (taint: Taint, tolerations: Tolerations = []): boolean =>
+  tolerations.some(toleration => tolerates(toleration, taint));
 
 /** Returns the first taint with one of the effects that is not tolerated. */
-export const untolerated = (taints: readonly Taint[] = [], tolerations: Tolerations | undefined, ...effects: readonly string[]): Taint | undefined =>
-  taints.find(taint => effects.includes(taint.effect) && !isTolerated(taint, tolerations));
+export const untolerated = (
+  taints: readonly Taint[] = [],
+  tolerations: Tolerations | undefined,
+  ...effects: readonly string[]
+): Taint | undefined => taints.find(taint => effects.includes(taint.effect) && !isTolerated(taint, tolerations));

@@ -25,11 +25,14 @@ export const volumeAnnotations = (naming: Naming) => ({
 export const classAnnotation = (naming: Naming): string => naming.subKey('volume.beta', 'storage-class');
 
 /** Returns the storage class of a claim or a volume. The annotation takes precedence over the field. */
-export const classOf = ({metadata, spec}: {readonly metadata?: Frozen<ObjectMeta>; readonly spec?: {readonly storageClassName?: string}}, naming: Naming): string =>
-  metadata?.annotations?.[classAnnotation(naming)] ?? spec?.storageClassName ?? '';
+export const classOf = (
+  {metadata, spec}: {readonly metadata?: Frozen<ObjectMeta>; readonly spec?: {readonly storageClassName?: string}},
+  naming: Naming,
+): string => metadata?.annotations?.[classAnnotation(naming)] ?? spec?.storageClassName ?? '';
 
 /** Whether binding is delayed until a pod uses the claim. */
-export const isDelayedBinding = (storageClass: Frozen<StorageClass> | undefined): boolean => storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+export const isDelayedBinding = (storageClass: Frozen<StorageClass> | undefined): boolean =>
+  storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 
 /** Whether a claim is bound and binding is complete. */
 export const isFullyBound = ({metadata, spec}: Frozen<Claim>, naming: Naming): boolean =>
@@ -48,16 +51,20 @@ export const isReachable = ({spec}: Frozen<Volume>, node: Frozen<Node>): boolean
   return !required || matchesNodeSelector(required, node);
 };
 
-const storageOf = (amounts: Readonly<Record<string, string>> | undefined): Quantity => (amounts?.['storage'] ? parseQuantity(amounts['storage']) : zeroQuantity);
+const storageOf = (amounts: Readonly<Record<string, string>> | undefined): Quantity =>
+  amounts?.['storage'] ? parseQuantity(amounts['storage']) : zeroQuantity;
 
 /** Returns the storage that a claim requests. */
 export const claimedStorage = ({spec}: Frozen<Claim>): Quantity => storageOf(spec?.resources?.requests);
 const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
 
-const hasModes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean => (claim.spec?.accessModes ?? []).every(mode => volume.spec?.accessModes?.includes(mode));
-const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean => (claim.spec?.volumeMode ?? 'Filesystem') === (volume.spec?.volumeMode ?? 'Filesystem');
+const hasModes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
+  (claim.spec?.accessModes ?? []).every(mode => volume.spec?.accessModes?.includes(mode));
+const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
+  (claim.spec?.volumeMode ?? 'Filesystem') === (volume.spec?.volumeMode ?? 'Filesystem');
 const sameAttributes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
-  (claim.spec?.volumeAttributesClassName ?? '') === ((volume.spec as {volumeAttributesClassName?: string} | undefined)?.volumeAttributesClassName ?? '');
+  (claim.spec?.volumeAttributesClassName ?? '') ===
+  ((volume.spec as {volumeAttributesClassName?: string} | undefined)?.volumeAttributesClassName ?? '');
 
 export interface VolumeMatchOptions {
   readonly naming: Naming;
@@ -70,7 +77,11 @@ export interface VolumeMatchOptions {
 }
 
 /** Returns a volume for a claim: the one that is bound to it already, or the smallest that matches. */
-export const findMatchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Frozen<Volume>>, {naming, node, excluded, delayBinding}: VolumeMatchOptions): Frozen<Volume> | undefined => {
+export const findMatchingVolume = (
+  claim: Frozen<Claim>,
+  volumes: Iterable<Frozen<Volume>>,
+  {naming, node, excluded, delayBinding}: VolumeMatchOptions,
+): Frozen<Volume> | undefined => {
   const requestedSize = claimedStorage(claim);
   const requestedClass = classOf(claim, naming);
   const selector = claim.spec?.selector ? labelSelectorOf(claim.spec.selector) : undefined;
@@ -101,10 +112,19 @@ export const volumeBoundTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, nami
   const key = volumeAnnotations(naming).boundByController;
   // A volume that a user bound to the claim is not marked as bound by the controller.
   if (!isBoundTo(volume, claim)) bound.metadata = {...bound.metadata, annotations: {...bound.metadata?.annotations, [key]: 'yes'}};
-  bound.spec!.claimRef = {kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, ...(uid ? {uid} : {}), ...(resourceVersion ? {resourceVersion} : {})};
+  bound.spec!.claimRef = {
+    kind: 'PersistentVolumeClaim',
+    apiVersion: 'v1',
+    name,
+    namespace,
+    ...(uid ? {uid} : {}),
+    ...(resourceVersion ? {resourceVersion} : {}),
+  };
   return bound;
 };
 
 /** Returns the name of the claim that a pod's volume uses. The claim of an ephemeral volume is named after pod and volume. */
-export const claimOfVolume = (pod: Frozen<Pod>, volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number]): string | undefined =>
-  volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
+export const claimOfVolume = (
+  pod: Frozen<Pod>,
+  volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number],
+): string | undefined => volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);

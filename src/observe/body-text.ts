@@ -11,14 +11,16 @@ const secretResources = /\\{0,7}["']?resource\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:s
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /** Fields that hold secrets by their names, whatever object they are in. */
-const secretField = /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!").|\\"(?!\s*[,}\]]))*\\*"/gi;
+const secretField =
+  /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!").|\\"(?!\s*[,}\]]))*\\*"/gi;
 const bearer = /\b(bearer)\s+[\w.~+/=-]+/gi;
 const webToken = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 
 const hidden = '[redacted]';
 
 /** Returns the text without credentials. */
-const withoutCredentials = (text: string): string => text.replace(secretField, `$1"${hidden}"`).replace(bearer, `$1 ${hidden}`).replace(webToken, hidden);
+const withoutCredentials = (text: string): string =>
+  text.replace(secretField, `$1"${hidden}"`).replace(bearer, `$1 ${hidden}`).replace(webToken, hidden);
 
 const isText = (text: string): boolean => ['\0', '\uFFFD'].every(sign => !text.slice(0, 1024).includes(sign));
 
@@ -39,4 +41,7 @@ const secretHeader = /auth|cookie|token|secret|password|key/i;
 
 /** Returns headers on one line, without credentials. */
 export const headersText = (headers: Iterable<readonly [name: string, value: unknown]>): string =>
-  [...headers].filter(([, value]) => value !== undefined).map(([name, value]) => `${name}: ${secretHeader.test(name) ? hidden : withoutCredentials(String(value))}`).join('; ');
+  [...headers]
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}: ${secretHeader.test(name) ? hidden : withoutCredentials(String(value))}`)
+    .join('; ');

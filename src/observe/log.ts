@@ -23,7 +23,18 @@ export interface LogOptions {
 }
 
 /** Fields whose values are redacted, in the first three levels. */
-const secretFields = ['token', 'password', 'secret', 'authorization', 'privateKey', 'private_key', 'keyData', 'idToken', 'refreshToken', 'stringData'];
+const secretFields = [
+  'token',
+  'password',
+  'secret',
+  'authorization',
+  'privateKey',
+  'private_key',
+  'keyData',
+  'idToken',
+  'refreshToken',
+  'stringData',
+];
 const secretPaths = secretFields.flatMap(name => [name, `*.${name}`, `*.*.${name}`]);
 
 /** Carries the level of `v` to the line. */
@@ -33,16 +44,30 @@ type PinoLine = {level: number; time: number; msg?: string; component?: string; 
 
 const severities: Readonly<Record<number, 'I' | 'W' | 'E'>> = {30: 'I', 40: 'W', 50: 'E'};
 
-const textWriter = (colour: boolean) => (line: Line): string => (colour ? coloured(textLine(line), line.severity) : textLine(line));
+const textWriter =
+  (colour: boolean) =>
+  (line: Line): string =>
+    colour ? coloured(textLine(line), line.severity) : textLine(line);
 
 /** Returns a log in klog's text format, or in JSON. */
-export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), format = 'text', colour = false, quiet = false, write}: LogOptions): Log => {
+export const createLog = ({
+  clock,
+  program,
+  pid = process.pid,
+  verbosity = new Verbosity(),
+  format = 'text',
+  colour = false,
+  quiet = false,
+  write,
+}: LogOptions): Log => {
   const lineOf = format === 'json' ? jsonLine : textWriter(colour);
   const destination = write ? {write} : standardError();
   const formatted = {
     write(json: string) {
       const {level, time, msg, component = program, [verbosityField]: v = 0, ...fields} = JSON.parse(json) as PinoLine;
-      destination.write(lineOf({severity: severities[level] ?? 'I', verbosity: v, timeMs: time, pid, source: component, message: msg ?? '', fields}));
+      destination.write(
+        lineOf({severity: severities[level] ?? 'I', verbosity: v, timeMs: time, pid, source: component, message: msg ?? '', fields}),
+      );
     },
   };
   const logger = pino(
@@ -62,18 +87,29 @@ export const createLog = ({clock, program, pid = process.pid, verbosity = new Ve
 const maxPending = 1 << 20;
 
 /** A line that cannot be written is lost, without further effect. */
-const standardError = (): {write(line: string): unknown} => pino.destination({fd: 2, sync: true, maxLength: maxPending}).on('error', () => {});
+const standardError = (): {write(line: string): unknown} =>
+  pino.destination({fd: 2, sync: true, maxLength: maxPending}).on('error', () => {});
 
 /** A component's logger is created with its first line, since most log nothing at start. */
 const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {
   const details: Log[] = [];
-  const detail = (level: number): Log => (details[level] ??= over(lazily(() => logger().child({[verbosityField]: level})), verbosity, source));
+  const detail = (level: number): Log =>
+    (details[level] ??= over(
+      lazily(() => logger().child({[verbosityField]: level})),
+      verbosity,
+      source,
+    ));
   const log: Log = {
     info: lines(logger, 'info'),
     warn: lines(logger, 'warn'),
     error: lines(logger, 'error'),
     v: level => (!verbosity.reaches(level, source) ? noLog : level > 0 ? detail(level) : log),
-    child: fields => over(lazily(() => logger().child(fields)), verbosity, typeof fields.component === 'string' ? fields.component : source),
+    child: fields =>
+      over(
+        lazily(() => logger().child(fields)),
+        verbosity,
+        typeof fields.component === 'string' ? fields.component : source,
+      ),
   };
   return log;
 };

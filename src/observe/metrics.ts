@@ -119,8 +119,12 @@ export class MetricsRegistry implements Meter {
 /** Caches are shared by all components of the process. */
 const observeCaches = (meter: Meter): void => {
   const labels = ['cache'];
-  meter.observed({name: 'process_cache_bytes', help: 'Bytes that each cache takes, about.', labels}, () => caches().map(({name, bytes}) => [{cache: name}, bytes] as const));
-  meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () => caches().map(({name, maxBytes}) => [{cache: name}, maxBytes] as const));
+  meter.observed({name: 'process_cache_bytes', help: 'Bytes that each cache takes, about.', labels}, () =>
+    caches().map(({name, bytes}) => [{cache: name}, bytes] as const),
+  );
+  meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () =>
+    caches().map(({name, maxBytes}) => [{cache: name}, maxBytes] as const),
+  );
 };
 
 const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
@@ -128,7 +132,13 @@ const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 /** The library reads registered metrics by `get`. */
 const register = (registry: import('prom-client').Registry, family: readonly Metric[]): void => {
   const {spec, type} = family[0]!;
-  const values = () => (family.length === 1 ? [...family[0]!.samples()] : mergedSamples(family.map(({samples}) => samples()), type !== 'gauge'));
+  const values = () =>
+    family.length === 1
+      ? [...family[0]!.samples()]
+      : mergedSamples(
+          family.map(({samples}) => samples()),
+          type !== 'gauge',
+        );
   const get = () => Promise.resolve({name: spec.name, help: spec.help, type, aggregator: 'sum', values: values()});
   registry.registerMetric({name: spec.name, get} as unknown as import('prom-client').Metric);
 };

@@ -144,7 +144,8 @@ export class HistogramSeries implements Histogram {
     this.#values = new Map();
   }
 
-  readonly samples = (): Iterable<Sample> => [...this.#values].flatMap(([key, distribution]) => this.#parts(labelsOf(this.spec, key), distribution));
+  readonly samples = (): Iterable<Sample> =>
+    [...this.#values].flatMap(([key, distribution]) => this.#parts(labelsOf(this.spec, key), distribution));
 
   #parts(labels: Record<string, string>, {counts, sum}: Distribution): Sample[] {
     const {name} = this.spec;

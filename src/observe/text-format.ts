@@ -36,7 +36,11 @@ const shown = (value: unknown): string => (value === null || value === undefined
 export const errorText = (error: unknown): string => {
   const parts: string[] = [];
   const seen = new Set<unknown>();
-  for (let each: unknown = error; each !== undefined && each !== null && !seen.has(each); each = each instanceof Error ? each.cause : undefined) {
+  for (
+    let each: unknown = error;
+    each !== undefined && each !== null && !seen.has(each);
+    each = each instanceof Error ? each.cause : undefined
+  ) {
     seen.add(each);
     const text = each instanceof Error ? each.message || each.name : String(each);
     if (!parts.some(part => part.includes(text))) parts.push(text);

@@ -1,7 +1,10 @@
 import type {Log} from '#src/base/log.js';
 import type {Counter, Meter} from '#src/base/meter.js';
 
-const metric = {name: 'unhandled_errors_total', help: 'Number of errors that no caller could receive: thrown by callbacks of timers and listeners, or rejections of promises that nobody awaits.'};
+const metric = {
+  name: 'unhandled_errors_total',
+  help: 'Number of errors that no caller could receive: thrown by callbacks of timers and listeners, or rejections of promises that nobody awaits.',
+};
 
 /**
  * Handles errors that no caller can receive: each is logged and counted. The clock hands them over

@@ -5,7 +5,12 @@ interface ModuleLevel {
 }
 
 const globbed = (pattern: string): RegExp =>
-  new RegExp(`^${pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')}$`);
+  new RegExp(
+    `^${pattern
+      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+  );
 
 /** Returns the entries of a `--vmodule` value, or the text of an error. */
 const parseVmodule = (text: string): readonly ModuleLevel[] | string => {

@@ -50,11 +50,11 @@ const versioning = flagSection('Versioning', {
   ...emulation,
   'emulation-forward-compatible': {
     type: 'bool',
-    help: 'Also serve later, more stable versions of APIs that are beta or better at the emulated version. Only when that is lower than the program\'s own.',
+    help: "Also serve later, more stable versions of APIs that are beta or better at the emulated version. Only when that is lower than the program's own.",
   },
   'runtime-config-emulation-forward-compatible': {
     type: 'bool',
-    help: 'Serve APIs named by --runtime-config even if they are younger than the emulated version; otherwise such an API stops the start. Only when that version is lower than the program\'s own.',
+    help: "Serve APIs named by --runtime-config even if they are younger than the emulated version; otherwise such an API stops the start. Only when that version is lower than the program's own.",
   },
 });
 
@@ -63,9 +63,10 @@ const validateForwardCompatibility = (
   {versions}: {readonly versions: {readonly emulated: string; readonly binary: string}},
 ): string | undefined => {
   if (versions.emulated !== versions.binary) return undefined;
-  if (options.emulationForwardCompatible) return '--emulation-forward-compatible requires an --emulated-version lower than the program\'s own';
+  if (options.emulationForwardCompatible)
+    return "--emulation-forward-compatible requires an --emulated-version lower than the program's own";
   if (options.runtimeConfigEmulationForwardCompatible)
-    return '--runtime-config-emulation-forward-compatible requires an --emulated-version lower than the program\'s own';
+    return "--runtime-config-emulation-forward-compatible requires an --emulated-version lower than the program's own";
   return undefined;
 };
 
@@ -73,7 +74,20 @@ const validateForwardCompatibility = (
 export const apiserverFlags = flagTable({
   program: 'plat-apiserver',
   summary: 'Serves and stores the objects of the API, and is the way through which all other components meet.',
-  sections: [serving, admission, storage, cluster, aggregation, misc, authentication, serviceAccountTokens, authorization, audit, limits, versioning],
+  sections: [
+    serving,
+    admission,
+    storage,
+    cluster,
+    aggregation,
+    misc,
+    authentication,
+    serviceAccountTokens,
+    authorization,
+    audit,
+    limits,
+    versioning,
+  ],
   rules: [
     validateAdmissionPlugins,
     validateStorageBackend,

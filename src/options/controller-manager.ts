@@ -24,7 +24,9 @@ export const controllerManagerFlags = flagTable({
         ? '--attach-detach-reconcile-sync-period must be greater than 1s'
         : undefined,
     options =>
-      options.nodeMonitorPeriod >= options.nodeMonitorGracePeriod ? '--node-monitor-period must be less than --node-monitor-grace-period' : undefined,
+      options.nodeMonitorPeriod >= options.nodeMonitorGracePeriod
+        ? '--node-monitor-period must be less than --node-monitor-grace-period'
+        : undefined,
   ],
 });
 

@@ -5,6 +5,7 @@ import {planeNaming} from './shared/naming.js';
 /** The flags of `plat demo`. */
 export const demoFlags = flagTable({
   program: 'plat demo',
-  summary: 'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',
+  summary:
+    'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',
   sections: [flagSection('Demo', {...planeNaming, ...commandLogging, ...help})],
 });

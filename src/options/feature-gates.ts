@@ -41,9 +41,14 @@ const parseSetting = (key: string, text: string, {emulated}: Versions): GateSett
   if (!Object.hasOwn(rows, name)) throw new OptionError(`invalid value for --feature-gates: unrecognized feature gate: ${name}`);
   const on = parseBoolean(name, text);
   const state = rows[name]!.at[emulated];
-  if (!state) throw new OptionError(`invalid value for --feature-gates: cannot set feature gate ${name}: it does not exist at emulated version ${emulated}`);
+  if (!state)
+    throw new OptionError(
+      `invalid value for --feature-gates: cannot set feature gate ${name}: it does not exist at emulated version ${emulated}`,
+    );
   if (state.locked && on !== state.default)
-    throw new OptionError(`invalid value for --feature-gates: cannot set feature gate ${name} to ${on}, feature is locked to ${state.default}`);
+    throw new OptionError(
+      `invalid value for --feature-gates: cannot set feature gate ${name} to ${on}, feature is locked to ${state.default}`,
+    );
   return {name: name as GateName, on, state};
 };
 
@@ -60,7 +65,9 @@ const checkDependencies = (enabled: (name: GateName) => boolean): void => {
   for (const [name, dependencies] of Object.entries(gateDependencies) as [GateName, readonly GateName[]][]) {
     const off = enabled(name) ? dependencies.filter(dependency => !enabled(dependency)) : [];
     if (off.length > 0)
-      throw new OptionError(`invalid value for --feature-gates: ${name} is enabled, but depends on features that are disabled: ${off.join(', ')}`);
+      throw new OptionError(
+        `invalid value for --feature-gates: ${name} is enabled, but depends on features that are disabled: ${off.join(', ')}`,
+      );
   }
 };
 

@@ -2,7 +2,8 @@ import {formatDuration} from '#src/api/duration.js';
 import {optionName, type FlagRow, type FlagTable, type OptionsOf} from './flag.js';
 import type {FlagType, FlagValues} from './types.js';
 
-const csv = (items: readonly string[]): string => items.map(item => (/[",\n]/.test(item) ? `"${item.replaceAll('"', '""')}"` : item)).join(',');
+const csv = (items: readonly string[]): string =>
+  items.map(item => (/[",\n]/.test(item) ? `"${item.replaceAll('"', '""')}"` : item)).join(',');
 const bracketed = (items: readonly string[]): string => `[${csv(items)}]`;
 const pairs =
   (separator: string) =>
@@ -38,7 +39,8 @@ const formatters: {readonly [T in FlagType]: (value: FlagValues[T]) => string} =
   multimap: map => [...map].flatMap(([key, values]) => values.map(value => `${key}:${value}`)).join(','),
   portRange: ({from, to}) => (from === 0 && to === 0 ? '' : `${from}-${to}`),
   taints: items => bracketed(items.map(({key, value, effect}) => `${key}${value ? `=${value}` : ''}:${effect}`)),
-  sniPairs: items => `[${items.map(({certFile, keyFile, patterns}) => `${certFile},${keyFile}${patterns.length > 0 ? `:${patterns.join(',')}` : ''}`).join(';')}]`,
+  sniPairs: items =>
+    `[${items.map(({certFile, keyFile, patterns}) => `${certFile},${keyFile}${patterns.length > 0 ? `:${patterns.join(',')}` : ''}`).join(';')}]`,
 };
 
 /** Returns the effective values of all flags as text. Flags contain no secrets: they name files that do. */

@@ -93,7 +93,9 @@ type ValueOf<R extends FlagRow> = R extends {readonly oneOf: readonly (infer One
 type RowsOf<T> = T extends {readonly rows: infer R} ? R : T;
 
 /** The typed options of a section or a table: camel-case names, durations in ms. */
-export type OptionsOf<T> = {readonly [K in keyof RowsOf<T> & string as Camel<K>]: RowsOf<T>[K] extends FlagRow ? ValueOf<RowsOf<T>[K]> : never};
+export type OptionsOf<T> = {
+  readonly [K in keyof RowsOf<T> & string as Camel<K>]: RowsOf<T>[K] extends FlagRow ? ValueOf<RowsOf<T>[K]> : never;
+};
 
 /** Declares a group of flags with a heading. */
 export const flagSection = <const R extends FlagRows>(title: string, rows: R): FlagSection<R> => ({title, rows});
@@ -114,7 +116,12 @@ interface TableSource<S extends readonly FlagSection[]> {
 }
 
 /** Combines sections into a program's table. Sections with the same title are merged. Throws if a flag is declared twice. */
-export const flagTable = <const S extends readonly FlagSection[]>({rules = [], derive, sections, ...source}: TableSource<S>): FlagTable<Flat<Joined<S>>> => {
+export const flagTable = <const S extends readonly FlagSection[]>({
+  rules = [],
+  derive,
+  sections,
+  ...source
+}: TableSource<S>): FlagTable<Flat<Joined<S>>> => {
   const rows: Record<string, FlagRow> = {};
   const byTitle = new Map<string, Record<string, FlagRow>>();
   for (const section of sections) {

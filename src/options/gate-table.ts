@@ -29,7 +29,10 @@ const deprecated: GateState = {stage: 'deprecated', default: false};
 
 const rowsOf = <K extends string>(cells: Readonly<Record<K, Cells>>, rest: {readonly reason?: string}): Readonly<Record<K, GateRow>> =>
   Object.fromEntries(
-    Object.entries<Cells>(cells).map(([name, [at32, at33, at34, at35]]) => [name, {at: {'1.32': at32, '1.33': at33, '1.34': at34, '1.35': at35}, ...rest}]),
+    Object.entries<Cells>(cells).map(([name, [at32, at33, at34, at35]]) => [
+      name,
+      {at: {'1.32': at32, '1.33': at33, '1.34': at34, '1.35': at35}, ...rest},
+    ]),
   ) as unknown as Readonly<Record<K, GateRow>>;
 
 const effective = <const K extends string>(cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {});

@@ -46,7 +46,7 @@ export const parseArguments = (table: FlagTable, argv: readonly string[]): Parse
   };
 
   const parseShortFlags = (argument: string) => {
-    for (let letters = argument.slice(1); letters; ) {
+    for (let letters = argument.slice(1); letters;) {
       const letter = letters[0]!;
       const found = short.get(letter);
       if (!found) throw new OptionError(`unknown shorthand flag: '${letter}' in ${argument}`);

@@ -25,7 +25,8 @@ export const defaultText = (row: FlagRow): string | undefined => row.shownDefaul
 export const typeLabel = (row: FlagRow): string => row.label ?? flagTypes[row.type].label;
 
 const entry = (flag: string, row: FlagRow): string => {
-  const names = row.shorthand && row.shorthand !== flag ? `-${row.shorthand}, --${flag}` : row.shorthand ? `-${flag}, --${flag}` : `    --${flag}`;
+  const names =
+    row.shorthand && row.shorthand !== flag ? `-${row.shorthand}, --${flag}` : row.shorthand ? `-${flag}, --${flag}` : `    --${flag}`;
   const shown = defaultText(row);
   const notes = [
     row.help,
@@ -46,7 +47,9 @@ const byName = ([a]: readonly [string, FlagRow], [b]: readonly [string, FlagRow]
 export const helpText = (table: Pick<FlagTable, 'program' | 'summary' | 'positional' | 'sections'>): string => {
   const usage = [table.program, table.positional, '[flags]'].filter(Boolean).join(' ');
   const sections = table.sections.map(({title, rows}) => {
-    const entries = Object.entries(rows).sort(byName).map(([flag, row]) => entry(flag, row));
+    const entries = Object.entries(rows)
+      .sort(byName)
+      .map(([flag, row]) => entry(flag, row));
     return `${title} flags:\n\n${entries.join('\n')}\n`;
   });
   return `${table.summary}\n\nUsage:\n  ${usage}\n\n${sections.join('\n')}`;

@@ -96,7 +96,8 @@ const checkArguments = ({program, positional}: {readonly program: string; readon
 };
 
 const listValue = (values: ReadonlyMap<string, unknown>, flag: string): readonly string[] => (values.get(flag) ?? []) as readonly string[];
-const mapValue = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> => (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
+const mapValue = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> =>
+  (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
 
 const versionFlags: ReadonlySet<string> = new Set(['emulated-version', 'min-compatibility-version', 'feature-gates']);
 
@@ -108,7 +109,12 @@ const readRelease = (values: ReadonlyMap<string, unknown>): {readonly versions: 
 /** Returns the feature gates of a command line before its other flags are parsed. Throws an `OptionError` for invalid gates or versions. */
 export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
   const untyped = table as unknown as FlagTable;
-  return readRelease(readValues(untyped, parseArguments(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)))).gates;
+  return readRelease(
+    readValues(
+      untyped,
+      parseArguments(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)),
+    ),
+  ).gates;
 };
 
 /**
@@ -137,7 +143,11 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
 
   if (version !== 'none') checkReportedVersion(version);
   checkArguments(table, args);
-  const given: Given = {has: flag => values.has(flag) && isSet(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
+  const given: Given = {
+    has: flag => values.has(flag) && isSet(values.get(flag)),
+    gates,
+    versions: {emulated: versions.emulated, binary: binaryVersion},
+  };
   checkRelatedFlags(untyped, values, given);
   checkRules(table, options, given);
   checkRefusedFlags(untyped, values, given);

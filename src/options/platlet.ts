@@ -22,7 +22,8 @@ const validateEnforcement = (
   if (shares.includes('none')) return shares.length > 1 ? '--enforce-node-allocatable must not name anything beside none' : undefined;
   if (shares.length > 0 && !cgroupsPerQos) return '--enforce-node-allocatable requires --cgroups-per-qos';
   for (const [share, cgroup] of reservedCgroups)
-    if ((shares.includes(share) || shares.includes(`${share}-compressible`)) && !given.has(cgroup)) return `--enforce-node-allocatable=${share} requires --${cgroup}`;
+    if ((shares.includes(share) || shares.includes(`${share}-compressible`)) && !given.has(cgroup))
+      return `--enforce-node-allocatable=${share} requires --${cgroup}`;
   return undefined;
 };
 
@@ -33,7 +34,10 @@ const validateReservedCpus = (_options: unknown, given: Given): string | undefin
 };
 
 /** Returns an error for a soft threshold without a grace period. */
-const validateSoftEviction = (options: {readonly evictionSoft: ReadonlyMap<string, string>; readonly evictionSoftGracePeriod: ReadonlyMap<string, string>}): string | undefined => {
+const validateSoftEviction = (options: {
+  readonly evictionSoft: ReadonlyMap<string, string>;
+  readonly evictionSoftGracePeriod: ReadonlyMap<string, string>;
+}): string | undefined => {
   const missing = [...options.evictionSoft.keys()].find(signal => !options.evictionSoftGracePeriod.has(signal));
   return missing && `--eviction-soft=${missing} requires a grace period for it in --eviction-soft-grace-period`;
 };
@@ -50,8 +54,13 @@ export const platletFlags = flagTable({
     validateReservedCpus,
     validateSoftEviction,
     options =>
-      options.imageGcLowThreshold >= options.imageGcHighThreshold ? '--image-gc-low-threshold must be less than --image-gc-high-threshold' : undefined,
-    (options, given) => (options.runonce && options.enableServer && given.has('enable-server') ? '--runonce and --enable-server are mutually exclusive' : undefined),
+      options.imageGcLowThreshold >= options.imageGcHighThreshold
+        ? '--image-gc-low-threshold must be less than --image-gc-high-threshold'
+        : undefined,
+    (options, given) =>
+      options.runonce && options.enableServer && given.has('enable-server')
+        ? '--runonce and --enable-server are mutually exclusive'
+        : undefined,
     (options, given) =>
       options.cpuCfsQuotaPeriod !== defaultQuotaPeriod && !given.gates.enabled('CustomCPUCFSQuotaPeriod')
         ? '--cpu-cfs-quota-period requires the feature gate CustomCPUCFSQuotaPeriod, which is off'

@@ -27,6 +27,7 @@ const jitter = 1.2;
 /** Validates lease duration > renew deadline > 1.2 × retry period > 0. */
 export const validateLeaseTimes = (prefix: string, {leaseDuration, renewDeadline, retryPeriod}: LeaseTimes): string | undefined => {
   if (leaseDuration <= renewDeadline) return `--${prefix}-lease-duration must be greater than --${prefix}-renew-deadline`;
-  if (renewDeadline <= jitter * retryPeriod) return `--${prefix}-renew-deadline must be greater than ${jitter} times --${prefix}-retry-period`;
+  if (renewDeadline <= jitter * retryPeriod)
+    return `--${prefix}-renew-deadline must be greater than ${jitter} times --${prefix}-retry-period`;
   return undefined;
 };

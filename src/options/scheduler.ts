@@ -9,7 +9,13 @@ import {clientNaming} from './shared/naming.js';
 
 const plat = naming('plat');
 
-const {'leader-elect': elect, 'leader-elect-lease-duration': lease, 'leader-elect-renew-deadline': renew, 'leader-elect-retry-period': retry, 'leader-elect-resource-lock': lock} = batching.rows;
+const {
+  'leader-elect': elect,
+  'leader-elect-lease-duration': lease,
+  'leader-elect-renew-deadline': renew,
+  'leader-elect-retry-period': retry,
+  'leader-elect-resource-lock': lock,
+} = batching.rows;
 const {'leader-elect-resource-name': lockName, 'leader-elect-resource-namespace': lockNamespace} = batching.rows;
 const {'plat-api-qps': qps, 'plat-api-burst': burst, 'plat-api-content-type': contentType} = rates.rows;
 

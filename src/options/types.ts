@@ -72,7 +72,8 @@ const readBool = (text: string): boolean =>
   /^(?:1|t|T|true|TRUE|True)$/.test(text) ? true : /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : invalid('must be true or false');
 
 const readInt = (text: string, bits: 32 | 53): number => {
-  const [, sign, digits = ''] = /^([+-]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9]\d*)$/.exec(text) ?? invalid('must be a whole number');
+  const [, sign, digits = ''] =
+    /^([+-]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9]\d*)$/.exec(text) ?? invalid('must be a whole number');
   const size = Number(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
   const limit = bits === 32 ? 2 ** 31 : Number.MAX_SAFE_INTEGER;
   const value = sign === '-' ? -size : size;
@@ -124,7 +125,9 @@ const pairs = (label: string, separator = '='): FlagTypeDefinition<ReadonlyMap<s
     const items = value.split(separator).length === 2 ? [value.replace(/^"|"$/g, '')] : commaSeparated(value);
     const split = (item: string): [string, string] => {
       const at = item.indexOf(separator);
-      return at > 0 ? [item.slice(0, at).trim(), item.slice(at + 1).trim()] : invalid(`"${item}" must be formatted as key${separator}value`);
+      return at > 0
+        ? [item.slice(0, at).trim(), item.slice(at + 1).trim()]
+        : invalid(`"${item}" must be formatted as key${separator}value`);
     };
     return new Map([...(before ?? []), ...items.map(split)]);
   },
@@ -164,7 +167,11 @@ const sniPairs: FlagTypeDefinition<readonly SniPair[]> = {
     const [files = '', ...rest] = value.split(':');
     const [certFile = '', keyFile = '', ...more] = files.split(',').map(file => file.trim());
     if (!certFile || !keyFile || more.length > 0) invalid('expected a certificate and a key file separated by a comma');
-    const patterns = rest.join(':').split(',').map(pattern => pattern.trim()).filter(Boolean);
+    const patterns = rest
+      .join(':')
+      .split(',')
+      .map(pattern => pattern.trim())
+      .filter(Boolean);
     return [...before, {certFile, keyFile, patterns}];
   },
 };
@@ -203,7 +210,10 @@ export const flagTypes: {readonly [T in FlagType]: FlagTypeDefinition<FlagValues
   strings: list('strings'),
   ips: list('strings', item => isIP(item) > 0, 'is not an IP address'),
   cidr: validatedString('string', isCidr, 'must be a range such as 10.0.0.0/16'),
-  cidrs: {...list('string', isCidr, 'is not a range such as 10.0.0.0/16'), read: value => list('', isCidr, 'is not a range such as 10.0.0.0/16').read(value)},
+  cidrs: {
+    ...list('string', isCidr, 'is not a range such as 10.0.0.0/16'),
+    read: value => list('', isCidr, 'is not a range such as 10.0.0.0/16').read(value),
+  },
   each: {label: 'string', zero: [], read: (value, before = []) => [...before, value]},
   map: pairs('key=value pairs'),
   switches,

@@ -6,7 +6,7 @@ import {planeNaming} from './shared/naming.js';
 const plane = flagSection('Plane', {
   'data-dir': {
     type: 'path',
-    help: 'The directory of the plane: its keys (pki/), its store (store/) and the administrator\'s connection settings (kubeconfig).',
+    help: "The directory of the plane: its keys (pki/), its store (store/) and the administrator's connection settings (kubeconfig).",
     shownDefault: './.plat, or ./.plat-plat with --naming=plat',
   },
   'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
@@ -18,7 +18,10 @@ const plane = flagSection('Plane', {
     default: '1',
     range: {min: 0, max: 10_000},
   },
-  'simulation-file': {type: 'path', help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).'},
+  'simulation-file': {
+    type: 'path',
+    help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).',
+  },
   'metrics-api': {
     type: 'bool',
     help: 'Serve figures of use (kubectl top, autoscalers): those of simulated nodes, and those that the agents of other nodes tell. Without it there is room for a metrics server.',
@@ -35,14 +38,26 @@ const plane = flagSection('Plane', {
   },
   kubeconfig: {
     type: 'path',
-    help: 'The file to merge the administrator\'s connection settings into, as a cluster, a user and a context that becomes the current one. Everything else in it stays.',
+    help: "The file to merge the administrator's connection settings into, as a cluster, a user and a context that becomes the current one. Everything else in it stays.",
     shownDefault: 'kubeconfig in the data directory',
   },
-  'remove-context-on-stop': {type: 'bool', help: 'Take the context, cluster and user of the plane out of the file of --kubeconfig again when the plane stops.', default: 'false'},
+  'remove-context-on-stop': {
+    type: 'bool',
+    help: 'Take the context, cluster and user of the plane out of the file of --kubeconfig again when the plane stops.',
+    default: 'false',
+  },
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
-  'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},
+  'controller-manager-arg': {
+    type: 'each',
+    help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.',
+  },
   'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
-  quiet: {type: 'bool', help: 'Write nothing but the line that begins with "ready", and errors.', default: 'false', excludes: ['v', 'vmodule']},
+  quiet: {
+    type: 'bool',
+    help: 'Write nothing but the line that begins with "ready", and errors.',
+    default: 'false',
+    excludes: ['v', 'vmodule'],
+  },
   ...commandLogging,
   ...help,
 });
@@ -55,5 +70,8 @@ export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
   sections: [plane],
-  rules: [({simulationFile, nodes}) => (simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined)],
+  rules: [
+    ({simulationFile, nodes}) =>
+      simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined,
+  ],
 });

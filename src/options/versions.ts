@@ -22,11 +22,16 @@ const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | 
   for (const pair of pairs) {
     const equals = pair.indexOf('=');
     const component = equals < 0 ? coreComponent : pair.slice(0, equals).trim();
-    const text = pair.slice(equals + 1).trim().replace(/^v/, '');
+    const text = pair
+      .slice(equals + 1)
+      .trim()
+      .replace(/^v/, '');
     if (component !== coreComponent) throw new OptionError(`invalid value for --${flag}: component not registered: ${component}`);
-    if (found) throw new OptionError(`invalid value for --${flag}: duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${text}`);
+    if (found)
+      throw new OptionError(`invalid value for --${flag}: duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${text}`);
     found = emulatedVersions.find(version => version === text);
-    if (!found) throw new OptionError(`invalid value for --${flag}: "${text}" is not a version from ${emulatedVersions[0]} to ${binaryVersion}`);
+    if (!found)
+      throw new OptionError(`invalid value for --${flag}: "${text}" is not a version from ${emulatedVersions[0]} to ${binaryVersion}`);
   }
   return found;
 };

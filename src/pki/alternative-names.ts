@@ -50,7 +50,7 @@ export const readAlternativeNames = (value: Buffer): AlternativeNames => runStep
 export const readAlternativeNamesInSteps = function* (value: Buffer): Steps<AlternativeNames> {
   const names = {dnsNames: [] as string[], emailAddresses: [] as string[], ipAddresses: [] as string[], uris: [] as string[]};
   let count = 0;
-  for (const reader = new DerReader(onlyElement(value, tags.sequence)); reader.more; ) {
+  for (const reader = new DerReader(onlyElement(value, tags.sequence)); reader.more;) {
     const {tag, content} = reader.next();
     if (++count % elementsPerStep === 0) yield;
     if (tag === kind.email) names.emailAddresses.push(ia5(content, 'rfc822Name'));

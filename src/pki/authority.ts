@@ -37,7 +37,10 @@ export const loadAuthority = (name: string, certificate: Buffer | string, key: B
 const keyIdentifier = (publicKeyInfo: Buffer): Buffer => {
   const info = new DerReader(publicKeyInfo).enter();
   info.next(tags.sequence);
-  return createHash('sha256').update(readOctetsOfBitString(info.next(tags.bitString))).digest().subarray(0, 20);
+  return createHash('sha256')
+    .update(readOctetsOfBitString(info.next(tags.bitString)))
+    .digest()
+    .subarray(0, 20);
 };
 
 const tenYears = 3650 * 86_400_000;
@@ -61,7 +64,10 @@ export const createAuthority = (key: KeyObject, options: {commonName: string; no
 };
 
 /** Returns an authority in PEM. */
-export const authorityPem = ({certificate, key}: Authority): KeyPairPem => ({certificate: certificatePem(certificate), key: privateKeyPem(key)});
+export const authorityPem = ({certificate, key}: Authority): KeyPairPem => ({
+  certificate: certificatePem(certificate),
+  key: privateKeyPem(key),
+});
 
 /** What a signer decides beside the request's content. */
 export interface SigningOptions {
@@ -76,10 +82,15 @@ export interface SigningOptions {
  * Issues a certificate for a request, in DER, after verifying the request's signature. Only the known attributes of the subject, the
  * alternative names and the key are taken from the request; the certificate is never that of an authority.
  */
-export const signRequest = (authority: Authority, request: SigningRequest, options: SigningOptions): Buffer => runSteps(signRequestInSteps(authority, request, options));
+export const signRequest = (authority: Authority, request: SigningRequest, options: SigningOptions): Buffer =>
+  runSteps(signRequestInSteps(authority, request, options));
 
 /** The same in steps: a request may have very many names. */
-export const signRequestInSteps = function* ({certificate: issuer, key}: Authority, request: SigningRequest, options: SigningOptions): Steps<Buffer> {
+export const signRequestInSteps = function* (
+  {certificate: issuer, key}: Authority,
+  request: SigningRequest,
+  options: SigningOptions,
+): Steps<Buffer> {
   withMessagePrefix('unable to verify certificate request signature', () => checkRequestSignature(request));
   const usages = certificateUsages(options.usages);
   const validity = certificateValidity(options.now, grantedTtl(options.expirationSeconds, options.maximumTtlMs), issuer.notAfter);

@@ -36,7 +36,11 @@ export interface Issuer {
   readonly keyIdentifier?: Buffer | undefined;
 }
 
-const extensionsOf = function* (template: CertificateTemplate, authorityKeyIdentifier: Buffer | undefined, subjectIsEmpty: boolean): Steps<Node[]> {
+const extensionsOf = function* (
+  template: CertificateTemplate,
+  authorityKeyIdentifier: Buffer | undefined,
+  subjectIsEmpty: boolean,
+): Steps<Node[]> {
   const {usages, basicConstraints, subjectKeyIdentifier, names = noAlternativeNames} = template;
   return [
     ...(usages.bits.length > 0 ? [buildKeyUsage(usages.bits)] : []),
@@ -52,7 +56,8 @@ const extensionsOf = function* (template: CertificateTemplate, authorityKeyIdent
 const randomSerial = (): bigint => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 /** Builds a version 3 certificate in DER, signed by `issuer` with the algorithm of its key. */
-export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer => runSteps(buildCertificateInSteps(template, issuer));
+export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer =>
+  runSteps(buildCertificateInSteps(template, issuer));
 
 /** The same in steps: a subject may have very many names. */
 export const buildCertificateInSteps = function* (template: CertificateTemplate, issuer: Issuer): Steps<Buffer> {

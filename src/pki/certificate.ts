@@ -85,8 +85,13 @@ const readBody = ({content}: Element) => {
   body.optional(tags.context(2));
   const explicit = body.optional(tags.contextConstructed(3));
   body.end();
-  const extensions = explicit ? readExtensions(new DerReader(explicit.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
-  return {innerAlgorithm, fields: {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...readExtensionFields(extensions)}};
+  const extensions = explicit
+    ? readExtensions(new DerReader(explicit.content).next(tags.sequence), 'x509: certificate contains duplicate extensions')
+    : [];
+  return {
+    innerAlgorithm,
+    fields: {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...readExtensionFields(extensions)},
+  };
 };
 
 const readCertificate = ({raw, content}: Element): Certificate => {
@@ -114,7 +119,7 @@ const readCertificate = ({raw, content}: Element): Certificate => {
 /** Parses zero or more concatenated certificates. */
 export const parseCertificates = (der: Buffer): Certificate[] => {
   const certificates: Certificate[] = [];
-  for (const reader = new DerReader(der); reader.more; ) {
+  for (const reader = new DerReader(der); reader.more;) {
     const next = reader.optional(tags.sequence);
     if (!next) throw new PkiError('x509: malformed certificate');
     certificates.push(readCertificate(next));

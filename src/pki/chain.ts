@@ -73,7 +73,10 @@ const checkCertificate = (certificate: Certificate, now: number): void => {
     throw new ChainError('invalid', 'x509: unhandled critical extension');
   }
   const outside = (how: string, limit: number) =>
-    new ChainError('expired', `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`);
+    new ChainError(
+      'expired',
+      `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`,
+    );
   if (now < notBefore) throw outside('before', notBefore);
   if (now > notAfter) throw outside('after', notAfter);
 };
@@ -85,7 +88,8 @@ const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): 
   if (isNoAuthority || keyUsage?.has('certSign') === false) {
     throw new ChainError('invalid', 'x509: invalid signature: parent certificate cannot sign this kind of certificate');
   }
-  if (below > (constraints?.pathLength ?? Infinity)) throw new ChainError('invalid', 'x509: too many intermediates for path length constraint');
+  if (below > (constraints?.pathLength ?? Infinity))
+    throw new ChainError('invalid', 'x509: too many intermediates for path length constraint');
 };
 
 const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>
@@ -129,7 +133,8 @@ class ChainSearch {
   }
 
   #signs(parent: Certificate, chain: readonly Certificate[], isAnchor: boolean): boolean {
-    if (++this.#checks > signatureBudget) throw new ChainError('invalid', 'x509: signature check attempts limit reached while verifying certificate chain');
+    if (++this.#checks > signatureBudget)
+      throw new ChainError('invalid', 'x509: signature check attempts limit reached while verifying certificate chain');
     try {
       checkAuthority(parent, chain.length - 1, isAnchor);
       checkSignature(chain.at(-1)!.signed, parent.publicKey, {allowSha1: false});

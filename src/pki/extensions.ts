@@ -1,4 +1,14 @@
-import {DerReader, elementsOf, onlyElement, readBitString, readBoolean, readInteger, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {
+  DerReader,
+  elementsOf,
+  onlyElement,
+  readBitString,
+  readBoolean,
+  readInteger,
+  readOid,
+  tags,
+  type Element,
+} from '#src/pki/encoding/der.js';
 import {bits, boolean, integer, octets, oid, sequence, tagged, toDer, type Node} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {extensionOids} from '#src/pki/encoding/oids.js';
@@ -75,7 +85,8 @@ export const buildKeyUsage = (usages: readonly KeyUsageBit[]): Node => {
   return extension(extensionOids.keyUsage, true, bits(bytes, 7 - (last & 7)));
 };
 
-export const buildExtendedUsages = (oids: readonly string[]): Node => extension(extensionOids.extendedKeyUsage, false, sequence(...oids.map(oid)));
+export const buildExtendedUsages = (oids: readonly string[]): Node =>
+  extension(extensionOids.extendedKeyUsage, false, sequence(...oids.map(oid)));
 
 export const buildBasicConstraints = ({isAuthority, pathLength}: BasicConstraints): Node =>
   extension(

@@ -47,7 +47,10 @@ const issue = async ({certificate: issuer, key: issuerKey}: Authority, request: 
 };
 
 /** Issues a client certificate: the common name is the user, the organizations are the groups. */
-export const issueClientCertificate = (authority: Authority, options: IssueOptions & {commonName: string; organizations?: readonly string[]}): Promise<KeyPair> => {
+export const issueClientCertificate = (
+  authority: Authority,
+  options: IssueOptions & {commonName: string; organizations?: readonly string[]},
+): Promise<KeyPair> => {
   const {commonName, organizations = []} = options;
   return issue(authority, {...options, subject: {commonName, organizations}, names: noAlternativeNames, usage: 'client auth'});
 };
@@ -59,14 +62,31 @@ export const hostAlternativeNames = (hosts: readonly string[]): AlternativeNames
 };
 
 /** Issues a serving certificate for `hosts` (DNS names and IP addresses). */
-export const issueServingCertificate = (authority: Authority, options: IssueOptions & {commonName: string; hosts: readonly string[]}): Promise<KeyPair> =>
-  issue(authority, {...options, subject: {commonName: options.commonName}, names: hostAlternativeNames(options.hosts), usage: 'server auth'});
+export const issueServingCertificate = (
+  authority: Authority,
+  options: IssueOptions & {commonName: string; hosts: readonly string[]},
+): Promise<KeyPair> =>
+  issue(authority, {
+    ...options,
+    subject: {commonName: options.commonName},
+    names: hostAlternativeNames(options.hosts),
+    usage: 'server auth',
+  });
 
 /** Creates a serving certificate signed by a new authority whose key is discarded. The chain includes the authority's certificate. */
-export const createSelfSignedServing = async (options: {host: string; hosts: readonly string[]; now: number; lifetimeMs?: number}): Promise<KeyPair> => {
+export const createSelfSignedServing = async (options: {
+  host: string;
+  hosts: readonly string[];
+  now: number;
+  lifetimeMs?: number;
+}): Promise<KeyPair> => {
   const {host, hosts, now, lifetimeMs = year} = options;
   const stamp = Math.floor(now / 1000);
-  const authority = createAuthority(await generatePrivateKey(), {commonName: `${host}-ca@${stamp}`, now: now - backdate, lifetimeMs: lifetimeMs + backdate});
+  const authority = createAuthority(await generatePrivateKey(), {
+    commonName: `${host}-ca@${stamp}`,
+    now: now - backdate,
+    lifetimeMs: lifetimeMs + backdate,
+  });
   const pair = await issueServingCertificate(authority, {now, lifetimeMs, commonName: `${host}@${stamp}`, hosts: [host, ...hosts]});
   return {...pair, chain: [...pair.chain, authority.certificate]};
 };

@@ -27,9 +27,15 @@ const noPemBlockError = (what: string, where: string, labels: readonly string[])
 export const parseKeyPair = (certificate: Buffer | string, key: Buffer | string): KeyPair => {
   const blocks = [...pemBlocks(certificate)];
   const [leaf, ...rest] = blocks.filter(({label}) => label === 'CERTIFICATE').map(({bytes}) => bytes);
-  if (!leaf) throw noPemBlockError('"CERTIFICATE" PEM block', 'certificate', blocks.map(({label}) => label));
+  if (!leaf)
+    throw noPemBlockError(
+      '"CERTIFICATE" PEM block',
+      'certificate',
+      blocks.map(({label}) => label),
+    );
   const keyLabels = [...pemBlocks(key)].map(({label}) => label);
-  if (!keyLabels.some(label => label.endsWith('PRIVATE KEY'))) throw noPemBlockError('PEM block with type ending in "PRIVATE KEY"', 'key', keyLabels);
+  if (!keyLabels.some(label => label.endsWith('PRIVATE KEY')))
+    throw noPemBlockError('PEM block with type ending in "PRIVATE KEY"', 'key', keyLabels);
 
   const chain = [parseCertificate(leaf), ...rest.map(parseCertificate)] as const;
   const privateKey = parsePrivateKey(key);

@@ -30,6 +30,7 @@ export const certificateValidity = (now: number, ttlMs: number, authorityNotAfte
   const notBefore = now - backdate;
   const notAfter = Math.min(authorityNotAfter, now + ttlMs - (ttlMs < shortLifetime ? 0 : backdate));
   if (notBefore >= authorityNotAfter) throw new PkiError(`the signer has expired: NotAfter=${formatGoTime(authorityNotAfter)}`);
-  if (now >= authorityNotAfter) throw new PkiError(`refusing to sign a certificate that expired in the past: NotAfter=${formatGoTime(authorityNotAfter)}`);
+  if (now >= authorityNotAfter)
+    throw new PkiError(`refusing to sign a certificate that expired in the past: NotAfter=${formatGoTime(authorityNotAfter)}`);
   return {notBefore, notAfter};
 };

@@ -1,6 +1,15 @@
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {DerReader, readOid, tags, type Element} from '#src/pki/encoding/der.js';
-import {directoryString, elementsPerStep, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {
+  directoryString,
+  elementsPerStep,
+  oidContent,
+  primitiveElements,
+  sequenceOf,
+  setOfPrimitives,
+  type Node,
+  type Primitive,
+} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {attributeOids} from '#src/pki/encoding/oids.js';
 
@@ -95,8 +104,8 @@ export const readName = (name: Element): DistinguishedName => runSteps(readNameI
 /** Parses a Name in steps: that of a signing request may have very many attributes. */
 export const readNameInSteps = function* ({raw, content}: Element): Steps<DistinguishedName> {
   const attributes: Attribute[] = [];
-  for (const sets = new DerReader(content); sets.more; ) {
-    for (const set = sets.enter(tags.set); set.more; ) {
+  for (const sets = new DerReader(content); sets.more;) {
+    for (const set = sets.enter(tags.set); set.more;) {
       const attribute = set.enter();
       const count = attributes.push({oid: readOid(attribute.next(tags.oid)), value: readString(attribute.next())});
       attribute.end();
@@ -104,7 +113,12 @@ export const readNameInSteps = function* ({raw, content}: Element): Steps<Distin
     }
   }
   const valuesOf = yield* valuesByType(attributes);
-  return {raw, attributes, commonName: valuesOf(attributeOids.commonName).at(-1) ?? '', organizations: valuesOf(attributeOids.organization)};
+  return {
+    raw,
+    attributes,
+    commonName: valuesOf(attributeOids.commonName).at(-1) ?? '',
+    organizations: valuesOf(attributeOids.organization),
+  };
 };
 
 /** Returns the subject of an issued certificate. The last CN and the last serial number are kept; unknown attributes are dropped. */

@@ -2,8 +2,23 @@ import type {KeyObject} from 'node:crypto';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
-import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNamesInSteps, type AlternativeNames} from './alternative-names.js';
-import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {
+  buildAlternativeNames,
+  hasAlternativeNames,
+  noAlternativeNames,
+  readAlternativeNamesInSteps,
+  type AlternativeNames,
+} from './alternative-names.js';
+import {
+  DerReader,
+  elementsOf,
+  onlyElement,
+  readInteger,
+  readOctetsOfBitString,
+  readOid,
+  tags,
+  type Element,
+} from '#src/pki/encoding/der.js';
 import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {buildAlternativeNamesExtension, readExtensions, type Extension} from './extensions.js';
@@ -11,7 +26,14 @@ import {publicKeyDer, readPublicKey} from '#src/pki/keys/keys.js';
 import {buildName, readNameInSteps, type DistinguishedName, type Subject} from './names.js';
 import {extensionOids, extensionRequestOid} from '#src/pki/encoding/oids.js';
 import {firstPemBlock, toPem} from '#src/pki/encoding/pem.js';
-import {buildSignatureAlgorithm, checkSignature, readSignatureAlgorithm, requestAlgorithm, signBytes, type SignedBytes} from '#src/pki/keys/signatures.js';
+import {
+  buildSignatureAlgorithm,
+  checkSignature,
+  readSignatureAlgorithm,
+  requestAlgorithm,
+  signBytes,
+  type SignedBytes,
+} from '#src/pki/keys/signatures.js';
 
 /** A PKCS #10 certification request (RFC 2986), with the requested alternative names. */
 export interface SigningRequest extends AlternativeNames {

@@ -47,7 +47,10 @@ const extended = [
 
 export type ExtendedUsage = (typeof extended)[number]['name'];
 
-const extendedByName: ReadonlyMap<string, string> = new Map([...extended.map(({name, oid}) => [name, oid] as const), ['s/mime', '1.3.6.1.5.5.7.3.4'] as const]);
+const extendedByName: ReadonlyMap<string, string> = new Map([
+  ...extended.map(({name, oid}) => [name, oid] as const),
+  ['s/mime', '1.3.6.1.5.5.7.3.4'] as const,
+]);
 const extendedByOid: ReadonlyMap<string, ExtendedUsage> = new Map(extended.map(({name, oid}) => [oid, name]));
 
 /** The usages that a signing request may name. */

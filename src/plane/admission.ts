@@ -49,7 +49,12 @@ export interface AdmissionParts {
 
 type Options = Pick<
   ApiserverOptions,
-  'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
+  | 'enableAdmissionPlugins'
+  | 'disableAdmissionPlugins'
+  | 'admissionControl'
+  | 'admissionControlConfigFile'
+  | 'defaultNotReadyTolerationSeconds'
+  | 'defaultUnreachableTolerationSeconds'
 >;
 
 /** Returns the plugins of a server in the order in which they run: the default and enabled ones, without disabled ones. */
@@ -71,15 +76,26 @@ export const admissionPlugins = (
       change: registryChange(registry),
       gate,
       policies: {registry, meter, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, signal)},
-      webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming, authorizer), sourceOf: kind => hookSource(registry, kind, signal)},
+      webhooks: {
+        registry,
+        callerFor,
+        log,
+        meter,
+        evaluateConditions: conditionsIn(naming, authorizer),
+        sourceOf: kind => hookSource(registry, kind, signal),
+      },
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client.resource(kinds.namespaces).create({metadata: {name}}),
-      kindsOf: (apiVersion, kind) => registry.served.map(served => served.kind).filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
+      kindsOf: (apiVersion, kind) =>
+        registry.served
+          .map(served => served.kind)
+          .filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
       tolerationSeconds: {notReady: options.defaultNotReadyTolerationSeconds, unreachable: options.defaultUnreachableTolerationSeconds},
       ...settings,
     },
   );
-  for (const plugin of withoutSubject) log.warn({plugin}, 'an admission plugin has no effect: what it governs is not part of this build yet');
+  for (const plugin of withoutSubject)
+    log.warn({plugin}, 'an admission plugin has no effect: what it governs is not part of this build yet');
   return rbac ? [...plugins, escalationCheck({naming, rbac, authorizer})] : [...plugins];
 };
 
@@ -93,22 +109,33 @@ export interface AdmissionConfiguration {
 }
 
 /** Reads the configuration file. Rejects with an error of one line that names the flag. Warns about configuration without effect. */
-export const readAdmission = async (options: Pick<Options, 'admissionControlConfigFile'>, {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock}): Promise<AdmissionConfiguration> => {
+export const readAdmission = async (
+  options: Pick<Options, 'admissionControlConfigFile'>,
+  {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock},
+): Promise<AdmissionConfiguration> => {
   const read = configurationOf(options, naming, log);
   const usersOf = async (plugin: string, configuration: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>
     configuration && usersByHost(await readIdentities(configuration.kubeConfigFile, {flag: `--${flag}: ${plugin}: kubeConfigFile`}), clock);
   const {mutatingWebhooks, validatingWebhooks} = read.settings;
-  const [admit, validating] = [await usersOf('MutatingAdmissionWebhook', mutatingWebhooks), await usersOf('ValidatingAdmissionWebhook', validatingWebhooks)];
+  const [admit, validating] = [
+    await usersOf('MutatingAdmissionWebhook', mutatingWebhooks),
+    await usersOf('ValidatingAdmissionWebhook', validatingWebhooks),
+  ];
   return {...read, users: {...(admit ? {admit} : {}), ...(validating ? {validating} : {})}};
 };
 
-const configurationOf = ({admissionControlConfigFile: path}: Pick<Options, 'admissionControlConfigFile'>, naming: Naming, log: Log): Omit<AdmissionConfiguration, 'users'> => {
+const configurationOf = (
+  {admissionControlConfigFile: path}: Pick<Options, 'admissionControlConfigFile'>,
+  naming: Naming,
+  log: Log,
+): Omit<AdmissionConfiguration, 'users'> => {
   if (!path) return {settings: {}, configured: []};
   return explained(flag, path, () => {
     const texts = readPluginTexts(path, naming, file => readFileSync(file, 'utf8'));
     const configured = [...texts.keys()];
     for (const plugin of configured) {
-      if (!configurablePlugins.has(plugin)) log.warn({plugin}, `--${flag}: there is no such admission plugin, or it takes no configuration`);
+      if (!configurablePlugins.has(plugin))
+        log.warn({plugin}, `--${flag}: there is no such admission plugin, or it takes no configuration`);
     }
     return {settings: readPluginSettings(texts, naming), configured};
   });

@@ -24,7 +24,9 @@ const allowedTtlMs = 300_000;
 const deniedTtlMs = 30_000;
 
 /** Authentication and authorization of node agents: by client certificate or token, and by access reviews of the cluster. Anonymous access is off. */
-export const agentSecurity = async (parts: AgentSecurityParts): Promise<{readonly authenticators: readonly Authenticator[]; readonly authorizer: Authorizer}> => {
+export const agentSecurity = async (
+  parts: AgentSecurityParts,
+): Promise<{readonly authenticators: readonly Authenticator[]; readonly authorizer: Authorizer}> => {
   const {delegate, naming, clock} = parts;
   const authorities = await authoritiesOf(parts);
   return {
@@ -47,7 +49,9 @@ const authoritiesOf = async (parts: AgentSecurityParts): Promise<() => TrustAnch
     trust.follow(delegate, parts);
     return () => trust.current.clientAuthorities;
   } catch (error) {
-    log.warn(`client certificates prove nobody to the nodes, so that kubectl logs and exec are refused: give --client-ca-file, or see to this: ${messageOf(error)}`);
+    log.warn(
+      `client certificates prove nobody to the nodes, so that kubectl logs and exec are refused: give --client-ca-file, or see to this: ${messageOf(error)}`,
+    );
     return () => undefined;
   }
 };

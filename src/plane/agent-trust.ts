@@ -20,7 +20,10 @@ type AgentOptions = Pick<ApiserverOptions, 'platletCertificateAuthority' | 'plat
  * The CA and the client certificate for connections to node agents, as currently in the files. Without a CA, agents are not verified, as upstream. Invalid
  * content is ignored: the last valid one remains in use. Rejects with an error of one line that names the flag if the initial content is invalid.
  */
-export const followAgentTrust = async (options: AgentOptions, {files, clock, log, signal}: AgentTrustParts): Promise<{readonly current: AgentTrust}> => {
+export const followAgentTrust = async (
+  options: AgentOptions,
+  {files, clock, log, signal}: AgentTrustParts,
+): Promise<{readonly current: AgentTrust}> => {
   const {platletCertificateAuthority: caFile, platletClientCertificate: certFile, platletClientKey: keyFile} = options;
   const content = async (flag: string, path: string): Promise<Buffer | undefined> => {
     if (!path) return undefined;
@@ -72,4 +75,8 @@ const refused = (flag: string, where: string, read: () => unknown): void => {
 };
 
 const same = ({verified: one}: AgentTrust, {verified: other}: AgentTrust): boolean =>
-  [[one.ca, other.ca], [one.pair?.cert, other.pair?.cert], [one.pair?.key, other.pair?.key]].every(([a, b]) => String(a) === String(b));
+  [
+    [one.ca, other.ca],
+    [one.pair?.cert, other.pair?.cert],
+    [one.pair?.key, other.pair?.key],
+  ].every(([a, b]) => String(a) === String(b));

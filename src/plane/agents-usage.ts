@@ -31,12 +31,16 @@ interface Measures {
 /** The used part of an agent's summary. */
 interface Summary {
   readonly node?: Measures;
-  readonly pods?: readonly {readonly podRef: {readonly namespace: string; readonly name: string}; readonly containers?: readonly ({readonly name: string} & Measures)[]}[];
+  readonly pods?: readonly {
+    readonly podRef: {readonly namespace: string; readonly name: string};
+    readonly containers?: readonly ({readonly name: string} & Measures)[];
+  }[];
 }
 
 type Measured = ReadonlyMap<string, NonNullable<Summary['pods']>[number]>;
 
-const byPod = (summary: Summary | undefined): Measured => new Map((summary?.pods ?? []).map(pod => [`${pod.podRef.namespace}/${pod.podRef.name}`, pod]));
+const byPod = (summary: Summary | undefined): Measured =>
+  new Map((summary?.pods ?? []).map(pod => [`${pod.podRef.namespace}/${pod.podRef.name}`, pod]));
 
 /** How long a response of an agent is cached, how long to wait for one, and its measuring window. */
 const freshMs = 5_000;
@@ -46,7 +50,10 @@ const windowMs = 10_000;
 /** The number of concurrent requests to agents. */
 const concurrency = 32;
 
-const used = ({cpu, memory}: Measures): ResourceUsage => ({cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes ?? 0});
+const used = ({cpu, memory}: Measures): ResourceUsage => ({
+  cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6,
+  memoryBytes: memory?.workingSetBytes ?? 0,
+});
 
 const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
@@ -90,10 +97,20 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     const {containers = []} = measured?.get(`${namespace}/${name}`) ?? {};
     const [first] = containers;
     if (!first) return [];
-    return [{namespace, name, labels, timestamp: parseTime(first.cpu?.time) ?? clock.now(), windowMs, containers: containers.map(container => ({name: container.name, ...used(container)}))}];
+    return [
+      {
+        namespace,
+        name,
+        labels,
+        timestamp: parseTime(first.cpu?.time) ?? clock.now(),
+        windowMs,
+        containers: containers.map(container => ({name: container.name, ...used(container)})),
+      },
+    ];
   };
 
-  const others = async (): Promise<Node[]> => (await client.resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
+  const others = async (): Promise<Node[]> =>
+    (await client.resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
   const missing = (error: unknown): undefined => {
     if (!isNotFound(error)) throw error;
   };
@@ -112,7 +129,9 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     async pods(namespace) {
       const nodes = (await others()).filter(isReady);
       if (nodes.length === 0) return [];
-      const summaries = new Map(await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]));
+      const summaries = new Map(
+        await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]),
+      );
       const {items} = await client.resource(kinds.pods).list(namespace ? {namespace} : {});
       return items.flatMap(pod => podUsage(summaries.get(pod.spec?.nodeName ?? ''), pod));
     },

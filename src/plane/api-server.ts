@@ -138,7 +138,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const network = parts.network ?? systemNetwork(clock);
   const loopback = new Loopback();
-  const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) => inProcessClient(loopback.handler, {naming, user, userAgent, clock});
+  const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) =>
+    inProcessClient(loopback.handler, {naming, user, userAgent, clock});
   const client = clientAs(serverUser);
 
   const registry = createRegistry({
@@ -165,23 +166,71 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
 
   const reader = registryReader(registry);
-  const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: externalAddress(options, serverAddress)});
+  const tokens = serviceAccountTokens({
+    options,
+    naming,
+    clock,
+    log,
+    meter,
+    reader,
+    client,
+    serverAddress: externalAddress(options, serverAddress),
+  });
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
-    const caller = webhookCaller({clock, log, resolve, userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
+    const caller = webhookCaller({
+      clock,
+      log,
+      resolve,
+      userAgent: naming.component('apiserver-admission'),
+      users,
+      clientPair: () => proxy.pair,
+      self,
+    });
     following.signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
   };
-  const plugins = admissionPlugins(options, {configuration: admission, meter, signal: following.signal, callerAs, registry, naming, clock, random, authorizers, log, minor: Number(parts.version.emulationMinor), client, gate});
+  const plugins = admissionPlugins(options, {
+    configuration: admission,
+    meter,
+    signal: following.signal,
+    callerAs,
+    registry,
+    naming,
+    clock,
+    random,
+    authorizers,
+    log,
+    minor: Number(parts.version.emulationMinor),
+    client,
+    gate,
+  });
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
   const toBackends = backends({network, clock, log});
   const registrations = new Registrations(() => proxy.pair);
-  const aggregation = aggregate({naming, registrations, backends: toBackends, resolve, log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate});
+  const aggregation = aggregate({
+    naming,
+    registrations,
+    backends: toBackends,
+    resolve,
+    log,
+    refusesRedirects: options.aggregatorRejectForwardingRedirect,
+    gate,
+  });
   const discovery = new Discovery(registry, externalAddress(options, serverAddress), aggregation);
   const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
   const {threadArgs: args} = parts;
-  const largeRequests = args && new RequestThread({store, clock, log, meter, start: () => ({args, address: serverAddress}), limits: {ms: options.requestTimeout + 5000}});
+  const largeRequests =
+    args &&
+    new RequestThread({
+      store,
+      clock,
+      log,
+      meter,
+      start: () => ({args, address: serverAddress}),
+      limits: {ms: options.requestTimeout + 5000},
+    });
 
   const anonymous = anonymousOf(options, log);
   const server = createApiServer({
@@ -195,7 +244,11 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
-    maxInFlight: {reading: options.maxRequestsInflight, mutating: options.maxMutatingRequestsInflight, summed: options.enablePriorityAndFairness},
+    maxInFlight: {
+      reading: options.maxRequestsInflight,
+      mutating: options.maxMutatingRequestsInflight,
+      summed: options.enablePriorityAndFairness,
+    },
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage?.(client),
     network,
@@ -230,10 +283,23 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     clientAs,
     follow,
     async begin() {
-      server.storageMetrics.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
+      server.storageMetrics.follow(
+        {
+          clock,
+          log,
+          meter: parts.metrics,
+          naming,
+          countEveryMs: options.kvstoreCountMetricPollPeriod,
+          sizeEveryMs: options.kvstoreDbMetricPollInterval,
+        },
+        following.signal,
+      );
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await follow();
-      start = serverStart({...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
+      start = serverStart(
+        {...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter: parts.metrics},
+        {looping: looping.signal, serving: following.signal},
+      );
       await health.run(start.hooks);
     },
     endLoops: () => looping.abort(),
@@ -252,8 +318,16 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
 /** The emulated release, if it is not the program's own. Warns about its alpha versions. */
 const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): EmulatedRelease | undefined => {
   if (emulated === binaryVersion) return undefined;
-  for (const api of explicitAlphas(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
-  return {emulated, forwardCompatible: options.emulationForwardCompatible, namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible};
+  for (const api of explicitAlphas(options.runtimeConfig))
+    log.warn(
+      {api, emulated, binary: binaryVersion},
+      "alpha API enabled with an emulated version instead of the binary's own version: this is unsupported, proceed at your own risk",
+    );
+  return {
+    emulated,
+    forwardCompatible: options.emulationForwardCompatible,
+    namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible,
+  };
 };
 
 /** Health, metrics, profiles and z-pages. */
@@ -282,17 +356,34 @@ const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
 
 /** The resources of `--watch-cache-sizes` with size 0; other sizes have no effect. */
 const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
-  new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
+  new Set(
+    sizes
+      .map(entry => entry.split('#'))
+      .filter(([, size]) => Number(size) === 0)
+      .map(([resource = '']) => resource),
+  );
 
 /** The code that creates the documents is loaded with the first of them. */
-const openApi = async (registry: Registry, discovery: Discovery, {openApi: remote}: Aggregation, version: VersionInfo): Promise<MergedOpenApi> => {
+const openApi = async (
+  registry: Registry,
+  discovery: Discovery,
+  {openApi: remote}: Aggregation,
+  version: VersionInfo,
+): Promise<MergedOpenApi> => {
   const [{OpenApiDocuments}, {MergedOpenApi}, {mediaTypes}] = await Promise.all([
     import('#src/schema/openapi/documents.js'),
     import('#src/apiserver/aggregation/merged-openapi.js'),
     import('#src/schema/openapi/render.js'),
   ]);
   const {schemas, naming, clock, cbor} = registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, clock, mediaTypes: mediaTypes(naming, cbor !== undefined), groups: () => discovery.groups, version: version.gitVersion});
+  const documents = new OpenApiDocuments({
+    schemas,
+    naming,
+    clock,
+    mediaTypes: mediaTypes(naming, cbor !== undefined),
+    groups: () => discovery.groups,
+    version: version.gitVersion,
+  });
   const merged = new MergedOpenApi(documents, remote);
   registry.onChange(() => {
     documents.invalidate();

@@ -46,9 +46,18 @@ export const apiServiceHooks = ({server, health, naming, aggregation, loops}: Ap
         await loops().run(remoteDocumentsLoop('discovery-manager', name => discovery.refresh(name)));
       },
     },
-    {name: 'apiservice-openapi-controller', run: () => loops().run(remoteDocumentsLoop('open_api_aggregation_controller', name => openApi.refreshTwo(name)))},
-    {name: 'apiservice-openapiv3-controller', run: () => loops().run(remoteDocumentsLoop('open_api_v3_aggregation_controller', name => openApi.refreshThree(name)))},
-    {name: 'apiservice-status-remote-available-controller', run: () => loops().run(remoteAvailabilityLoop({naming, check: object => aggregation.check(object.metadata?.name ?? '')}))},
+    {
+      name: 'apiservice-openapi-controller',
+      run: () => loops().run(remoteDocumentsLoop('open_api_aggregation_controller', name => openApi.refreshTwo(name))),
+    },
+    {
+      name: 'apiservice-openapiv3-controller',
+      run: () => loops().run(remoteDocumentsLoop('open_api_v3_aggregation_controller', name => openApi.refreshThree(name))),
+    },
+    {
+      name: 'apiservice-status-remote-available-controller',
+      run: () => loops().run(remoteAvailabilityLoop({naming, check: object => aggregation.check(object.metadata?.name ?? '')})),
+    },
     {name: 'apiservice-status-local-available-controller', run: () => loops().run(localAvailabilityLoop)},
     {
       name: `${naming.component('apiserver')}-autoregistration`,

@@ -19,7 +19,8 @@ export const concernsGivenFlag = (warning: string, args: readonly string[]): boo
 /** The plane's own flags come first, so that the caller's take precedence. */
 const isGiven = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
 const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => {
-  if (isGiven(args, 'naming')) throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
+  if (isGiven(args, 'naming'))
+    throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
   return [
     ...Object.entries(own)
       .filter(([flag]) => !isGiven(args, flag))
@@ -29,9 +30,14 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
 };
 
 /** The flags of the API server. */
-export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial): string[] => [
+export const apiserverArgs = (
+  {naming, dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: NamedPlaneOptions,
+  {files}: PlaneMaterial,
+): string[] => [
   // Added to the caller's, unless the caller sets the same flag.
-  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
+  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg))
+    ? ['--enable-admission-plugins=NodeRestriction']
+    : []),
   ...unlessGiven(args, {
     naming,
     'data-dir': join(dataDir, 'store'),
@@ -45,8 +51,12 @@ export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1',
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
-    ...(args.some(arg => agentFlag.test(arg)) ? {} : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),
-    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files, readGatesOf(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
+    ...(args.some(arg => agentFlag.test(arg))
+      ? {}
+      : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),
+    ...(args.some(arg => proxyFlag.test(arg))
+      ? {}
+      : proxyFlags(files, readGatesOf(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
   }),
 ];
 
@@ -69,13 +79,22 @@ const signingFlag = /^--cluster-signing-(?!duration)/;
 
 /** The keys of the signers: the CA that the API server trusts, except for the legacy signer. */
 const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']): Record<string, string> => ({
-  ...Object.fromEntries(['plat-apiserver-client', 'platlet-client', 'platlet-serving'].flatMap(signer => [[`cluster-signing-${signer}-cert-file`, ca], [`cluster-signing-${signer}-key-file`, caKey]])),
+  ...Object.fromEntries(
+    ['plat-apiserver-client', 'platlet-client', 'platlet-serving'].flatMap(signer => [
+      [`cluster-signing-${signer}-cert-file`, ca],
+      [`cluster-signing-${signer}-key-file`, caKey],
+    ]),
+  ),
   'cluster-signing-legacy-unknown-cert-file': legacyCa,
   'cluster-signing-legacy-unknown-key-file': legacyCaKey,
 });
 
 /** The flags of the controller manager. It emulates the release of its API server. */
-export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial, {emulated}: Versions): string[] =>
+export const controllerManagerArgs = (
+  {naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions,
+  {files}: PlaneMaterial,
+  {emulated}: Versions,
+): string[] =>
   unlessGiven(args, {
     naming,
     'emulated-version': emulated,

@@ -81,7 +81,10 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
 };
 
 /** The current trust in proxies; the same object as long as the CAs are the same. */
-const proxyTrust = (options: AuthenticationOptions, authorities: {readonly current: TrustAnchors}): {readonly current: RequestHeaderTrust} => {
+const proxyTrust = (
+  options: AuthenticationOptions,
+  authorities: {readonly current: TrustAnchors},
+): {readonly current: RequestHeaderTrust} => {
   const trustOf = (anchors: TrustAnchors): RequestHeaderTrust => ({
     authorities: anchors,
     allowedNames: options.requestheaderAllowedNames,
@@ -114,14 +117,21 @@ export const authenticationConfig = (options: AuthenticationOptions): Authentica
 };
 
 /** Whether the flags configure any authentication of clients. */
-export const authenticatesClients = ({clientCaFile, tokenAuthFile, requestheaderClientCaFile, serviceAccountKeyFile}: Pick<ApiserverOptions, 'clientCaFile' | 'tokenAuthFile' | 'requestheaderClientCaFile' | 'serviceAccountKeyFile'>): boolean =>
+export const authenticatesClients = ({
+  clientCaFile,
+  tokenAuthFile,
+  requestheaderClientCaFile,
+  serviceAccountKeyFile,
+}: Pick<ApiserverOptions, 'clientCaFile' | 'tokenAuthFile' | 'requestheaderClientCaFile' | 'serviceAccountKeyFile'>): boolean =>
   Boolean(clientCaFile || tokenAuthFile || requestheaderClientCaFile) || serviceAccountKeyFile.length > 0;
 
 /** The anonymous user, if enabled. With AlwaysAllow it is disabled, with a warning. */
 export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous | undefined => {
   if (!options.anonymousAuth) return undefined;
   if (!options.authorizationMode.includes('AlwaysAllow')) return {allows: () => true};
-  log.warn('--anonymous-auth is reset to false, because --authorization-mode=AlwaysAllow would let anonymous requests do everything: choose Node,RBAC, or set --anonymous-auth=false');
+  log.warn(
+    '--anonymous-auth is reset to false, because --authorization-mode=AlwaysAllow would let anonymous requests do everything: choose Node,RBAC, or set --anonymous-auth=false',
+  );
   return undefined;
 };
 
@@ -139,7 +149,11 @@ export const tokenAuthenticator =
   (authenticators: readonly Authenticator[], own: readonly string[], anonymous?: Anonymous): ActionContext['authenticateToken'] =>
   async (token, requestedAudiences) => {
     const audiences = requestedAudiences.length > 0 ? requestedAudiences : own;
-    const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}, ...(audiences.length > 0 ? {audiences} : {})};
+    const request = {
+      credentials: {certificates: []},
+      headers: {authorization: `Bearer ${token}`},
+      ...(audiences.length > 0 ? {audiences} : {}),
+    };
     // A space before the token hides it, and what shows no token is anonymous.
     if (bearerToken(request) === '') return anonymous && {user: anonymousUser, audiences: [...audiences]};
     const reasons = ['invalid bearer token'];

@@ -39,4 +39,5 @@ export const createAuthorizers = (modes: readonly string[], naming: Naming, gate
 };
 
 /** The rules that apply to all nodes: those of the role that was once bound to them. */
-const nodeRules = (naming: Naming, gate: (name: string) => boolean) => bootstrapPolicy(naming, gate).clusterRoles.find(({metadata}) => metadata?.name === 'system:node')?.rules ?? [];
+const nodeRules = (naming: Naming, gate: (name: string) => boolean) =>
+  bootstrapPolicy(naming, gate).clusterRoles.find(({metadata}) => metadata?.name === 'system:node')?.rules ?? [];

@@ -16,21 +16,38 @@ type Check = (value: unknown) => string | undefined;
 
 const shown = (value: unknown): string => {
   if (typeof value === 'function') return 'a function';
-  return (typeof value === 'object' && value !== null ? JSON.stringify(value)?.slice(0, 60) : typeof value === 'string' ? JSON.stringify(value) : undefined) ?? String(value);
+  return (
+    (typeof value === 'object' && value !== null
+      ? JSON.stringify(value)?.slice(0, 60)
+      : typeof value === 'string'
+        ? JSON.stringify(value)
+        : undefined) ?? String(value)
+  );
 };
 
-const must = (isValid: (value: unknown) => boolean, what: string): Check => value => (isValid(value) ? undefined : `must be ${what}, not ${shown(value)}`);
+const must =
+  (isValid: (value: unknown) => boolean, what: string): Check =>
+  value =>
+    isValid(value) ? undefined : `must be ${what}, not ${shown(value)}`;
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isWhole = (value: unknown, most: number): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
+const isWhole = (value: unknown, most: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
 
 const flag = must(value => typeof value === 'boolean', 'true or false');
 const path = must(isText, 'a path');
 const port = must(value => isWhole(value, 65_535), 'a port from 0 to 65535');
-const flags = must(value => Array.isArray(value) && value.every(item => typeof item === 'string' && item.startsWith('-')), 'a list of flags such as "--feature-gates=X=true"');
-const having = (what: string, ...methods: string[]): Check => must(value => isRecord(value) && methods.every(method => typeof value[method] === 'function'), `${what} (with ${methods.join(', ')})`);
+const flags = must(
+  value => Array.isArray(value) && value.every(item => typeof item === 'string' && item.startsWith('-')),
+  'a list of flags such as "--feature-gates=X=true"',
+);
+const having = (what: string, ...methods: string[]): Check =>
+  must(value => isRecord(value) && methods.every(method => typeof value[method] === 'function'), `${what} (with ${methods.join(', ')})`);
 
-const localWebhooks = must(value => isRecord(value) && Object.keys(value).join() === 'port' && isWhole(value['port'], 65_535) && value['port'] !== 0, '{port: N} with a port from 1 to 65535');
+const localWebhooks = must(
+  value => isRecord(value) && Object.keys(value).join() === 'port' && isWhole(value['port'], 65_535) && value['port'] !== 0,
+  '{port: N} with a port from 1 to 65535',
+);
 
 /** The checks of all options. */
 const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
@@ -73,7 +90,8 @@ export const checkOptions = (options: PlaneOptions): void => {
     const idle = ofThePort.find(name => options[name] !== undefined);
     if (idle) throw new PlaneOptionError(`${idle} needs a port: leave listen out, or ${idle}`);
   }
-  if (options.simulationFile !== undefined && !options.nodes) throw new PlaneOptionError('simulationFile needs nodes: how many of them to simulate');
+  if (options.simulationFile !== undefined && !options.nodes)
+    throw new PlaneOptionError('simulationFile needs nodes: how many of them to simulate');
 };
 
 const unknownOption = (name: string): string => {

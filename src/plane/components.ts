@@ -46,8 +46,11 @@ const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHe
       response.on('end', () => resolve(healthOf(name, response.statusCode!, text)));
       response.on('error', failed);
     });
-    const failed = (error: NodeJS.ErrnoException) => resolve({name, healthy: false, message: `Get ${JSON.stringify(url)}: ${because(error, port)}`});
-    const timer = clock.schedule(probeTimeoutMs, () => clientRequest.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')));
+    const failed = (error: NodeJS.ErrnoException) =>
+      resolve({name, healthy: false, message: `Get ${JSON.stringify(url)}: ${because(error, port)}`});
+    const timer = clock.schedule(probeTimeoutMs, () =>
+      clientRequest.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')),
+    );
     clientRequest.on('error', failed);
     clientRequest.on('close', () => timer[Symbol.dispose]());
     clientRequest.end();

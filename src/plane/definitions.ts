@@ -24,7 +24,10 @@ export const definitionHooks = ({instances, loops}: DefinitionParts, signal: Abo
     {name: 'start-apiextensions-informers', run: async () => void loops().informers.informer(kinds.customResourceDefinitions)},
     {
       name: 'start-apiextensions-controllers',
-      run: async () => void (await Promise.all([namesLoop, establishLoop, structureLoop, approvalLoop, finalizeLoop(instances)].map(loop => loops().run(loop)))),
+      run: async () =>
+        void (await Promise.all(
+          [namesLoop, establishLoop, structureLoop, approvalLoop, finalizeLoop(instances)].map(loop => loops().run(loop)),
+        )),
     },
     {name: 'crd-informer-synced', run: followed},
   ];

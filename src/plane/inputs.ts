@@ -53,12 +53,28 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   const controllerManager = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
   const scheduler = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const own = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
-  for (const warning of [...apiserver.warnings, ...controllerManager.warnings, ...scheduler.warnings]) if (concernsGivenFlag(warning, own)) log.warn(warning);
-  return {options, naming: namingOf(options.naming), clock, random, log, unhandled, directory, material, manifests, apiserver, apiserverArgs: args, controllerManager, scheduler};
+  for (const warning of [...apiserver.warnings, ...controllerManager.warnings, ...scheduler.warnings])
+    if (concernsGivenFlag(warning, own)) log.warn(warning);
+  return {
+    options,
+    naming: namingOf(options.naming),
+    clock,
+    random,
+    log,
+    unhandled,
+    directory,
+    material,
+    manifests,
+    apiserver,
+    apiserverArgs: args,
+    controllerManager,
+    scheduler,
+  };
 };
 
 /** Reads manifests. The code is loaded on demand, since most planes have none. */
-export const readAll = async (manifests: readonly Manifest[]): Promise<Document[]> => (await import('./manifests/read.js')).readManifests(manifests);
+export const readAll = async (manifests: readonly Manifest[]): Promise<Document[]> =>
+  (await import('./manifests/read.js')).readManifests(manifests);
 
 /** Reports errors of callbacks also for a given clock. */
 const guardedClock = (given: Clock | undefined, unhandled: UnhandledErrors): Clock =>

@@ -87,7 +87,13 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   };
   const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock);
   await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
-  await ensureClient(files.agentClient, files.agentClientKey, authority, {commonName: 'plat-apiserver-platlet-client', organizations: ['system:masters']}, clock);
+  await ensureClient(
+    files.agentClient,
+    files.agentClientKey,
+    authority,
+    {commonName: 'plat-apiserver-platlet-client', organizations: ['system:masters']},
+    clock,
+  );
   await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock);
   const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock);
   await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);
@@ -100,8 +106,15 @@ export const localServingPair = async (directory: string, {authority, files}: Pl
   made(directory);
   const [certificate, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
   const lifetimeMs = authority.certificate.notAfter - clock.now();
-  await ensurePair(certificate, key, clock, now => issueServingCertificate(authority, {now, lifetimeMs, commonName: 'localhost', hosts: ['localhost', '127.0.0.1', '::1']}));
-  return {directory, certificate: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8'), caBundle: readFileSync(files.ca).toString('base64')};
+  await ensurePair(certificate, key, clock, now =>
+    issueServingCertificate(authority, {now, lifetimeMs, commonName: 'localhost', hosts: ['localhost', '127.0.0.1', '::1']}),
+  );
+  return {
+    directory,
+    certificate: readFileSync(certificate, 'utf8'),
+    key: readFileSync(key, 'utf8'),
+    caBundle: readFileSync(files.ca).toString('base64'),
+  };
 };
 
 const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock): Promise<Authority> => {
@@ -115,11 +128,22 @@ const authorityIn = async (certificateFile: string, keyFile: string, commonName:
   return authority;
 };
 
-const ensureClient = (certificateFile: string, keyFile: string, authority: Authority, subject: {commonName: string; organizations?: readonly string[]}, clock: Clock): Promise<void> =>
+const ensureClient = (
+  certificateFile: string,
+  keyFile: string,
+  authority: Authority,
+  subject: {commonName: string; organizations?: readonly string[]},
+  clock: Clock,
+): Promise<void> =>
   ensurePair(certificateFile, keyFile, clock, now => issueClientCertificate(authority, {now, ...subject, lifetimeMs: 365 * day}));
 
 /** Ensures that a certificate and key exist in two files, and renews them if one is missing or close to expiry. */
-const ensurePair = async (certificateFile: string, keyFile: string, clock: Clock, issue: (now: number) => Promise<KeyPair>): Promise<void> => {
+const ensurePair = async (
+  certificateFile: string,
+  keyFile: string,
+  clock: Clock,
+  issue: (now: number) => Promise<KeyPair>,
+): Promise<void> => {
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
   const pair = keyPairPem(await issue(clock.now()));

@@ -62,7 +62,11 @@ export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents
   };
 };
 
-const handlerOf = (node: string, {agentOf, authenticators, authorizer, naming, clock, random, log}: NodeAgentsParts, deliveries: Deliveries): RequestHandler => {
+const handlerOf = (
+  node: string,
+  {agentOf, authenticators, authorizer, naming, clock, random, log}: NodeAgentsParts,
+  deliveries: Deliveries,
+): RequestHandler => {
   const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
   let known: {readonly agent: NodeAgent; readonly handler: ApiHandler} | undefined;
   const answer: ApiHandler = async request => {

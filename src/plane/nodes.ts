@@ -65,7 +65,10 @@ export class PlaneNodes {
    * Starts the nodes, if there are any, and returns a function that stops them. Each has a node's identity, which may do what the Node authorizer allows,
    * and without that authorizer everything.
    */
-  async start(api: Pick<RunningApiServer, 'clientAs'>, {authorizationMode}: Pick<ApiserverOptions, 'authorizationMode'>): Promise<(() => Promise<void>) | undefined> {
+  async start(
+    api: Pick<RunningApiServer, 'clientAs'>,
+    {authorizationMode}: Pick<ApiserverOptions, 'authorizationMode'>,
+  ): Promise<(() => Promise<void>) | undefined> {
     const {count, rulesFile, podRanges, naming, ...rest} = this.#parts;
     if (count === 0) return undefined;
     const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
@@ -77,7 +80,10 @@ export class PlaneNodes {
       ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
       ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
       naming,
-      client: api.clientAs({name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]}, 'plat/simulation'),
+      client: api.clientAs(
+        {name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]},
+        'plat/simulation',
+      ),
       clientAs: user => api.clientAs(isAuthorized ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
     });
     this.#simulation = simulation;

@@ -64,12 +64,26 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const inputs = await readInputs(given, undo);
   const {options, naming, clock, log, directory, material} = inputs;
   const unlessStopped = <T>(step: Promise<T>): Promise<T> => (options.signal ? unlessAborted(step, options.signal) : step);
-  const metrics = {apiserver: metricsOf(inputs.apiserver, naming), manager: metricsOf(inputs.controllerManager, naming), scheduler: metricsOf(inputs.scheduler, naming)};
+  const metrics = {
+    apiserver: metricsOf(inputs.apiserver, naming),
+    manager: metricsOf(inputs.controllerManager, naming),
+    scheduler: metricsOf(inputs.scheduler, naming),
+  };
   inputs.unhandled.countIn(metrics.apiserver);
 
   let reason = 'the store is not open yet';
-  const waiting = waitingServer({options: inputs.apiserver.options, naming, clock, log, gate: gateOf(inputs.apiserver), reason: () => reason});
-  const port = options.listen === false ? undefined : await openPlanePort({...inputs, options: inputs.apiserver.options, handler: waiting.handler, meter: metrics.apiserver});
+  const waiting = waitingServer({
+    options: inputs.apiserver.options,
+    naming,
+    clock,
+    log,
+    gate: gateOf(inputs.apiserver),
+    reason: () => reason,
+  });
+  const port =
+    options.listen === false
+      ? undefined
+      : await openPlanePort({...inputs, options: inputs.apiserver.options, handler: waiting.handler, meter: metrics.apiserver});
   if (port) undo.defer(() => port.close());
   const store = await openPlaneStore(inputs, why => (reason = why));
 
@@ -89,7 +103,10 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     metricsBeside: [metrics.manager, metrics.scheduler],
     ...(options.nodes ? {network: nodes.network} : {}),
     ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
-    beside: () => ({scheduler: () => checks.scheduler.all('healthz'), 'controller-manager': () => checks['controller-manager'].all('healthz')}),
+    beside: () => ({
+      scheduler: () => checks.scheduler.all('healthz'),
+      'controller-manager': () => checks['controller-manager'].all('healthz'),
+    }),
   }).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -103,9 +120,21 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const {controllers} = await import('#controllers/index.js');
   const stopping = new AbortController();
   const environment = {clock, random: inputs.random, log, freeze: options.freeze ?? false, signal: stopping.signal};
-  const create = <R>(component: Component<R>, parsed: Parsed<R>, own: {readonly checks: HealthChecks; readonly metrics: MetricsRegistry}): Promise<RunnableComponent> =>
-    createComponent(component, parsed, inProcessConnection({role: component.role, handler: api.handler, naming, clock, options: parsed.options as never, set: parsed.set}), {...environment, ...own});
-  const manager = await create(controllerManager(controllers), inputs.controllerManager, {checks: checks['controller-manager'], metrics: metrics.manager});
+  const create = <R>(
+    component: Component<R>,
+    parsed: Parsed<R>,
+    own: {readonly checks: HealthChecks; readonly metrics: MetricsRegistry},
+  ): Promise<RunnableComponent> =>
+    createComponent(
+      component,
+      parsed,
+      inProcessConnection({role: component.role, handler: api.handler, naming, clock, options: parsed.options as never, set: parsed.set}),
+      {...environment, ...own},
+    );
+  const manager = await create(controllerManager(controllers), inputs.controllerManager, {
+    checks: checks['controller-manager'],
+    metrics: metrics.manager,
+  });
   const scheduler = await create(schedulerComponent, inputs.scheduler, {checks: checks.scheduler, metrics: metrics.scheduler});
   for (const component of [manager, scheduler]) {
     const closePort = await component.openPort();
@@ -124,7 +153,9 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
 
   const client = (user = admin) => api.clientAs(user, 'plat');
   const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two concurrent calls would mix their files.
-  const makesAccounts = selectControllers(controllers, inputs.controllerManager.options.controllers).selected.some(({name}) => name === 'serviceaccount-controller');
+  const makesAccounts = selectControllers(controllers, inputs.controllerManager.options.controllers).selected.some(
+    ({name}) => name === 'serviceaccount-controller',
+  );
   const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
     const {applyManifests} = await import('./manifests/apply.js');
     const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
@@ -154,7 +185,10 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
 
 const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
 
-const metricsOf = (parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}}, naming: Naming): MetricsRegistry => {
+const metricsOf = (
+  parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}},
+  naming: Naming,
+): MetricsRegistry => {
   const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
   addBuildMetrics(metrics, parsed, naming);
   return metrics;
@@ -165,7 +199,12 @@ const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneI
   openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
-    servers: storeServersOf({options: apiserver.options, naming, gate: gateOf(apiserver), minCompatibility: apiserver.versions.minCompatibility}),
+    servers: storeServersOf({
+      options: apiserver.options,
+      naming,
+      gate: gateOf(apiserver),
+      minCompatibility: apiserver.versions.minCompatibility,
+    }),
     naming: naming.name,
     clock,
     random,
@@ -176,7 +215,11 @@ const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneI
   });
 
 /** The API server's dependencies from flags, store and port. */
-const serverParts = ({options, apiserver, apiserverArgs, naming, clock, random, log}: PlaneInputs, store: Store, port: PlanePort | undefined): Omit<ApiServerParts, 'metrics'> => ({
+const serverParts = (
+  {options, apiserver, apiserverArgs, naming, clock, random, log}: PlaneInputs,
+  store: Store,
+  port: PlanePort | undefined,
+): Omit<ApiServerParts, 'metrics'> => ({
   options: apiserver.options,
   naming,
   clock,
@@ -204,10 +247,15 @@ const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Pro
 
 /** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
 const readiness = (components: readonly RunnableComponent[], failed: Promise<never>): Promise<unknown> =>
-  Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed));
+  Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) =>
+    error instanceof ListRefused ? Promise.reject(error) : failed,
+  );
 
 const writeKubeconfig = async ({options, directory, log}: PlaneInputs, {settings}: PlanePort, undo: Undo): Promise<void> => {
   if (!options.dataDir && !options.kubeconfig) return;
   const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
-  if (options.removeContextOnStop) undo.defer(() => merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')));
+  if (options.removeContextOnStop)
+    undo.defer(() =>
+      merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')),
+    );
 };

@@ -39,9 +39,21 @@ export interface PlanePort {
 /** The interval of checks whether the serving certificate is due for renewal; failed renewals are retried at the same interval. */
 const renewalCheckMs = 3_600_000;
 
-export const openPlanePort = async ({options, material: {authority, files}, handler, naming, meter, ...parts}: PlanePortParts): Promise<PlanePort> => {
+export const openPlanePort = async ({
+  options,
+  material: {authority, files},
+  handler,
+  naming,
+  meter,
+  ...parts
+}: PlanePortParts): Promise<PlanePort> => {
   const {clock} = parts;
-  const certificate = () => planeServingCertificate(authority, {clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
+  const certificate = () =>
+    planeServingCertificate(authority, {
+      clock,
+      naming,
+      hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean),
+    });
   const sockets = await openSockets({...parts, options, handler, meter, tls: await certificate()});
   let renewAt = clock.now() + renewAfterMs;
   const over = new AbortController();

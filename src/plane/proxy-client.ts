@@ -32,7 +32,10 @@ export const proxyClient = async ({options, files, clock, log}: ProxyClientParts
   const {proxyClientCertFile: certFile, proxyClientKeyFile: keyFile} = options;
   if (!certFile || !keyFile) return {pair: undefined, follow: () => {}};
   const read = async (): Promise<ClientPair> => {
-    const [cert, key] = await Promise.all([contentOf(files, 'proxy-client-cert-file', certFile), contentOf(files, 'proxy-client-key-file', keyFile)]);
+    const [cert, key] = await Promise.all([
+      contentOf(files, 'proxy-client-cert-file', certFile),
+      contentOf(files, 'proxy-client-key-file', keyFile),
+    ]);
     try {
       parseKeyPair(cert, key);
     } catch (cause) {

@@ -30,7 +30,10 @@ export const scheduler: Component<(typeof schedulerFlags)['rows']> = {
 };
 
 /** Reads the settings of a scheduler from its flags and from the file that `--config` names. Throws an error of one line that names flag and file. */
-const schedulerSettings = ({config, podMaxInUnschedulablePodsDuration}: Pick<SchedulerOptions, 'config' | 'podMaxInUnschedulablePodsDuration'>): Settings => {
+const schedulerSettings = ({
+  config,
+  podMaxInUnschedulablePodsDuration,
+}: Pick<SchedulerOptions, 'config' | 'podMaxInUnschedulablePodsDuration'>): Settings => {
   const fromFlags = {patienceMs: podMaxInUnschedulablePodsDuration};
   if (!config) return {...defaultSettings, ...fromFlags};
   try {
@@ -42,8 +45,17 @@ const schedulerSettings = ({config, podMaxInUnschedulablePodsDuration}: Pick<Sch
 
 const configuration = (options: SchedulerOptions, naming: Naming): Readonly<Record<string, unknown>> => ({
   [`${naming.prefix}scheduler.${naming.group('config')}`]: {
-    ClientConnection: {Kubeconfig: options.platconfig, ContentType: options.platApiContentType, QPS: options.platApiQps, Burst: options.platApiBurst},
-    LeaderElection: {LeaderElect: options.leaderElect, ResourceName: options.leaderElectResourceName, ResourceNamespace: options.leaderElectResourceNamespace},
+    ClientConnection: {
+      Kubeconfig: options.platconfig,
+      ContentType: options.platApiContentType,
+      QPS: options.platApiQps,
+      Burst: options.platApiBurst,
+    },
+    LeaderElection: {
+      LeaderElect: options.leaderElect,
+      ResourceName: options.leaderElectResourceName,
+      ResourceNamespace: options.leaderElectResourceNamespace,
+    },
     Profiles: [...schedulerSettings(options).profiles].map(([name, {percentageOfNodesToScore, filters, scores}]) => ({
       SchedulerName: name,
       PercentageOfNodesToScore: percentageOfNodesToScore,

@@ -7,7 +7,10 @@ import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js
 import type {SelfServiceParts, ServerPeers} from '#src/controlplane/self-service.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
-type Options = Pick<ApiserverOptions, 'serviceClusterIpRange' | 'advertiseAddress' | 'bindAddress' | 'securePort' | 'platServiceNodePort' | 'endpointReconcilerType'>;
+type Options = Pick<
+  ApiserverOptions,
+  'serviceClusterIpRange' | 'advertiseAddress' | 'bindAddress' | 'securePort' | 'platServiceNodePort' | 'endpointReconcilerType'
+>;
 
 const defaultRange = '10.0.0.0/24';
 
@@ -27,10 +30,14 @@ const hostAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
     .flatMap(addresses => addresses ?? [])
     .find(address => !address.internal && address.family === family && !address.address.startsWith('fe80:'))?.address;
 
-const isLocalOnly = (address: string): boolean => address === '' || address === '0.0.0.0' || address === '::' || address === '::1' || address.startsWith('127.');
+const isLocalOnly = (address: string): boolean =>
+  address === '' || address === '0.0.0.0' || address === '::' || address === '::1' || address.startsWith('127.');
 
 /** The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable for others. */
-export const advertisedAddress = ({advertiseAddress = '', bindAddress}: Pick<Options, 'advertiseAddress' | 'bindAddress'>, family: 'IPv4' | 'IPv6'): string => {
+export const advertisedAddress = (
+  {advertiseAddress = '', bindAddress}: Pick<Options, 'advertiseAddress' | 'bindAddress'>,
+  family: 'IPv4' | 'IPv6',
+): string => {
   if (advertiseAddress) return advertiseAddress;
   if (isIP(bindAddress) && !isLocalOnly(bindAddress)) return bindAddress;
   return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? '127.0.0.1';
@@ -44,7 +51,11 @@ export const externalAddress = ({externalHostname}: Pick<ApiserverOptions, 'exte
 };
 
 /** The parameters of the self service from the options. `serverAddress` is empty without a listener: then there is no endpoint. */
-export const selfServiceOf = (options: Options, serverAddress: string, peers: ServerPeers): Omit<SelfServiceParts, 'client' | 'clock' | 'log'> => {
+export const selfServiceOf = (
+  options: Options,
+  serverAddress: string,
+  peers: ServerPeers,
+): Omit<SelfServiceParts, 'client' | 'clock' | 'log'> => {
   const serviceAddress = firstServiceAddress(options);
   const port = Number(serverAddress.slice(serverAddress.lastIndexOf(':') + 1)) || options.securePort || 6443;
   return {

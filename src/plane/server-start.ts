@@ -81,7 +81,12 @@ export const publishesStorageVersions = ({registry}: ApiServer, gate: (name: str
 
 /** Hooks that have nothing left to do, under upstream's names. */
 const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[] => {
-  const names = ['start-apiserver-admission-initializer', 'generic-apiserver-start-informers', ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []), 'storage-object-count-tracker-hook'];
+  const names = [
+    'start-apiserver-admission-initializer',
+    'generic-apiserver-start-informers',
+    ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []),
+    'storage-object-count-tracker-hook',
+  ];
   return names.map(name => ({name, run: () => Promise.resolve()}));
 };
 
@@ -90,19 +95,34 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
   const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
   let selfService: SelfService | undefined;
   const namespaces = lazily(() => ensureSystemNamespaces(client));
-  const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping));
+  const loops = lazily(() =>
+    serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping),
+  );
   const {registry} = server;
   // Without such objects, as in older releases, addresses come from the configured ranges.
   const hasRanges = registry.serves(kinds.serviceCIDRs);
-  const ranges = lazily(async () => (hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined));
+  const ranges = lazily(async () =>
+    hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined,
+  );
   const announced = lazily(async () => {
     await namespaces();
-    if (parts.gate('APIServerIdentity')) await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
+    if (parts.gate('APIServerIdentity'))
+      await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
   });
   const versionsPublished = lazily(async () => {
     await announced();
     const {storedVersions} = server;
-    await publishStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), updated: (resource, error) => storedVersions.updated(resource, error)}, signals.serving);
+    await publishStorageVersions(
+      {
+        client,
+        clock,
+        log,
+        server: serverIdentity(hostname()),
+        resources: storedResources(registry),
+        updated: (resource, error) => storedVersions.updated(resource, error),
+      },
+      signals.serving,
+    );
   });
   const identity = `start-${naming.component('apiserver')}-identity-lease`;
   const all: StartHook[] = [
@@ -116,14 +136,25 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     // The server with an identity lease also deletes expired ones.
-    ...(parts.gate('APIServerIdentity') ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced})) : []),
+    ...(parts.gate('APIServerIdentity')
+      ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced}))
+      : []),
     ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
     {
       name: 'bootstrap-controller',
       async run() {
         await Promise.all([namespaces(), ranges()]);
         const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : inMemoryPeers();
-        selfService = await maintainSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress, peers)}, signals.serving);
+        selfService = await maintainSelfService(
+          {
+            client,
+            clock,
+            log,
+            ...(store.shared ? {} : {revision: () => store.revision()}),
+            ...selfServiceOf(options, parts.serverAddress, peers),
+          },
+          signals.serving,
+        );
       },
     },
     {
@@ -143,16 +174,37 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
-    ...(registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
-    ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
-    ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
-    ...(authorizers.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
+    ...(registry.serves(kinds.flowSchemas)
+      ? [
+          {
+            name: 'priority-and-fairness-config-producer',
+            run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving),
+          },
+          {
+            name: 'priority-and-fairness-config-consumer',
+            run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping),
+          },
+        ]
+      : []),
+    ...(registry.serves(kinds.customResourceDefinitions)
+      ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping)
+      : []),
+    ...(proxy.pair
+      ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}]
+      : []),
+    ...(aggregation && registry.serves(kinds.apiServices)
+      ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping)
+      : []),
+    ...(authorizers.rbac
+      ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}]
+      : []),
   ];
   // The writes of the other hooks would be refused until then.
   const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsPublished().then(run)});
   return {
-    hooks: publishesStorageVersions(server, parts.gate) ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)] : all,
+    hooks: publishesStorageVersions(server, parts.gate)
+      ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)]
+      : all,
     async leave() {
       await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
     },

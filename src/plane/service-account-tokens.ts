@@ -74,11 +74,15 @@ const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: Serv
 };
 
 /** Whether the flags enable the signing of tokens. */
-export const issuesTokens = ({serviceAccountIssuer: [issuer], serviceAccountSigningKeyFile: file}: ServiceAccountOptions): boolean => Boolean(file && issuer);
+export const issuesTokens = ({serviceAccountIssuer: [issuer], serviceAccountSigningKeyFile: file}: ServiceAccountOptions): boolean =>
+  Boolean(file && issuer);
 
 /** Signs with the key of the file as the first issuer. */
 const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]): TokenIssuer | undefined => {
-  const {serviceAccountIssuer: [iss], serviceAccountSigningKeyFile: file} = options;
+  const {
+    serviceAccountIssuer: [iss],
+    serviceAccountSigningKeyFile: file,
+  } = options;
   if (!file || !iss) return undefined;
   const flag = 'service-account-signing-key-file';
   const pem = readFlagFile(flag, file);
@@ -92,7 +96,10 @@ const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]):
 };
 
 const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, keys: readonly TokenKey[]): readonly Route[] => {
-  const {serviceAccountIssuer: [issuer], serviceAccountJwksUri} = options;
+  const {
+    serviceAccountIssuer: [issuer],
+    serviceAccountJwksUri,
+  } = options;
   if (issuer === undefined || keys.length === 0) return [];
   const objection = issuerObjection(issuer);
   if (objection) {
@@ -111,7 +118,9 @@ const dayRecorder =
     await client
       .resource(kinds.secrets)
       .patch(name, 'merge', {metadata: {uid: metadata.uid, labels}}, {namespace})
-      .catch((error: unknown) => log.v(1).info({err: error, secret: `${namespace}/${name}`}, 'the use of a token could not be noted on its secret'));
+      .catch((error: unknown) =>
+        log.v(1).info({err: error, secret: `${namespace}/${name}`}, 'the use of a token could not be noted on its secret'),
+      );
   };
 
 /** Everything that the flags for service account tokens configure. Throws an error of one line that names flag and file. */
@@ -124,7 +133,10 @@ export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccount
   const shared = {naming, clock, reader, keys, audiences, note: tokenUses(parts.meter, naming)};
   return {
     audiences,
-    authenticators: keys.length === 0 ? [] : [secretTokens({...shared, lookup, used: dayRecorder(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
+    authenticators:
+      keys.length === 0
+        ? []
+        : [secretTokens({...shared, lookup, used: dayRecorder(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
     issuer: issuerOf(options, audiences),
     routes: discoveryRoutes(parts, keys),
   };

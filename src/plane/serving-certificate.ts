@@ -16,6 +16,13 @@ export const planeServingCertificate = async (
   {clock, naming, hosts}: {clock: Clock; naming: Naming; hosts: readonly string[]},
 ): Promise<SecureContextOptions> => {
   const all = ['localhost', '127.0.0.1', '::1', hostname(), ...naming.selfServiceNames, ...hosts];
-  const pair = keyPairPem(await issueServingCertificate(authority, {now: clock.now(), lifetimeMs, commonName: naming.component('apiserver'), hosts: [...new Set(all)]}));
+  const pair = keyPairPem(
+    await issueServingCertificate(authority, {
+      now: clock.now(),
+      lifetimeMs,
+      commonName: naming.component('apiserver'),
+      hosts: [...new Set(all)],
+    }),
+  );
   return {cert: pair.certificate, key: pair.key};
 };

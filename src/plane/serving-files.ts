@@ -8,7 +8,10 @@ import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js
 import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 
 /** The options of a component's serving certificates. */
-export type ServingOptions = Pick<ApiserverOptions, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'tlsSniCertKey' | 'certDir' | 'tlsMinVersion' | 'tlsCipherSuites' | 'bindAddress'>;
+export type ServingOptions = Pick<
+  ApiserverOptions,
+  'tlsCertFile' | 'tlsPrivateKeyFile' | 'tlsSniCertKey' | 'certDir' | 'tlsMinVersion' | 'tlsCipherSuites' | 'bindAddress'
+>;
 
 export interface ServingFiles {
   readonly options: ServingOptions;
@@ -24,7 +27,14 @@ export interface ServingFiles {
 }
 
 /** Opens a component's serving certificates: the configured ones, or a self-signed one in the certificate directory. */
-export const openServingCertificates = async ({options, naming, name, hosts = naming.selfServiceNames, signal, ...ports}: ServingFiles): Promise<ServingCertificates> => {
+export const openServingCertificates = async ({
+  options,
+  naming,
+  name,
+  hosts = naming.selfServiceNames,
+  signal,
+  ...ports
+}: ServingFiles): Promise<ServingCertificates> => {
   const {tlsCertFile, tlsPrivateKeyFile, certDir} = options;
   const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...hosts]};
   const pair = tlsCertFile ? {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile} : await ensured(own, certDir);

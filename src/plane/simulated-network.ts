@@ -44,14 +44,22 @@ export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
 
 type SimulatedNode = NonNullable<ReturnType<Simulation['nodeAt']>>;
 
-const toAgent = async ({address, port: agentPort, agent}: SimulatedNode, port: string, serverOf: (agent: NodeAgent) => Promise<InProcessServer>): Promise<Duplex> => {
+const toAgent = async (
+  {address, port: agentPort, agent}: SimulatedNode,
+  port: string,
+  serverOf: (agent: NodeAgent) => Promise<InProcessServer>,
+): Promise<Duplex> => {
   const refused = (why: string) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`);
   if (!agent) throw refused('no route to host');
   if (port !== String(agentPort)) throw refused('connection refused');
   return (await serverOf(agent)).connect();
 };
 
-const toPod = async ({namespace, pod, node: {agent}}: NonNullable<ReturnType<Simulation['podAt']>>, address: string, port: string): Promise<Duplex> => {
+const toPod = async (
+  {namespace, pod, node: {agent}}: NonNullable<ReturnType<Simulation['podAt']>>,
+  address: string,
+  port: string,
+): Promise<Duplex> => {
   const refused = (why: string, cause?: unknown) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`, {cause});
   if (!agent) throw refused('no route to host');
   const {duplexPair} = await import('#src/transport/duplex-pair.js');

@@ -27,13 +27,32 @@ export interface SocketParts {
 }
 
 const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
-  meter.observed({name: 'apiserver_response_waiting_bytes', help: 'Bytes that wait for readers in all responses and watches.', labels: []}, () => [[{}, deliveries.waitingBytes]]);
-  meter.observed({name: 'apiserver_responses_cut_off_total', type: 'counter', help: 'Number of responses cut off because their readers were too slow, by what ran out.', labels: ['reason']}, () => [
-    [{reason: 'bytes'}, deliveries.cutOff.bytes],
-    [{reason: 'time'}, deliveries.cutOff.time],
-  ]);
+  meter.observed(
+    {name: 'apiserver_response_waiting_bytes', help: 'Bytes that wait for readers in all responses and watches.', labels: []},
+    () => [[{}, deliveries.waitingBytes]],
+  );
+  meter.observed(
+    {
+      name: 'apiserver_responses_cut_off_total',
+      type: 'counter',
+      help: 'Number of responses cut off because their readers were too slow, by what ran out.',
+      labels: ['reason'],
+    },
+    () => [
+      [{reason: 'bytes'}, deliveries.cutOff.bytes],
+      [{reason: 'time'}, deliveries.cutOff.time],
+    ],
+  );
   meter.observed({name: 'apiserver_connections', help: 'Number of open connections.', labels: []}, () => [[{}, listener.connections]]);
-  meter.observed({name: 'apiserver_connections_refused_total', type: 'counter', help: 'Number of connections refused because there were too many.', labels: []}, () => [[{}, listener.refused]]);
+  meter.observed(
+    {
+      name: 'apiserver_connections_refused_total',
+      type: 'counter',
+      help: 'Number of connections refused because there were too many.',
+      labels: [],
+    },
+    () => [[{}, listener.refused]],
+  );
 };
 
 /** The HTTPS port of an API server. */
@@ -72,7 +91,13 @@ export const openSockets = async ({options, handler, tls, clock, random, log, me
   });
   observeConnections(meter, deliveries, listener);
   const socket = options.debugSocketPath
-    ? await listenOnSocket(options.debugSocketPath, createHttpServer(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
+    ? await listenOnSocket(
+        options.debugSocketPath,
+        createHttpServer(
+          openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')),
+          {clock, random},
+        ),
+      )
     : undefined;
   const stop = async (running: RunningApiServer) => {
     await socket?.[Symbol.asyncDispose]();

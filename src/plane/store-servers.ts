@@ -4,7 +4,8 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
 
 /** The prefix of all keys: a path without a trailing slash. */
-export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string => posix.join('/', kvstorePrefix).replace(/\/$/, '');
+export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string =>
+  posix.join('/', kvstorePrefix).replace(/\/$/, '');
 
 export interface StoreServersParts {
   readonly options: ApiserverOptions;
@@ -26,7 +27,12 @@ export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreS
     encoding: async () => {
       const {recordEncoding} = await import('#src/apiserver/registry/record-encoding.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');
-      return recordEncoding({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage'), minCompatibility});
+      return recordEncoding({
+        naming,
+        mediaType: isBinary ? naming.protobufMediaType : storageMediaType,
+        cbor: gate('CBORServingAndStorage'),
+        minCompatibility,
+      });
     },
   };
 };

@@ -28,7 +28,8 @@ const joined = (readers: readonly UsageReader[]): UsageReader => {
     }
     return undefined;
   };
-  const all = async <T>(read: (reader: UsageReader) => readonly T[] | Promise<readonly T[]>): Promise<T[]> => (await Promise.all(readers.map(read))).flat();
+  const all = async <T>(read: (reader: UsageReader) => readonly T[] | Promise<readonly T[]>): Promise<T[]> =>
+    (await Promise.all(readers.map(read))).flat();
   return {
     pod: (namespace, name) => first(reader => reader.pod(namespace, name)),
     pods: namespace => all(reader => reader.pods(namespace)),

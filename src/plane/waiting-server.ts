@@ -41,14 +41,17 @@ export const waitingServer = ({options, naming, clock, log, gate, reason}: Waiti
     throw new Error(reason());
   });
   // Files are read with the first request: mostly there is none.
-  const health = lazily(async () => administration({
-    routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
-    authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
-    anonymous: anonymousOf(options, noLog), // The server itself logs the warnings.
-    authorizer: {authorize: () => ({decision: 'allow'})},
-    failed: error => log.error({err: error}, 'answering a health check failed'),
-  }));
-  let current: ApiHandler = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable());
+  const health = lazily(async () =>
+    administration({
+      routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
+      authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
+      anonymous: anonymousOf(options, noLog), // The server itself logs the warnings.
+      authorizer: {authorize: () => ({decision: 'allow'})},
+      failed: error => log.error({err: error}, 'answering a health check failed'),
+    }),
+  );
+  let current: ApiHandler = async request =>
+    /^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable();
   return {
     handler: request => current(request),
     handOver(handler) {
@@ -60,5 +63,9 @@ export const waitingServer = ({options, naming, clock, log, gate, reason}: Waiti
 
 const unavailable = (): ApiResponse => {
   const {status} = serviceUnavailable('the server is waiting for its storage backend');
-  return {status: 503, headers: {'Cache-Control': 'no-cache, private', 'Retry-After': '1'}, body: {kind: 'bytes', bytes: `${JSON.stringify(status)}\n`, contentType: 'application/json'}};
+  return {
+    status: 503,
+    headers: {'Cache-Control': 'no-cache, private', 'Retry-After': '1'},
+    body: {kind: 'bytes', bytes: `${JSON.stringify(status)}\n`, contentType: 'application/json'},
+  };
 };

@@ -33,14 +33,19 @@ export class QueueMetrics<T> implements Disposable {
       labels,
       buckets,
     });
-    const observe = (metric: string, help: string, read: () => number) => meter.observed({name: metric, help, labels}, () => [[this.#labels, read()]]);
+    const observe = (metric: string, help: string, read: () => number) =>
+      meter.observed({name: metric, help, labels}, () => [[this.#labels, read()]]);
     this.#observed = [
       observe('workqueue_depth', 'Current depth of workqueue', depth),
-      observe('workqueue_unfinished_work_seconds', 'How many seconds of work is in progress and not yet counted by work_duration. Large values tell of stuck workers.', () =>
-        this.#running().reduce((sum, age) => sum + age, 0),
+      observe(
+        'workqueue_unfinished_work_seconds',
+        'How many seconds of work is in progress and not yet counted by work_duration. Large values tell of stuck workers.',
+        () => this.#running().reduce((sum, age) => sum + age, 0),
       ),
-      observe('workqueue_longest_running_processor_seconds', 'How many seconds the longest running processor of workqueue has been running.', () =>
-        Math.max(0, ...this.#running()),
+      observe(
+        'workqueue_longest_running_processor_seconds',
+        'How many seconds the longest running processor of workqueue has been running.',
+        () => Math.max(0, ...this.#running()),
       ),
     ];
     // Series exist from the start, so that rates can be taken over the first event.

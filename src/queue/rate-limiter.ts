@@ -41,5 +41,7 @@ export const maxOf = <T>(...limiters: readonly RateLimiter<T>[]): RateLimiter<T>
 });
 
 /** The default limiter: the longer of 5 ms doubled up to 1000 s for each item, and a bucket of 10 per second with a burst of 100 for all items. */
-export const defaultLimiter = <T>(clock: Clock, {baseDelayMs = 5, maxDelayMs = 1_000_000}: {baseDelayMs?: number | undefined; maxDelayMs?: number | undefined} = {}): RateLimiter<T> =>
-  maxOf(perItemBackoff(baseDelayMs, maxDelayMs), tokenBucketLimiter(clock, 10, 100));
+export const defaultLimiter = <T>(
+  clock: Clock,
+  {baseDelayMs = 5, maxDelayMs = 1_000_000}: {baseDelayMs?: number | undefined; maxDelayMs?: number | undefined} = {},
+): RateLimiter<T> => maxOf(perItemBackoff(baseDelayMs, maxDelayMs), tokenBucketLimiter(clock, 10, 100));

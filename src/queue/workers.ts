@@ -17,7 +17,12 @@ export interface Workers {
 const itemsPerTurn = 32;
 
 /** Processes the items of `queue`, `concurrency` at a time. `process` handles its own failures; a rejection is passed to `onUnhandledError`, and work continues. */
-export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item: T) => Promise<void>, onUnhandledError: (error: unknown, item: T) => void): Workers => {
+export const work = <T>(
+  queue: WorkQueue<T>,
+  concurrency: number,
+  process: (item: T) => Promise<void>,
+  onUnhandledError: (error: unknown, item: T) => void,
+): Workers => {
   const pool = new PQueue({concurrency});
   const pieces = new Pieces(queue.clock);
   let items = 0;

@@ -381,4 +381,5 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
 }
 
 /** Checks a definition with the type of its kind and returns it with the type of the list. */
-export const defineResource = <T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition => definition as unknown as ResourceDefinition;
+export const defineResource = <T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition =>
+  definition as unknown as ResourceDefinition;

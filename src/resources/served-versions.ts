@@ -17,7 +17,9 @@ const stageOf = (version: string): Stage => (/^v\d+$/.test(version) ? 'ga' : ver
 const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false, alpha: false};
 
 /** The gates of resources that have some, by group and plural. */
-const gates: ReadonlyMap<string, readonly string[]> = new Map(resources.flatMap(({kind, gates: needed}) => (needed ? [[`${kind.group}/${kind.plural}`, needed]] : [])));
+const gates: ReadonlyMap<string, readonly string[]> = new Map(
+  resources.flatMap(({kind, gates: needed}) => (needed ? [[`${kind.group}/${kind.plural}`, needed]] : [])),
+);
 
 /** Keys of `--runtime-config` that stand for many versions, in order of precedence: the narrower wins. */
 const versionSets: readonly (readonly [key: string, covers: (stage: Stage) => boolean])[] = [
@@ -49,8 +51,10 @@ const checkKey = (key: string, naming: Naming): void => {
   const ofGroup = Object.values(kinds).filter(kind => kind.group !== 'metrics' && naming.group(kind.group) === group);
   if (ofGroup.length === 0) throw new UnknownApi(`unknown api groups ${group}`);
   const ofVersion = ofGroup.filter(kind => kind.version === version);
-  if (ofVersion.length === 0) throw new UnknownApi(`group version ${naming.apiVersion(ofGroup[0]!.group, version)} that has not been registered`);
-  if (resource !== undefined && !ofVersion.some(({plural}) => plural === resource)) throw new UnknownApi(`unknown resource ${resource} in ${key}`);
+  if (ofVersion.length === 0)
+    throw new UnknownApi(`group version ${naming.apiVersion(ofGroup[0]!.group, version)} that has not been registered`);
+  if (resource !== undefined && !ofVersion.some(({plural}) => plural === resource))
+    throw new UnknownApi(`unknown resource ${resource} in ${key}`);
 };
 
 /** The release a server emulates, if not its own. */
@@ -80,7 +84,9 @@ type Serves = (kind: Kind) => boolean;
 
 /** Returns the versions of a group below that of a kind, without alpha versions. */
 const lowerVersions = ({group, version}: Kind): readonly Kind[] =>
-  Object.values<Kind>(kinds).filter(other => other.group === group && stageOf(other.version) !== 'alpha' && compareVersions(version, other.version) < 0);
+  Object.values<Kind>(kinds).filter(
+    other => other.group === group && stageOf(other.version) !== 'alpha' && compareVersions(version, other.version) < 0,
+  );
 
 /** What the keys of `--runtime-config` enable. */
 class Enabled {
@@ -94,7 +100,12 @@ class Enabled {
     for (const [key, value] of config) {
       if (versionSets.some(([many]) => many === key)) continue;
       checkKey(key, settings.naming);
-      this.#named.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
+      this.#named.set(
+        addressOf(key)
+          .filter(part => part !== undefined)
+          .join('/'),
+        isOn(value),
+      );
     }
   }
 
@@ -119,12 +130,20 @@ class Enabled {
   }
 
   #followsLower(kind: Kind): boolean {
-    return this.#settings.release?.forwardCompatible === true && lowerVersions(kind).some(lower => (lower.plural === kind.plural ? this.has(lower) : this.#hasVersionOf(lower)));
+    return (
+      this.#settings.release?.forwardCompatible === true &&
+      lowerVersions(kind).some(lower => (lower.plural === kind.plural ? this.has(lower) : this.#hasVersionOf(lower)))
+    );
   }
 }
 
 /** Removes versions that the release does not have, unless they are served for compatibility. Throws `UnavailableApi` for one that was named explicitly. */
-const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompatible, namedForwardCompatible}: EmulatedRelease, naming: Naming): Serves => {
+const ofRelease = (
+  enabled: Enabled,
+  available: Serves,
+  {emulated, forwardCompatible, namedForwardCompatible}: EmulatedRelease,
+  naming: Naming,
+): Serves => {
   const serves: Serves = kind => {
     if (!available(kind)) return false;
     if (isIntroduced(kind, emulated)) return true;
@@ -136,9 +155,15 @@ const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompat
     if (!available(kind) || serves(kind)) continue;
     const apiVersion = naming.apiVersion(kind.group, kind.version);
     const {resource, version} = enabled.named(kind);
-    if (resource) throw new UnavailableApi(`resource ${apiVersion}/${kind.plural}, because it is introduced at ${kind.introduced} after the emulated version ${emulated}`);
-    const isWhole = !Object.values<Kind>(kinds).some(other => other.group === kind.group && other.version === kind.version && serves(other));
-    if (version && isWhole) throw new UnavailableApi(`version ${apiVersion}, because all its resources are introduced after the emulated version ${emulated}`);
+    if (resource)
+      throw new UnavailableApi(
+        `resource ${apiVersion}/${kind.plural}, because it is introduced at ${kind.introduced} after the emulated version ${emulated}`,
+      );
+    const isWhole = !Object.values<Kind>(kinds).some(
+      other => other.group === kind.group && other.version === kind.version && serves(other),
+    );
+    if (version && isWhole)
+      throw new UnavailableApi(`version ${apiVersion}, because all its resources are introduced after the emulated version ${emulated}`);
   }
   return serves;
 };

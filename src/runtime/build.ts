@@ -4,7 +4,17 @@ import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from './reconcile-handler.js';
 import {clientOf, contextOf, Sources, type ShutdownSignals} from './context.js';
-import type {Controller, DebugPages, KeyedContext, KeyedController, LongRunningController, Loop, Loops, QueueSettings, Reconcile} from './controller.js';
+import type {
+  Controller,
+  DebugPages,
+  KeyedContext,
+  KeyedController,
+  LongRunningController,
+  Loop,
+  Loops,
+  QueueSettings,
+  Reconcile,
+} from './controller.js';
 import {abortOf} from './shutdown.js';
 import {registerTriggers, toQueueItem, type Enqueue} from './triggers.js';
 import type {EnqueueRequest} from './watches.js';
@@ -28,7 +38,12 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
   const ownName = (loop: string): string => settings.name ?? (several ? `${name}-${loop}` : name);
   return Object.entries(loops).map(([loop, given]) => {
     const {reconcile, workers, queueName = ownName(loop)}: Loop = typeof given === 'function' ? {reconcile: given} : given;
-    return {name: loop, reconcile, workers, queue: new WorkQueue<string>({clock, meter, name: queueName, limiter: limiterOf(clock, settings)})};
+    return {
+      name: loop,
+      reconcile,
+      workers,
+      queue: new WorkQueue<string>({clock, meter, name: queueName, limiter: limiterOf(clock, settings)}),
+    };
   });
 };
 
@@ -62,7 +77,11 @@ const registrations = () => {
   };
 };
 
-const buildKeyed = async (controller: KeyedController, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> => {
+const buildKeyed = async (
+  controller: KeyedController,
+  environment: RuntimeEnvironment,
+  shutdown: ShutdownSignals,
+): Promise<BuiltController> => {
   const {name, primary, reads = [], workers = 1} = controller;
   const sources = new Sources(environment, name);
   for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
@@ -75,7 +94,12 @@ const buildKeyed = async (controller: KeyedController, environment: RuntimeEnvir
   };
   const loops = loopsOf(await controller.create(context), controller, environment);
   attach(loops);
-  const {listeners, startPeriods} = registerTriggers(controller, sources, {lister: context.lister, naming: environment.naming, options: environment.options}, enqueue);
+  const {listeners, startPeriods} = registerTriggers(
+    controller,
+    sources,
+    {lister: context.lister, naming: environment.naming, options: environment.options},
+    enqueue,
+  );
   sources.close();
   const concurrency = typeof workers === 'function' ? workers(environment.options) : workers;
   const {log, clock, meter} = context;
@@ -85,7 +109,16 @@ const buildKeyed = async (controller: KeyedController, environment: RuntimeEnvir
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
       const running = loops.map(({queue, reconcile, workers: own = concurrency}) => {
-        const attempt = reconcileHandler({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
+        const attempt = reconcileHandler({
+          controller: name,
+          queue,
+          reconcile,
+          maxRetries: controller.queue?.maxRetries,
+          clock,
+          log,
+          meter,
+          signal,
+        });
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
@@ -97,7 +130,11 @@ const buildKeyed = async (controller: KeyedController, environment: RuntimeEnvir
   };
 };
 
-const buildRunning = async (controller: LongRunningController, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> => {
+const buildRunning = async (
+  controller: LongRunningController,
+  environment: RuntimeEnvironment,
+  shutdown: ShutdownSignals,
+): Promise<BuiltController> => {
   const {name, reads = []} = controller;
   const sources = new Sources(environment, name);
   for (const source of reads) sources.informer(source);

@@ -52,7 +52,11 @@ export interface ShutdownSignals {
 }
 
 /** Returns the client of the controller's own identity; its calls end with `shutdown.calls`. */
-export const clientOf = async (environment: RuntimeEnvironment, {name, serviceAccount, clientLimits}: Controller, shutdown: ShutdownSignals): Promise<Client> => {
+export const clientOf = async (
+  environment: RuntimeEnvironment,
+  {name, serviceAccount, clientLimits}: Controller,
+  shutdown: ShutdownSignals,
+): Promise<Client> => {
   const {qpsFactor = 1, burstFactor = 1} = clientLimits ?? {};
   return boundClient(await environment.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), shutdown.calls);
 };

@@ -165,7 +165,10 @@ export type Run = (signal: AbortSignal) => Promise<void>;
 export type Controller<O = unknown> = KeyedController<O> | LongRunningController<O>;
 
 /** Declares a controller that reconciles keys. */
-export const defineController = <O = unknown>(declaration: Omit<KeyedController<O>, 'shape'>): KeyedController<O> => ({...declaration, shape: 'keyed'});
+export const defineController = <O = unknown>(declaration: Omit<KeyedController<O>, 'shape'>): KeyedController<O> => ({
+  ...declaration,
+  shape: 'keyed',
+});
 
 /** Declares a controller that runs its own loop. */
 export const defineLongRunning = <O = unknown>(declaration: Omit<LongRunningController<O>, 'shape'>): LongRunningController<O> => ({

@@ -39,7 +39,10 @@ export interface ManagerOptions extends Omit<RuntimeEnvironment, 'informers'> {
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
   /** If set, controllers run only while this replica leads. */
-  readonly election?: Pick<ElectorOptions, 'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'> & {
+  readonly election?: Pick<
+    ElectorOptions,
+    'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'
+  > & {
     /** The name of the health check. Default `leaderElection`. */
     readonly check?: string;
   };
@@ -131,7 +134,8 @@ export class Manager {
       for (const {name, debugPages} of controllers) if (debugPages) this.#options.debugPages?.set(name, debugPages);
       informers.start();
       const synced = controllers.map(controller => this.#synced(controller, stopping.signal));
-      for (const [index, controller] of controllers.entries()) running.set(controller.name, this.#runOne(controller, synced[index]!, stopping.signal));
+      for (const [index, controller] of controllers.entries())
+        running.set(controller.name, this.#runOne(controller, synced[index]!, stopping.signal));
       Promise.all(synced).then(this.#resolveStarted, () => {});
       await abortOf(signal);
       return await this.#stop(running, stopping, calls, signal.reason instanceof LeadLost);
@@ -215,7 +219,11 @@ export class Manager {
   async #runOne(controller: BuiltController, synced: Promise<void>, signal: AbortSignal): Promise<void> {
     const {clock, random, startIntervalMs, meter, log} = this.#options;
     const {name} = controller;
-    const gauge = meter.gauge({name: 'running_managed_controllers', help: 'Indicates where instances of a controller are currently running', labels: ['manager', 'name']});
+    const gauge = meter.gauge({
+      name: 'running_managed_controllers',
+      help: 'Indicates where instances of a controller are currently running',
+      labels: ['manager', 'name'],
+    });
     const labels = {manager: this.#options.name, name};
     try {
       if (startIntervalMs > 0) await sleep(clock, jittered(random, startIntervalMs, 1), signal);
@@ -239,12 +247,19 @@ export class Manager {
     log.v(1).info({controller: name}, 'controller has ended');
   }
 
-  async #stop(running: ReadonlyMap<string, Promise<void>>, stopping: AbortController, calls: AbortController, isLeadLost: boolean): Promise<RunOutcome> {
+  async #stop(
+    running: ReadonlyMap<string, Promise<void>>,
+    stopping: AbortController,
+    calls: AbortController,
+    isLeadLost: boolean,
+  ): Promise<RunOutcome> {
     const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
     stopping.abort(new Error('the controller manager stops'));
     // After losing leadership nothing more may be written.
     if (isLeadLost) calls.abort(new LeadLost());
-    const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () => calls.abort(new Error('the controller manager stops')));
+    const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () =>
+      calls.abort(new Error('the controller manager stops')),
+    );
     const ended = await allEnded(running, {clock, log, timeoutMs});
     cancel[Symbol.dispose]();
     if (!ended) log.error({timeoutMs}, 'controllers did not end in time');

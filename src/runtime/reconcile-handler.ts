@@ -30,10 +30,28 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
 };
 
 /** Returns the function that workers call with a key: it runs `reconcile` and turns the outcome into requeues, metrics and log lines. Never rejects. */
-export const reconcileHandler = ({controller, queue, reconcile, maxRetries = Infinity, clock, log, meter, signal}: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
-  const total = meter.counter({name: 'controller_reconcile_total', help: 'Reconciliations by their result.', labels: ['controller', 'result']});
+export const reconcileHandler = ({
+  controller,
+  queue,
+  reconcile,
+  maxRetries = Infinity,
+  clock,
+  log,
+  meter,
+  signal,
+}: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
+  const total = meter.counter({
+    name: 'controller_reconcile_total',
+    help: 'Reconciliations by their result.',
+    labels: ['controller', 'result'],
+  });
   const errors = meter.counter({name: 'controller_reconcile_errors_total', help: 'Reconciliations that failed.', labels: ['controller']});
-  const time = meter.histogram({name: 'controller_reconcile_time_seconds', help: 'How long a reconciliation takes.', labels: ['controller'], buckets: exponentialBuckets(0.001, 4, 10)});
+  const time = meter.histogram({
+    name: 'controller_reconcile_time_seconds',
+    help: 'How long a reconciliation takes.',
+    labels: ['controller'],
+    buckets: exponentialBuckets(0.001, 4, 10),
+  });
   const count = (result: string) => total.add({controller, result});
 
   const failed = (text: string, error: unknown) => {
@@ -66,7 +84,14 @@ export const reconcileHandler = ({controller, queue, reconcile, maxRetries = Inf
     };
     // Created on demand: most attempts log nothing, and a child logger costs as much as a short attempt.
     const logOfKey = lazily(() => log.child({key: keyText(key)}));
-    const attempt = {get log() { return logOfKey(); }, retries: queue.retries(text), signal, pause};
+    const attempt = {
+      get log() {
+        return logOfKey();
+      },
+      retries: queue.retries(text),
+      signal,
+      pause,
+    };
     const outcome = await outcomeOf(() => reconcile(key, attempt));
     time.observe((clock.monotonic() - started) / 1000, {controller});
     switch (outcome.kind) {

@@ -18,7 +18,10 @@ export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 
 /** Waits for all promises, at most `timeoutMs` (0: no limit), and logs the names of those still running every third of it. Returns whether all ended in time. */
-export const allEnded = async (running: ReadonlyMap<string, Promise<unknown>>, {clock, log, timeoutMs}: {clock: Clock; log: Log; timeoutMs: number}): Promise<boolean> => {
+export const allEnded = async (
+  running: ReadonlyMap<string, Promise<unknown>>,
+  {clock, log, timeoutMs}: {clock: Clock; log: Log; timeoutMs: number},
+): Promise<boolean> => {
   const left = new Set(running.keys());
   const ends = [...running].map(([name, end]) => end.then(() => left.delete(name)));
   const timers: Disposable[] = [];

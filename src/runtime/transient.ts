@@ -12,4 +12,5 @@ const isNamespaceTerminating = (error: unknown): boolean => hasCause(error, 'Nam
 
 /** Whether a failure, the last of `failures` in a row, is an expected one that is not logged as an error. */
 export const isTransient = (error: unknown, failures: number): boolean =>
-  error instanceof Expected || originsOf(error).every(origin => isNamespaceTerminating(origin) || (isStaleCacheError(origin) && failures <= toleratedFailures));
+  error instanceof Expected ||
+  originsOf(error).every(origin => isNamespaceTerminating(origin) || (isStaleCacheError(origin) && failures <= toleratedFailures));

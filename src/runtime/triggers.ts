@@ -7,7 +7,16 @@ import {every as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {KeyedController} from './controller.js';
 import type {Sources} from './context.js';
-import {controllerKey, sameKey, singletonKey, type MappedWatch, type MapContext, type OwnedWatch, type PeriodicWatch, type EnqueueRequest} from './watches.js';
+import {
+  controllerKey,
+  sameKey,
+  singletonKey,
+  type MappedWatch,
+  type MapContext,
+  type OwnedWatch,
+  type PeriodicWatch,
+  type EnqueueRequest,
+} from './watches.js';
 
 /** Queues a key, of one loop or of all. */
 export type Enqueue = (request: EnqueueRequest, loop: string | undefined) => void;
@@ -28,9 +37,17 @@ const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedControl
 };
 
 /** Registers a controller's watches, so that each change queues the keys that it concerns. Periodic watches begin with `startPeriods`. */
-export const registerTriggers = (controller: KeyedController, sources: Sources, context: MapContext, enqueue: Enqueue): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
+export const registerTriggers = (
+  controller: KeyedController,
+  sources: Sources,
+  context: MapContext,
+  enqueue: Enqueue,
+): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
   const {primary, watches = []} = controller;
-  const changes = [...(primary ? [sameKey(primary)] : []), ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller))];
+  const changes = [
+    ...(primary ? [sameKey(primary)] : []),
+    ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller)),
+  ];
   const listeners = changes.map(watch =>
     sources.informer(watch.source).listen(change => {
       for (const request of watch.map(change, context)) enqueue(request, watch.loop);

@@ -39,22 +39,29 @@ export interface PeriodicWatch {
 export type Watch = MappedWatch | PeriodicWatch;
 
 /** Queues the controlling owner, if it is of the primary kind, of each changed object of `source`, before and after the change. */
-export const owned = <T extends KubeObject>(source: Source<T>): {readonly watch: 'owned'; readonly source: Source; readonly loop?: string} => ({
+export const owned = <T extends KubeObject>(
+  source: Source<T>,
+): {readonly watch: 'owned'; readonly source: Source; readonly loop?: string} => ({
   watch: 'owned',
   source: source as Source,
 });
 export type OwnedWatch = ReturnType<typeof owned>;
 
 /** Queues the keys that `map` returns for each change of `source`. */
-export const mapped = <T extends KubeObject>(source: Source<T>, map: (change: Change<T>, context: MapContext) => Iterable<EnqueueRequest>): MappedWatch => ({
+export const mapped = <T extends KubeObject>(
+  source: Source<T>,
+  map: (change: Change<T>, context: MapContext) => Iterable<EnqueueRequest>,
+): MappedWatch => ({
   watch: 'mapped',
   source: source as Source,
   map: map as MappedWatch['map'],
 });
 
 /** Queues the key of each changed object of `source`. */
-export const sameKey = <T extends KubeObject>(source: Source<T>, when: (change: Change<T>, context: MapContext) => boolean = () => true): MappedWatch =>
-  mapped(source, (change, context) => (when(change, context) ? [keyOf(change.object)] : []));
+export const sameKey = <T extends KubeObject>(
+  source: Source<T>,
+  when: (change: Change<T>, context: MapContext) => boolean = () => true,
+): MappedWatch => mapped(source, (change, context) => (when(change, context) ? [keyOf(change.object)] : []));
 
 /** Each period (`5m`, ms, or computed from the options), queues the given keys or all keys of the primary kind. The first time is after one period. */
 export const every = (period: PeriodicWatch['period'], keys?: (context: MapContext) => Iterable<EnqueueRequest>): PeriodicWatch => ({

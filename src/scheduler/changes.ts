@@ -6,7 +6,8 @@ import {podInfoOf} from './cache/pod-info.js';
 import type {Resources} from './cache/resources.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 
-const conditionsOf = ({status}: Frozen<Node>): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: is}) => [type, is]));
+const conditionsOf = ({status}: Frozen<Node>): Record<string, string> =>
+  Object.fromEntries((status?.conditions ?? []).map(({type, status: is}) => [type, is]));
 
 /** Returns the kinds of events that an update of a node causes. */
 export const nodeEvents = (old: Frozen<Node>, now: Frozen<Node>): EventKind[] => {
@@ -21,13 +22,23 @@ export const nodeEvents = (old: Frozen<Node>, now: Frozen<Node>): EventKind[] =>
 };
 
 const hasReducedRequest = (a: Readonly<Resources>, b: Readonly<Resources>): boolean =>
-  a.cpu > b.cpu || a.memory > b.memory || a.ephemeralStorage > b.ephemeralStorage || [...a.scalars].some(([name, amount]) => amount > (b.scalars.get(name) ?? 0));
+  a.cpu > b.cpu ||
+  a.memory > b.memory ||
+  a.ephemeralStorage > b.ephemeralStorage ||
+  [...a.scalars].some(([name, amount]) => amount > (b.scalars.get(name) ?? 0));
 
-const containerResources = ({status}: Frozen<Pod>) => [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [resources, allocatedResources]);
+const containerResources = ({status}: Frozen<Pod>) =>
+  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [
+    resources,
+    allocatedResources,
+  ]);
 
 /** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
 export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
-  now.metadata?.generation !== undefined && old.metadata?.generation === now.metadata.generation && sameJson(old.metadata.labels, now.metadata.labels) && sameJson(containerResources(old), containerResources(now));
+  now.metadata?.generation !== undefined &&
+  old.metadata?.generation === now.metadata.generation &&
+  sameJson(old.metadata.labels, now.metadata.labels) &&
+  sameJson(containerResources(old), containerResources(now));
 
 const isScaledDown = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
   if (isSchedulingEqual(old, now)) return false;
@@ -43,6 +54,7 @@ export const podEvents = (old: Frozen<Pod>, now: Frozen<Pod>): EventKind[] => {
   if (isScaledDown(old, now)) changes.push(`${prefix}UpdatePodScaleDown`);
   if (old.spec?.schedulingGates?.length && !now.spec?.schedulingGates?.length) changes.push(`${prefix}UpdatePodSchedulingGatesEliminated`);
   if ((old.spec?.tolerations?.length ?? 0) !== (now.spec?.tolerations?.length ?? 0)) changes.push(`${prefix}UpdatePodToleration`);
-  if (!sameJson(old.status?.resourceClaimStatuses, now.status?.resourceClaimStatuses)) changes.push(`${prefix}UpdatePodGeneratedResourceClaim`);
+  if (!sameJson(old.status?.resourceClaimStatuses, now.status?.resourceClaimStatuses))
+    changes.push(`${prefix}UpdatePodGeneratedResourceClaim`);
   return changes.length > 0 ? changes : [`${prefix}Update`];
 };

@@ -6,7 +6,14 @@ import {defaultSettings, type Settings} from './settings.js';
 import {addEventHandlers, watchedKinds} from './event-handlers.js';
 
 /** Further kinds that decisions read, whose changes requeue no pod. */
-const readKinds = [kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets];
+const readKinds = [
+  kinds.namespaces,
+  kinds.services,
+  kinds.replicationControllers,
+  kinds.replicaSets,
+  kinds.statefulSets,
+  kinds.podDisruptionBudgets,
+];
 
 /** The scheduler as a controller of a manager. */
 export const schedulerController = (settings: Settings = defaultSettings): LongRunningController =>

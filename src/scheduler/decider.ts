@@ -46,7 +46,14 @@ export class Decider {
     const {clock, random, cluster, nominator, metrics} = this.#parts;
     const all = cluster.nodes.length;
     const nominatedNode = info.pod.status?.nominatedNodeName || nominator.nodeOf(info.uid);
-    const filterResult = yield* findFeasibleNodes(info, {cluster, filters, nominatedPods: this.#nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex: this.#startIndex});
+    const filterResult = yield* findFeasibleNodes(info, {
+      cluster,
+      filters,
+      nominatedPods: this.#nominatedPods,
+      nominatedNode,
+      percentageOfNodesToScore,
+      startIndex: this.#startIndex,
+    });
     const {feasible, evaluated} = filterResult;
     const name = info.pod.spec?.schedulerName ?? '';
     const filteredAt = clock.monotonic();
@@ -90,15 +97,29 @@ export class Decider {
     return {cluster, random, nominatedPods: this.#nominatedPods, budgets: budgetsOf(budgets())};
   }
 
-  *#preempt(info: PodInfo, filterResult: FilterResult, {nominatedNode, preempts}: {readonly nominatedNode: string | undefined; readonly preempts: boolean}): Steps<Decision> {
+  *#preempt(
+    info: PodInfo,
+    filterResult: FilterResult,
+    {nominatedNode, preempts}: {readonly nominatedNode: string | undefined; readonly preempts: boolean},
+  ): Steps<Decision> {
     const {clock, cluster, metrics} = this.#parts;
     const text = (afterwards?: string) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards);
     if (!preempts) return {type: 'none', nominatedNode: '', text: text(), filterResult};
     const startedAt = clock.monotonic();
     const outcome = yield* findVictims(info, nominatedNode, filterResult, this.#preemptionSearch());
-    metrics.observeExtensionPoint('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - startedAt);
+    metrics.observeExtensionPoint(
+      'PostFilter',
+      isCandidate(outcome) ? 'Success' : 'Unschedulable',
+      info.pod.spec?.schedulerName ?? '',
+      clock.monotonic() - startedAt,
+    );
     metrics.countPreemption(isCandidate(outcome) ? outcome.victims.length : 0);
     if (isCandidate(outcome)) return {type: 'preempt', candidate: outcome, text: text(), filterResult};
-    return {type: 'none', nominatedNode: outcome.clearNominatedNode ? '' : undefined, text: text(`${noClaimsText}, preemption: ${outcome.text}`), filterResult};
+    return {
+      type: 'none',
+      nominatedNode: outcome.clearNominatedNode ? '' : undefined,
+      text: text(`${noClaimsText}, preemption: ${outcome.text}`),
+      filterResult,
+    };
   }
 }

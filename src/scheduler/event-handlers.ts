@@ -65,7 +65,8 @@ const podHandler = (scheduler: Scheduler) => {
       const info = scheduler.podInfo(pod);
       queue.update(info, old, changes);
       nominator.update(info, old.status?.nominatedNodeName ?? '', pod.status?.nominatedNodeName ?? '');
-      if (old.status?.nominatedNodeName && old.status.nominatedNodeName !== pod.status?.nominatedNodeName) queue.moveOn({kind: 'AssignedPodDelete', old}, ({priority}) => priority <= info.priority);
+      if (old.status?.nominatedNodeName && old.status.nominatedNodeName !== pod.status?.nominatedNodeName)
+        queue.moveOn({kind: 'AssignedPodDelete', old}, ({priority}) => priority <= info.priority);
     } else if (pod.metadata?.deletionTimestamp && !old.metadata?.deletionTimestamp) removed(pod);
   };
 
@@ -115,5 +116,7 @@ export const watchedKinds: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object
 export const addEventHandlers = (scheduler: Scheduler, informers: InformerFactory): Disposable[] => [
   informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
   informers.informer(kinds.pods).listen(podHandler(scheduler)),
-  ...Object.entries(watchedResources).map(([name, kind]) => informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources))),
+  ...Object.entries(watchedResources).map(([name, kind]) =>
+    informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
+  ),
 ];

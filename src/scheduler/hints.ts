@@ -6,8 +6,11 @@ export interface PluginQueueingHint extends Pick<QueueingHint, 'shouldQueue'> {
 }
 
 /** Queueing hints of plugins that are not filters. */
-const others: readonly (Pick<Filter, 'plugin' | 'hints'>)[] = [
-  {plugin: 'SchedulingGates', hints: [{on: ['UnschedulablePodUpdatePodSchedulingGatesEliminated'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid}]},
+const others: readonly Pick<Filter, 'plugin' | 'hints'>[] = [
+  {
+    plugin: 'SchedulingGates',
+    hints: [{on: ['UnschedulablePodUpdatePodSchedulingGatesEliminated'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid}],
+  },
   {plugin: 'NoNodes', hints: [{on: ['NodeAdd']}]},
 ];
 

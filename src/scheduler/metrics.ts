@@ -33,8 +33,17 @@ export class SchedulerMetrics {
       help: "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
       labels: ['result', 'profile'],
     });
-    this.#attemptTime = meter.histogram({name: 'scheduler_scheduling_attempt_duration_seconds', help: 'Scheduling attempt latency in seconds (scheduling algorithm + binding)', labels: ['result', 'profile'], buckets});
-    this.#algorithmTime = meter.histogram({name: 'scheduler_scheduling_algorithm_duration_seconds', help: 'Scheduling algorithm latency in seconds', buckets});
+    this.#attemptTime = meter.histogram({
+      name: 'scheduler_scheduling_attempt_duration_seconds',
+      help: 'Scheduling attempt latency in seconds (scheduling algorithm + binding)',
+      labels: ['result', 'profile'],
+      buckets,
+    });
+    this.#algorithmTime = meter.histogram({
+      name: 'scheduler_scheduling_algorithm_duration_seconds',
+      help: 'Scheduling algorithm latency in seconds',
+      buckets,
+    });
     this.#pointTime = meter.histogram({
       name: 'scheduler_framework_extension_point_duration_seconds',
       help: 'Latency for running all plugins of a specific extension point.',
@@ -47,21 +56,37 @@ export class SchedulerMetrics {
       labels: ['attempts'],
       buckets: exponentialBuckets(0.01, 2, 20),
     });
-    this.#attemptsOfPod = meter.histogram({name: 'scheduler_pod_scheduling_attempts', help: 'Number of attempts to successfully schedule a pod.', buckets: exponentialBuckets(1, 2, 5)});
-    this.#incoming = meter.counter({name: 'scheduler_queue_incoming_pods_total', help: 'Number of pods added to scheduling queues by event and queue type.', labels: ['queue', 'event']});
+    this.#attemptsOfPod = meter.histogram({
+      name: 'scheduler_pod_scheduling_attempts',
+      help: 'Number of attempts to successfully schedule a pod.',
+      buckets: exponentialBuckets(1, 2, 5),
+    });
+    this.#incoming = meter.counter({
+      name: 'scheduler_queue_incoming_pods_total',
+      help: 'Number of pods added to scheduling queues by event and queue type.',
+      labels: ['queue', 'event'],
+    });
     this.#rejections = meter.gauge({
       name: 'scheduler_unschedulable_pods',
       help: 'The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.',
       labels: ['plugin', 'profile'],
     });
-    this.#preemptions = meter.counter({name: 'scheduler_preemption_attempts_total', help: 'Total preemption attempts in the cluster till now'});
-    this.#victims = meter.histogram({name: 'scheduler_preemption_victims', help: 'Number of selected preemption victims', buckets: exponentialBuckets(1, 2, 7)});
+    this.#preemptions = meter.counter({
+      name: 'scheduler_preemption_attempts_total',
+      help: 'Total preemption attempts in the cluster till now',
+    });
+    this.#victims = meter.histogram({
+      name: 'scheduler_preemption_victims',
+      help: 'Number of selected preemption victims',
+      buckets: exponentialBuckets(1, 2, 7),
+    });
   }
 
   /** Registers gauges for the queue, the cache and the pods being bound. */
   watch(queue: SchedulingQueue, cache: Cache, binding: () => number): void {
     const meter = this.#meter;
-    const toSeries = (values: Readonly<Record<string, number>>, label: string): [Labels, number][] => Object.entries(values).map(([name, value]) => [{[label]: name}, value]);
+    const toSeries = (values: Readonly<Record<string, number>>, label: string): [Labels, number][] =>
+      Object.entries(values).map(([name, value]) => [{[label]: name}, value]);
     this.#observed.push(
       meter.observed(
         {
@@ -71,8 +96,18 @@ export class SchedulerMetrics {
         },
         () => toSeries({...queue.sizes}, 'queue'),
       ),
-      meter.observed({name: 'scheduler_cache_size', help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', labels: ['type']}, () => toSeries({...cache.sizes}, 'type')),
-      meter.observed({name: 'scheduler_goroutines', help: 'Number of running goroutines split by the work they do such as binding.', labels: ['operation']}, () => [[{operation: 'binding'}, binding()]]),
+      meter.observed(
+        {name: 'scheduler_cache_size', help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', labels: ['type']},
+        () => toSeries({...cache.sizes}, 'type'),
+      ),
+      meter.observed(
+        {
+          name: 'scheduler_goroutines',
+          help: 'Number of running goroutines split by the work they do such as binding.',
+          labels: ['operation'],
+        },
+        () => [[{operation: 'binding'}, binding()]],
+      ),
     );
   }
 
@@ -87,7 +122,12 @@ export class SchedulerMetrics {
   }
 
   /** Observes the time that all plugins of an extension point took for a pod. */
-  observeExtensionPoint(point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind', status: 'Success' | 'Unschedulable' | 'Error', profile: string, ms: number): void {
+  observeExtensionPoint(
+    point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind',
+    status: 'Success' | 'Unschedulable' | 'Error',
+    profile: string,
+    ms: number,
+  ): void {
     this.#pointTime.observe(ms / 1000, {extension_point: point, status, profile});
   }
 

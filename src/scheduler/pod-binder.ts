@@ -65,7 +65,9 @@ export class PodBinder {
     cache.assume(info, node.name);
     nominator.delete(info.uid);
     if (reservations.length > 0 && gate('NominatedNodeNameForExpectation')) reporter.reportNomination(info.pod, node.name);
-    const binding = this.#bind(queued, node.name, reservations, since).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#binding.delete(binding));
+    const binding = this.#bind(queued, node.name, reservations, since)
+      .catch((error: unknown) => clock.unhandled(error))
+      .finally(() => this.#binding.delete(binding));
     this.#binding.add(binding);
   }
 
@@ -74,7 +76,8 @@ export class PodBinder {
     const {info} = queued;
     const profile = info.pod.spec?.schedulerName ?? '';
     try {
-      for (const {plugin, reservation} of reservations) await this.#runPlugin('PreBind', plugin, profile, () => reservation.preBind(info, signal));
+      for (const {plugin, reservation} of reservations)
+        await this.#runPlugin('PreBind', plugin, profile, () => reservation.preBind(info, signal));
       using _ = clock.hold();
       await this.#runPlugin('Bind', 'DefaultBinder', profile, () => reporter.bind(info, node));
       if (queue.get(info.uid) === queued) queue.delete(info.uid);

@@ -11,12 +11,25 @@ export interface SchedulingFailure {
 }
 
 const isSameCondition = (a: Frozen<PodCondition>, b: PodCondition): boolean =>
-  a.status === b.status && a.reason === b.reason && a.message === b.message && (a as {observedGeneration?: number}).observedGeneration === (b as {observedGeneration?: number}).observedGeneration;
+  a.status === b.status &&
+  a.reason === b.reason &&
+  a.message === b.message &&
+  (a as {observedGeneration?: number}).observedGeneration === (b as {observedGeneration?: number}).observedGeneration;
 
 /** Returns the strategic patch of the pod's status for a failure; undefined if the status is up to date. */
-export const statusPatch = ({metadata, status = {}}: Frozen<Pod>, {reason, message, nominatedNode}: SchedulingFailure, now: number): object | undefined => {
+export const statusPatch = (
+  {metadata, status = {}}: Frozen<Pod>,
+  {reason, message, nominatedNode}: SchedulingFailure,
+  now: number,
+): object | undefined => {
   const before = status.conditions?.find(({type}) => type === 'PodScheduled');
-  const wanted: PodCondition = {type: 'PodScheduled', status: 'False', reason, message, ...(metadata?.generation ? {observedGeneration: metadata.generation} : {})};
+  const wanted: PodCondition = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason,
+    message,
+    ...(metadata?.generation ? {observedGeneration: metadata.generation} : {}),
+  };
   const isReported = before !== undefined && isSameCondition(before, wanted);
   const isNominated = nominatedNode === undefined || nominatedNode === (status.nominatedNodeName ?? '');
   if (isReported && isNominated) return undefined;

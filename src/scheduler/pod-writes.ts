@@ -26,7 +26,10 @@ export class PodWrites {
       await queue.running;
     }
     const running = write();
-    const settled = running.then(() => {}, () => {});
+    const settled = running.then(
+      () => {},
+      () => {},
+    );
     this.#start(uid, () => settled);
     return running;
   }

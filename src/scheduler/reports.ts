@@ -63,7 +63,8 @@ export class Reporter {
         if (!patch) return;
         await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status'});
       } catch (error) {
-        if (!signal.aborted && !isNotFound(error) && !isConflict(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
+        if (!signal.aborted && !isNotFound(error) && !isConflict(error))
+          log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
       } finally {
         hold[Symbol.dispose]();
       }

@@ -80,7 +80,11 @@ export class Scheduler {
     const cache = (this.cache = new Cache(naming));
     this.volumes = new VolumeBinder(parts);
     this.#reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
-    this.#preemptor = new Preemptor({...parts, nominatedPods: node => this.nominator.podsFor(node), activate: uid => this.queue.activate(uid)});
+    this.#preemptor = new Preemptor({
+      ...parts,
+      nominatedPods: node => this.nominator.podsFor(node),
+      activate: uid => this.queue.activate(uid),
+    });
     this.#metrics = new SchedulerMetrics(meter);
     this.#cluster = {
       naming,
@@ -96,7 +100,13 @@ export class Scheduler {
       lister,
       gate,
     };
-    this.#decider = new Decider({...parts, cluster: this.#cluster, nominator: this.nominator, metrics: this.#metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
+    this.#decider = new Decider({
+      ...parts,
+      cluster: this.#cluster,
+      nominator: this.nominator,
+      metrics: this.#metrics,
+      budgets: () => lister(kinds.podDisruptionBudgets),
+    });
     const hints = hintsByEvent([...parts.profiles.values()].flatMap(({filters}) => filters));
     this.queue = new SchedulingQueue({
       ...parts.backoff,
@@ -104,7 +114,11 @@ export class Scheduler {
       unschedulableTimeoutMs: parts.unschedulableTimeoutMs,
       popFromBackoff: gate('SchedulerPopFromBackoffQ'),
       gateOf: pod => this.#gateOf(pod),
-      hintsOn: event => (hints.get(event) ?? []).map(({plugin, shouldQueue}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => shouldQueue?.(pod, old, now, this.#cluster) ?? true})),
+      hintsOn: event =>
+        (hints.get(event) ?? []).map(({plugin, shouldQueue}) => ({
+          plugin,
+          helps: (pod, {old, now}: ClusterEvent) => shouldQueue?.(pod, old, now, this.#cluster) ?? true,
+        })),
       onReady: () => {
         this.#hold ??= clock.hold();
         this.#wake();
@@ -119,7 +133,8 @@ export class Scheduler {
       nominator: this.nominator,
       reporter: this.#reporter,
       metrics: this.#metrics,
-      failed: (queued, message, since) => this.#handleFailure(queued, {reason: 'SchedulerError', message, nominatedNode: ''}, new Set(), since),
+      failed: (queued, message, since) =>
+        this.#handleFailure(queued, {reason: 'SchedulerError', message, nominatedNode: ''}, new Set(), since),
     });
     this.#metrics.watch(this.queue, cache, () => this.#binder.binding);
   }
@@ -173,7 +188,12 @@ export class Scheduler {
       if (!decision || signal.aborted) return;
       if (decision.type !== 'no nodes') return this.#apply(queued, decision, since);
       // Differs from upstream: the pod waits for a node, where upstream retries after each backoff.
-      this.#handleFailure(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
+      this.#handleFailure(
+        queued,
+        {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''},
+        new Set<PluginName>(['NoNodes']),
+        since,
+      );
     } catch (error) {
       log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
       this.#handleFailure(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
@@ -196,7 +216,8 @@ export class Scheduler {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       if (this.#cluster.nodes.length === 0) return {type: 'no nodes'};
       const decision = await this.#decideOnce(queued.info, profile, since);
-      if (this.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued)) return undefined;
+      if (this.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued))
+        return undefined;
       const validDecision = this.#decider.revalidate(decision);
       if (validDecision) return validDecision;
     }
@@ -214,7 +235,8 @@ export class Scheduler {
   }
 
   #apply(queued: QueuedPod, decision: Decision, since: number): void {
-    const fail = (nominatedNode: string | undefined, message: string) => this.#handleFailure(queued, {reason: 'Unschedulable', message, nominatedNode}, decision.filterResult.diagnosis.rejectedBy, since);
+    const fail = (nominatedNode: string | undefined, message: string) =>
+      this.#handleFailure(queued, {reason: 'Unschedulable', message, nominatedNode}, decision.filterResult.diagnosis.rejectedBy, since);
     switch (decision.type) {
       case 'node':
         return this.#binder.assumeAndBind(queued, decision.node, decision.filterResult.filterSet, since);
@@ -229,7 +251,11 @@ export class Scheduler {
   /** Returns a pod to the queue and reports why. */
   #handleFailure(queued: QueuedPod, report: SchedulingFailure, rejectedBy: ReadonlySet<PluginName>, since: number): void {
     const {uid, key, pod} = queued.info;
-    this.#metrics.countAttempt(report.reason === 'Unschedulable' ? 'unschedulable' : 'error', pod.spec?.schedulerName ?? '', this.#parts.clock.monotonic() - since);
+    this.#metrics.countAttempt(
+      report.reason === 'Unschedulable' ? 'unschedulable' : 'error',
+      pod.spec?.schedulerName ?? '',
+      this.#parts.clock.monotonic() - since,
+    );
     const known = this.#parts.lister(kinds.pods).get(key);
     if (known?.metadata?.uid !== uid || known.spec?.nodeName) return this.queue.delete(uid);
     queued.info = this.podInfo(known);

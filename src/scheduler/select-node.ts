@@ -5,7 +5,12 @@ import type {PodInfo} from './cache/pod-info.js';
 import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
 
 /** Returns the weighted sum of all scores for each node, in the order of `nodes`. */
-export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): Steps<number[]> {
+export const totalScores = function* (
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  scores: readonly Score[],
+  cluster: Cluster,
+): Steps<number[]> {
   const totals = nodes.map(() => 0);
   for (const {weight, prepare} of scores) {
     const scorer = yield* stepping(prepare(pod, nodes, cluster));

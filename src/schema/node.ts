@@ -90,7 +90,13 @@ export interface Union {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-const goScalars: Readonly<Record<string, string>> = {string: 'string', integer: 'int64', number: 'float64', boolean: 'bool', any: 'interface {}'};
+const goScalars: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'int64',
+  number: 'float64',
+  boolean: 'bool',
+  any: 'interface {}',
+};
 
 /** Returns the Go name of a type for error texts, for example `map[string]string` or `v1.ObjectMeta`; fields with a named type are listed in `go-names.ts`. */
 export const goTypeName = (node: SchemaNode): string => {

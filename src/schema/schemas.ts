@@ -18,11 +18,14 @@ interface NamedType {
 const zeroOf = (type: ParsedType): unknown => {
   if (type.kind === 'named') return {};
   if (type.kind !== 'scalar' || type.format === 'byte' || type.format?.startsWith('date-time')) return undefined;
-  return {string: '', integer: 0, number: 0, boolean: false, any: undefined, object: undefined, map: undefined, array: undefined}[type.type];
+  return {string: '', integer: 0, number: 0, boolean: false, any: undefined, object: undefined, map: undefined, array: undefined}[
+    type.type
+  ];
 };
 
 /** Returns the table's own entry of that name. */
-const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined => (table && Object.hasOwn(table, name) ? table[name] : undefined);
+const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  table && Object.hasOwn(table, name) ? table[name] : undefined;
 
 /** Structs that nearly every kind holds by value. */
 const heldByValue = new Set(['metadata', 'spec', 'status']);
@@ -119,7 +122,14 @@ export class Schemas {
     const stated = own(own(own(markers, group || 'core'), version), name);
     if (!table && !stated) return undefined;
     const ofType = parseMarkers(stated?.['*'], () => true);
-    const fields = {...table?.fields, ...Object.fromEntries(Object.keys(stated ?? {}).filter(field => field !== '*').map(field => [field, table?.fields[field] ?? '']))};
+    const fields = {
+      ...table?.fields,
+      ...Object.fromEntries(
+        Object.keys(stated ?? {})
+          .filter(field => field !== '*')
+          .map(field => [field, table?.fields[field] ?? '']),
+      ),
+    };
     const required = new Set(ofType.requiredOrder ?? [...(table?.required ?? [])].sort());
     const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldMarkers][] => {
       const marker = parseMarkers(stated?.[field], changed => isMapType(changed ?? type));
@@ -128,12 +138,17 @@ export class Schemas {
       return marker.removed ? [] : [[field, marker.type ?? type, marker]];
     });
     const keepsEmpty = new Set([...(ofType.pointers ?? []), ...(ofType.kept ?? [])]);
-    const heldZero = new Set(understood.filter(([, , {default: stated, omitted}]) => stated === 'zero' && !omitted).map(([field]) => field));
+    const heldZero = new Set(
+      understood.filter(([, , {default: stated, omitted}]) => stated === 'zero' && !omitted).map(([field]) => field),
+    );
     let properties: ReadonlyMap<string, SchemaNode> | undefined;
     let filled: readonly (readonly [string, SchemaNode])[] | undefined;
     const resolve = (): ReadonlyMap<string, SchemaNode> =>
       new Map(
-        understood.map(([field, type, markers]) => [field, this.#fieldNode(field, parseType(type), {...markers, required: required.has(field)}, keepsEmpty.has(field))]),
+        understood.map(([field, type, markers]) => [
+          field,
+          this.#fieldNode(field, parseType(type), {...markers, required: required.has(field)}, keepsEmpty.has(field)),
+        ]),
       );
     return {
       ref,
@@ -143,7 +158,10 @@ export class Schemas {
         return (properties ??= resolve());
       },
       get filled() {
-        return (filled ??= [...this.properties].filter(([field, node]) => node.showsNull || (node.default !== undefined && (required.has(field) || heldZero.has(field) || node.type === 'object'))));
+        return (filled ??= [...this.properties].filter(
+          ([field, node]) =>
+            node.showsNull || (node.default !== undefined && (required.has(field) || heldZero.has(field) || node.type === 'object')),
+        ));
       },
     };
   }
@@ -152,7 +170,13 @@ export class Schemas {
     const value = defaultOf(field, type, markers.required === true, markers);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
     const omitsEmpty = mayBeEmpty && !markers.required && !keepsEmpty && (markers.default === undefined || markers.omitted === true);
-    const extra = {...mergeMarkers(markers), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(markers.outermost ? {omitsEmptyNested: true} : {}), ...(markers.null ? {showsNull: true} : {})};
+    const extra = {
+      ...mergeMarkers(markers),
+      ...(value === undefined ? {} : {default: value}),
+      ...(omitsEmpty ? {omitsEmpty} : {}),
+      ...(markers.outermost ? {omitsEmptyNested: true} : {}),
+      ...(markers.null ? {showsNull: true} : {}),
+    };
     return this.#node(type, extra);
   }
 
@@ -164,7 +188,8 @@ export class Schemas {
     let resolved: Variants | undefined;
     return Object.defineProperty(node, 'variants', {
       enumerable: true,
-      get: () => (resolved ??= {...variants, object: read(variants.object), ...(variants.array ? {array: read(variants.array)} : {})} as Variants),
+      get: () =>
+        (resolved ??= {...variants, object: read(variants.object), ...(variants.array ? {array: read(variants.array)} : {})} as Variants),
     });
   }
 
@@ -189,7 +214,9 @@ export class Schemas {
 }
 
 /** The possible types of values that documents show without type, in table notation. */
-const opaqueVariants: Readonly<Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>> = {
+const opaqueVariants: Readonly<
+  Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>
+> = {
   JSONSchemaPropsOrBool: {object: 'apiextensions/v1.JSONSchemaProps', boolean: true, refusal: 'boolean or JSON schema expected'},
   JSONSchemaPropsOrArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]apiextensions/v1.JSONSchemaProps'},
   JSONSchemaPropsOrStringArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]string'},

@@ -36,4 +36,5 @@ export const parseType = (text: string): ParsedType => {
 };
 
 /** Reports whether a type in table notation is a map or a struct. */
-export const isMapType = (text: string | undefined): boolean => text !== undefined && !text.startsWith('[]') && (text.startsWith('map[') || text.includes('/'));
+export const isMapType = (text: string | undefined): boolean =>
+  text !== undefined && !text.startsWith('[]') && (text.startsWith('map[') || text.includes('/'));

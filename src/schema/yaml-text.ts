@@ -60,7 +60,9 @@ const leaf = (value: unknown, indent: string): string => {
     if ((plain.test(value) && !reservedWords.test(value)) || value === '.') return value;
     // A bare `<<` would be a merge key.
     if (value === '<<') return '"<<"';
-    return stringify({k: value}, {version: '1.1', lineWidth: 0}).slice('k: '.length, -1).replace(/\n(?=.)/g, `\n${indent}`);
+    return stringify({k: value}, {version: '1.1', lineWidth: 0})
+      .slice('k: '.length, -1)
+      .replace(/\n(?=.)/g, `\n${indent}`);
   }
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return stringify(value).trimEnd();

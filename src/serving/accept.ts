@@ -31,7 +31,15 @@ export const parseClauses = (header: string): Clause[] => {
       const params = new Map(
         rest.map((param): [string, string] => {
           const equals = param.indexOf('=');
-          return equals < 0 ? [param.toLowerCase(), ''] : [param.slice(0, equals).trim().toLowerCase(), param.slice(equals + 1).trim().replace(/^"|"$/g, '')];
+          return equals < 0
+            ? [param.toLowerCase(), '']
+            : [
+                param.slice(0, equals).trim().toLowerCase(),
+                param
+                  .slice(equals + 1)
+                  .trim()
+                  .replace(/^"|"$/g, ''),
+              ];
         }),
       );
       const q = Number(params.get('q') ?? 1);
@@ -42,4 +50,5 @@ export const parseClauses = (header: string): Clause[] => {
 };
 
 /** Returns the clauses that match one of the media types, by name or wildcard. */
-export const namedClauses = (header: string, media: readonly string[]): Clause[] => parseClauses(header).filter(({type}) => type === '*/*' || media.includes(type));
+export const namedClauses = (header: string, media: readonly string[]): Clause[] =>
+  parseClauses(header).filter(({type}) => type === '*/*' || media.includes(type));

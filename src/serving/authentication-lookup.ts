@@ -32,7 +32,10 @@ export class LookedUpTrust {
       const data = await published(delegate);
       return new LookedUpTrust(trustOf(data), JSON.stringify(data));
     } catch (cause) {
-      throw new Error(`unable to look up the authentication configuration ${delegate.naming.systemNamespace}/${configMapName}: ${(cause as Error).message}`, {cause});
+      throw new Error(
+        `unable to look up the authentication configuration ${delegate.naming.systemNamespace}/${configMapName}: ${(cause as Error).message}`,
+        {cause},
+      );
     }
   }
 

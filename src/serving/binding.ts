@@ -21,7 +21,10 @@ export const bindError = (cause: unknown, bindAddress: string, port: number): Er
   const {code, message} = cause as NodeJS.ErrnoException;
   const host = isIP(bindAddress) === 6 ? `[${bindAddress}]` : bindAddress;
   const known = causes[code ?? ''];
-  return new Error(`cannot listen on ${host}:${port} (--bind-address, --secure-port): ${known ?? message}`, known === undefined ? {cause} : {});
+  return new Error(
+    `cannot listen on ${host}:${port} (--bind-address, --secure-port): ${known ?? message}`,
+    known === undefined ? {cause} : {},
+  );
 };
 
 /** Throws if this version of Node cannot set SO_REUSEPORT. */

@@ -10,15 +10,23 @@ const minBytes = 128 << 10;
 const deflate = promisify(gzip);
 
 /** Whether a body of that size is compressed for the client. */
-export const isCompressed = ({method, headers}: ApiRequest, size: number): boolean => method !== 'HEAD' && size > minBytes && acceptsGzip(headers['accept-encoding']);
+export const isCompressed = ({method, headers}: ApiRequest, size: number): boolean =>
+  method !== 'HEAD' && size > minBytes && acceptsGzip(headers['accept-encoding']);
 
 /** The headers of a response with a compressed body. */
-export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse['headers'] => ({...headers, 'Content-Encoding': 'gzip', Vary: vary(headers['Vary'])});
+export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse['headers'] => ({
+  ...headers,
+  'Content-Encoding': 'gzip',
+  Vary: vary(headers['Vary']),
+});
 
 /** Compresses the response's body if it is large and the client accepts it. Streams are not compressed. */
 export const compressed = (request: ApiRequest, response: ApiResponse): ApiResponse | Promise<ApiResponse> => {
   const {body} = response;
-  if (body.kind === 'pages') return request.method === 'HEAD' || !acceptsGzip(request.headers['accept-encoding']) ? response : {...response, headers: compressedHeaders(response.headers), body: zippedPages(body)};
+  if (body.kind === 'pages')
+    return request.method === 'HEAD' || !acceptsGzip(request.headers['accept-encoding'])
+      ? response
+      : {...response, headers: compressedHeaders(response.headers), body: zippedPages(body)};
   if ((body.kind !== 'bytes' && body.kind !== 'object') || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
   if (response.headers['Content-Encoding'] !== undefined || !isCompressed(request, bytes.length)) {
@@ -45,4 +53,5 @@ const zippedPages = (body: PagedBody): PagedBody => {
   };
 };
 
-const vary = (before: string | string[] | undefined): string => (before === undefined ? 'Accept-Encoding' : `${String(before)}, Accept-Encoding`);
+const vary = (before: string | string[] | undefined): string =>
+  before === undefined ? 'Accept-Encoding' : `${String(before)}, Accept-Encoding`;

@@ -63,7 +63,9 @@ interface Trust {
  * The authentication and authorization of a component's own port. Without a delegate for authentication tokens are not accepted and no CA is looked up;
  * without one for authorization only the always allowed paths, and everything for `system:masters`, are allowed.
  */
-export const delegatedSecurity = async (parts: DelegatedSecurityParts): Promise<Pick<AdministrationSettings, 'authenticators' | 'anonymous' | 'authorizer'>> => ({
+export const delegatedSecurity = async (
+  parts: DelegatedSecurityParts,
+): Promise<Pick<AdministrationSettings, 'authenticators' | 'anonymous' | 'authorizer'>> => ({
   authenticators: authenticatorsOf(parts, await trustOf(parts)),
   anonymous: anonymousEverywhere,
   authorizer: authorizerOf(parts),
@@ -84,7 +86,10 @@ const authenticatorsOf = (parts: DelegatedSecurityParts, trust: Trust): Authenti
 };
 
 /** An authenticator of client certificates, which ignores them while there is no CA. */
-export const whenTrusted = (authorities: () => TrustAnchors | undefined, make: (authorities: {readonly current: TrustAnchors}) => Authenticator): Authenticator => {
+export const whenTrusted = (
+  authorities: () => TrustAnchors | undefined,
+  make: (authorities: {readonly current: TrustAnchors}) => Authenticator,
+): Authenticator => {
   const inner = make({
     get current() {
       return authorities()!;
@@ -124,8 +129,11 @@ const trustOf = async (parts: DelegatedSecurityParts): Promise<Trust> => {
   };
 };
 
-const fromFile = (parts: DelegatedSecurityParts, flag: string, path: string | undefined): Promise<{readonly current: TrustAnchors}> | undefined =>
-  path ? followAuthorities(path, {...parts, flag}) : undefined;
+const fromFile = (
+  parts: DelegatedSecurityParts,
+  flag: string,
+  path: string | undefined,
+): Promise<{readonly current: TrustAnchors}> | undefined => (path ? followAuthorities(path, {...parts, flag}) : undefined);
 
 /** The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it. */
 const headersOf = (flags: DelegatedSecurityFlags, proxies: {readonly current: TrustAnchors}): (() => RequestHeaderTrust) => {

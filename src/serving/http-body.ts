@@ -33,7 +33,10 @@ export class UnreadBody implements BytesBody {
 }
 
 /** The body of a request for an upgrade. Its end is unknown, so it cannot be read. */
-export const unreadableBody: BytesBody = {kind: 'bytes', read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body'))};
+export const unreadableBody: BytesBody = {
+  kind: 'bytes',
+  read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body')),
+};
 
 const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 

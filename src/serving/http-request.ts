@@ -53,7 +53,12 @@ export class Http1Request implements ApiRequest {
 }
 
 /** A request for an upgrade of its connection, which may also be handled as any other. `bearer` is a token that was not in the Authorization header. */
-export const upgradeRequest = (incoming: IncomingMessage, socket: Duplex, connection: Connection, bearer?: {readonly token: string; readonly protocols: string}): ApiRequest => {
+export const upgradeRequest = (
+  incoming: IncomingMessage,
+  socket: Duplex,
+  connection: Connection,
+  bearer?: {readonly token: string; readonly protocols: string},
+): ApiRequest => {
   const {method, url, headers, caller, remoteAddress, body} = new Http1Request(incoming, undefined, connection);
   const gone = new AbortController();
   if (socket.destroyed) gone.abort(disconnected());
@@ -91,7 +96,8 @@ export class Http2Request implements ApiRequest {
     this.url = headers[':path'] ?? '';
     this.caller = connection.caller;
     this.remoteAddress = connection.remoteAddress;
-    this.body = flags & constants.NGHTTP2_FLAG_END_STREAM ? undefined : new UnreadBody(stream, Number(headers['content-length'] ?? Number.NaN));
+    this.body =
+      flags & constants.NGHTTP2_FLAG_END_STREAM ? undefined : new UnreadBody(stream, Number(headers['content-length'] ?? Number.NaN));
   }
 
   get headers(): Headers {

@@ -58,7 +58,19 @@ class ApiHttpServer implements HttpServer {
   readonly #watches: WebSocketWatches;
   readonly #deliveries: Deliveries;
 
-  constructor(handler: ApiHandler, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, deliveries = new Deliveries(clock), onFault = ignore}: HttpServerOptions) {
+  constructor(
+    handler: ApiHandler,
+    {
+      clock,
+      random,
+      goawayChance = 0,
+      hsts = [],
+      corsOrigins = [],
+      outbox,
+      deliveries = new Deliveries(clock),
+      onFault = ignore,
+    }: HttpServerOptions,
+  ) {
     this.#handler = handler;
     this.#watches = new WebSocketWatches();
     this.#deliveries = deliveries;
@@ -102,7 +114,8 @@ class ApiHttpServer implements HttpServer {
   #http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
     outgoing.on('error', ignore);
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
-    const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
+    const send = (response: ApiResponse) =>
+      sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
     this.#answer(request, send, () => outgoing.destroy());
   }
 
@@ -116,8 +129,7 @@ class ApiHttpServer implements HttpServer {
       else if (body.kind === 'upgrade') {
         const upgraded = this.#deliveries.upgrade(socket);
         body.take(socket, head, bytes => upgraded.setBufferSource(bytes))?.catch(abandon);
-      }
-      else if (body.kind === 'watch' && isWebSocket) {
+      } else if (body.kind === 'watch' && isWebSocket) {
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
       } else {
@@ -138,7 +150,8 @@ class ApiHttpServer implements HttpServer {
     if (!session) return;
     const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
     if (this.#goaway?.()) session.close();
-    const send = (response: ApiResponse) => sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery)});
+    const send = (response: ApiResponse) =>
+      sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery)});
     this.#answer(request, send, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   }
 
@@ -190,7 +203,10 @@ class ApiHttpServer implements HttpServer {
 
 /** The refusal of a request before the handler. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {
-  if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
+  if (request.url.charCodeAt(0) !== 47)
+    return request.method === 'CONNECT'
+      ? methodNotAllowed({group: '', resource: ''}, 'connect')
+      : badRequest('the request target is not a path');
   return undefined;
 };
 

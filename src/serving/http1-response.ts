@@ -13,7 +13,12 @@ export interface Sender {
 }
 
 /** Sends a response over HTTP/1.1. For a paged body the promise rejects when the rest cannot be read. */
-export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
+export const sendHttp1 = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: ApiResponse,
+  {frames, sent}: Sender,
+): void | Promise<void> => {
   if (outgoing.destroyed || incoming.socket.destroyed) return discard(response);
   const {body} = response;
   if (body.kind === 'upgrade') {

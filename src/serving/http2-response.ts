@@ -5,7 +5,12 @@ import {pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
-export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
+export const sendHttp2 = (
+  stream: ServerHttp2Stream,
+  request: ApiRequest,
+  response: ApiResponse,
+  {frames, sent}: Sender,
+): void | Promise<void> => {
   if (stream.destroyed || stream.closed) return discard(response);
   const {body} = response;
   if (body.kind === 'upgrade') {

@@ -123,7 +123,8 @@ const refusals: Readonly<Record<string, string>> = {
 const refuse = (error: ParseError, socket: Duplex): void => {
   const status = refusals[error.code ?? ''] ?? '400 Bad Request';
   const isRequest = error.rawPacket !== undefined || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (isRequest && socket.writable && !isAnswering(socket)) socket.write(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`);
+  if (isRequest && socket.writable && !isAnswering(socket))
+    socket.write(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`);
   socket.destroy(error);
 };
 
@@ -282,7 +283,12 @@ class Endpoint implements Listener {
   }
 
   #sessionServer(): http2.Http2Server {
-    const {handler, maxHeaderBytes = defaults.maxHeaderBytes, maxStreamsPerConnection, idleTimeoutMs = defaults.idleTimeoutMs} = this.#options;
+    const {
+      handler,
+      maxHeaderBytes = defaults.maxHeaderBytes,
+      maxStreamsPerConnection,
+      idleTimeoutMs = defaults.idleTimeoutMs,
+    } = this.#options;
     const server = http2.createServer({
       maxHeaderListPairs: defaults.maxHeaders,
       settings: {
@@ -311,4 +317,5 @@ class Endpoint implements Listener {
  * A resumed session has only the client's leaf certificate, not its chain; clients keep connections alive instead. Renegotiation is disabled too: the
  * client's certificate is read once, and each handshake is expensive.
  */
-const secureOptions = (options: SecureContextOptions): number => (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET | crypto.SSL_OP_NO_RENEGOTIATION;
+const secureOptions = (options: SecureContextOptions): number =>
+  (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET | crypto.SSL_OP_NO_RENEGOTIATION;

@@ -60,7 +60,8 @@ export class Frames {
   joined(events: readonly Buffer[]): Buffer {
     if (events.length === 1) return events[0]!;
     const shared = this.#shared;
-    if (shared && shared.events.length === events.length && shared.events.every((event, index) => event === events[index])) return shared.bytes;
+    if (shared && shared.events.length === events.length && shared.events.every((event, index) => event === events[index]))
+      return shared.bytes;
     const bytes = Buffer.concat(events);
     this.#shared = {events, bytes};
     return bytes;
@@ -76,7 +77,11 @@ export class Frames {
     this.#last = this.#clock.monotonic();
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (const outbox of dirty) guarded(() => outbox.flush(), error => this.#clock.unhandled(error));
+    for (const outbox of dirty)
+      guarded(
+        () => outbox.flush(),
+        error => this.#clock.unhandled(error),
+      );
     this.#shared = undefined;
   };
 }

@@ -18,10 +18,17 @@ const silenceMs = 4 * 3_600_000;
 
 /** Whether a request asks for WebSocket, on a connection that supports it. */
 export const isWebSocketRequest = ({upgradable, method, headers}: ApiRequest): boolean =>
-  upgradable === true && method === 'GET' && String(headers['upgrade'] ?? '').toLowerCase() === 'websocket' && /(^|,)\s*upgrade\s*(,|$)/i.test(String(headers['connection'] ?? ''));
+  upgradable === true &&
+  method === 'GET' &&
+  String(headers['upgrade'] ?? '').toLowerCase() === 'websocket' &&
+  /(^|,)\s*upgrade\s*(,|$)/i.test(String(headers['connection'] ?? ''));
 
 /** Returns the protocols that a client offers, best first. */
-export const offered = ({headers}: ApiRequest): string[] => String(headers['sec-websocket-protocol'] ?? '').split(',').map(text => text.trim()).filter(Boolean);
+export const offered = ({headers}: ApiRequest): string[] =>
+  String(headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map(text => text.trim())
+    .filter(Boolean);
 
 /** Returns the first offered protocol that is allowed; a client that offers none offers the empty one. */
 export const negotiatedProtocol = (request: ApiRequest, allowed: readonly string[]): string | undefined => {
@@ -66,7 +73,14 @@ type UpgradeRequest = Pick<IncomingMessage, 'method' | 'headers'> & {readonly pr
 const library = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
   // One message per turn of the event loop: a record may contain thousands of them.
-  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: maxPieces, maxBufferedChunks: maxPieces, allowSynchronousEvents: false, closeTimeout: closeTimeoutMs} as ConstructorParameters<typeof Server>[0]);
+  const made = new Server({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    maxFragments: maxPieces,
+    maxBufferedChunks: maxPieces,
+    allowSynchronousEvents: false,
+    closeTimeout: closeTimeoutMs,
+  } as ConstructorParameters<typeof Server>[0]);
   made.on('headers', (lines, request) => {
     const {protocol} = request as unknown as UpgradeRequest;
     if (protocol) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
@@ -75,13 +89,18 @@ const library = async (): Promise<WebSocketServer> => {
 };
 
 /** Accepts a WebSocket request. The library is loaded on first use. */
-export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock, accountBuffer: keeps}: WebSocketOpening): Promise<WebSocketClient> => {
+export const openWebSocket = async (
+  request: ApiRequest,
+  {socket, head, protocol, clock, accountBuffer: keeps}: WebSocketOpening,
+): Promise<WebSocketClient> => {
   const ready = await (server ??= library());
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
   const upgradeRequest: UpgradeRequest = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(new Error('the caller went away')));
-    ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, socket, head, client => resolve(wrapped(client, clock, unread(client, socket, keeps))));
+    ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, socket, head, client =>
+      resolve(wrapped(client, clock, unread(client, socket, keeps))),
+    );
   });
 };
 
@@ -92,7 +111,11 @@ const frameBytes = 6;
 type Patience = (isPaused: boolean) => void;
 
 /** Counts the buffered input of a client: the beginning of a message, and the last one during backpressure. */
-const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number}, accountBuffer: WebSocketOpening['accountBuffer']): Patience => {
+const unread = (
+  client: WebSocket,
+  socket: Duplex & {readonly bytesRead?: number},
+  accountBuffer: WebSocketOpening['accountBuffer'],
+): Patience => {
   const read = () => socket.bytesRead ?? 0;
   let taken = read();
   let last = 0;

@@ -14,7 +14,11 @@ const backpressureBytes = 1 << 20;
 /** Browsers cannot set headers on a WebSocket: a protocol of this form contains the token instead. */
 const tokenProtocols = knownApiSuffixes.map(suffix => `base64url.bearer.authorization.${suffix}.`);
 
-const protocolsOf = (request: IncomingMessage): string[] => (request.headers['sec-websocket-protocol'] ?? '').split(',').map(text => text.trim()).filter(Boolean);
+const protocolsOf = (request: IncomingMessage): string[] =>
+  (request.headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map(text => text.trim())
+    .filter(Boolean);
 
 const isToken = (protocol: string): boolean => tokenProtocols.some(prefix => protocol.startsWith(prefix));
 
@@ -25,7 +29,8 @@ const tokenIn = (protocols: readonly string[]): string | undefined => {
 };
 
 /** Whether a client requests a WebSocket. */
-export const isWebSocketRequest = ({method, headers}: IncomingMessage): boolean => method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+export const isWebSocketRequest = ({method, headers}: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Returns the token that a client passed as a protocol, and the other protocols; undefined without a token. */
 export const tokenOf = (incoming: IncomingMessage): {readonly token: string; readonly protocols: string} | undefined => {

@@ -40,7 +40,11 @@ const amountOf = (amounts: Readonly<Record<string, string>> | undefined, name: s
 };
 
 const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerStats, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {
-  const [request, cpu, memory] = [amountOf(resources?.requests, 'cpu'), amountOf(resources?.limits, 'cpu'), amountOf(resources?.limits, 'memory')];
+  const [request, cpu, memory] = [
+    amountOf(resources?.requests, 'cpu'),
+    amountOf(resources?.limits, 'cpu'),
+    amountOf(resources?.limits, 'memory'),
+  ];
   return {
     ...(request === undefined ? {} : {cpuRequestMillis: request * 1000}),
     ...(cpu === undefined ? {} : {cpuLimitMillis: cpu * 1000}),
@@ -52,11 +56,14 @@ type Running = Extract<ContainerRecord['state'], {is: 'running'}>;
 type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
 
 /** Returns the number of probe attempts in an interval. */
-const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
+const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number): number =>
+  to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1;
 
 /** Probe attempts fail until the container is started or ready, and succeed from then on; those of a startup probe end with the first success. */
 const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
-  const {startupProbe, livenessProbe, readinessProbe} = container as {readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe};
+  const {startupProbe, livenessProbe, readinessProbe} = container as {
+    readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe;
+  };
   const probeStats = (type: ProbeStats['type'], probe: Probe | undefined, since: number, succeedsFrom: number): ProbeStats[] => {
     if (!probe) return [];
     const first = Math.max(startedAt + (probe.initialDelaySeconds ?? 0) * 1000, since);
@@ -66,11 +73,19 @@ const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, re
     return [{type, successful, failed}];
   };
   const others = startupProbe ? startedBy : startedAt;
-  return [...probeStats('Startup', startupProbe, startedAt, startedBy), ...probeStats('Liveness', livenessProbe, others, others), ...probeStats('Readiness', readinessProbe, others, readyBy)];
+  return [
+    ...probeStats('Startup', startupProbe, startedAt, startedBy),
+    ...probeStats('Liveness', livenessProbe, others, others),
+    ...probeStats('Readiness', readinessProbe, others, readyBy),
+  ];
 };
 
 /** Returns the reader of a simulated node's statistics, from the rules and the pods. */
-export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>, node: string): (() => NodeStats) => {
+export const nodeStatsReader = (
+  context: SimulationContext,
+  {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>,
+  node: string,
+): (() => NodeStats) => {
   const {clock} = context;
   const startedAt = clock.now();
   const measure = usageMeter();
@@ -82,15 +97,17 @@ export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf
     const {container} = of;
     const {cpu, memory} = behaviors.of(record.pod, of);
     const used = {cpuMillis: usageAmount(cpu, container, 'cpu', 1000), memoryBytes: usageAmount(memory, container, 'memory', 1)};
-    return [{
-      name: container.name,
-      id: id.slice(id.indexOf('://') + 3),
-      image: fullName(container.image ?? ''),
-      startedAt: state.startedAt,
-      ...limitsOf(container),
-      ...measure(run, state.startedAt, used, now),
-      probes: probeStatsOf(container, state, now),
-    }];
+    return [
+      {
+        name: container.name,
+        id: id.slice(id.indexOf('://') + 3),
+        image: fullName(container.image ?? ''),
+        startedAt: state.startedAt,
+        ...limitsOf(container),
+        ...measure(run, state.startedAt, used, now),
+        probes: probeStatsOf(container, state, now),
+      },
+    ];
   };
 
   const podStats = (record: PodRecord, now: number): PodStats[] => {
@@ -100,7 +117,16 @@ export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf
     });
     if (containers.length === 0) return [];
     const {namespace = '', name = ''} = record.pod.metadata ?? {};
-    return [{namespace, name, uid: record.uid, startedAt: record.startTime, containers, ...measure(record, record.startTime, total(containers), now)}];
+    return [
+      {
+        namespace,
+        name,
+        uid: record.uid,
+        startedAt: record.startTime,
+        containers,
+        ...measure(record, record.startTime, total(containers), now),
+      },
+    ];
   };
 
   return () => {
@@ -116,7 +142,9 @@ export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf
       time: now,
       startedAt,
       machine: {
-        id, systemId, bootId,
+        id,
+        systemId,
+        bootId,
         cores: amountOf(capacity, 'cpu') ?? 0,
         memoryBytes: amountOf(capacity, 'memory') ?? 0,
         storageBytes: amountOf(capacity, 'ephemeral-storage') ?? 0,

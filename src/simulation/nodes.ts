@@ -25,10 +25,15 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
 
   const recordSchedulable = (agent: Agent, {spec}: Frozen<Node>): void => {
-    const {machine: {name}, events, schedulable: before} = agent;
+    const {
+      machine: {name},
+      events,
+      schedulable: before,
+    } = agent;
     agent.schedulable = !spec?.unschedulable;
     const reason = agent.schedulable ? 'NodeSchedulable' : 'NodeNotSchedulable';
-    if (before !== undefined && before !== agent.schedulable) events.normal(nodeReference(naming, name), reason, `Node ${name} status is now: ${reason}`);
+    if (before !== undefined && before !== agent.schedulable)
+      events.normal(nodeReference(naming, name), reason, `Node ${name} status is now: ${reason}`);
   };
 
   const heartbeat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {

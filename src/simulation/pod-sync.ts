@@ -24,16 +24,20 @@ interface SyncParts {
   readonly records: Records;
 }
 
-const eventRecorderFor = (agent: Agent, {pod}: PodRecord): PodContext['recordEvent'] => (type, reason, message, fieldPath) =>
-  agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
+const eventRecorderFor =
+  (agent: Agent, {pod}: PodRecord): PodContext['recordEvent'] =>
+  (type, reason, message, fieldPath) =>
+    agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
 
 /** References of the pod are checked before anything is started. */
 const checkReferences = async (agent: Agent, record: PodRecord, now: () => number): Promise<void> => {
-  if (!hasReferences(record.pod) || record.isFinished || record.termination || record.containers.every(({state}) => state.is !== 'waiting')) return;
+  if (!hasReferences(record.pod) || record.isFinished || record.termination || record.containers.every(({state}) => state.is !== 'waiting'))
+    return;
   if (record.missing && now() < record.missing.retryAt) return;
   const missing = await findMissing(agent.client, record.pod, now());
   const {mount} = missing;
-  if (mount) eventRecorderFor(agent, record)('Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${mount.volume}" : ${mount.why}`);
+  if (mount)
+    eventRecorderFor(agent, record)('Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${mount.volume}" : ${mount.why}`);
   record.missing = missing;
 };
 
@@ -56,8 +60,13 @@ export class PodSync {
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
     record.requestedExits.clear();
     notifyListeners(record);
-    await writeStatus(agent, record, {hostAddresses: agent.machine.addresses, now: clock.now(), appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])]});
-    if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await deletePod(agent, record);
+    await writeStatus(agent, record, {
+      hostAddresses: agent.machine.addresses,
+      now: clock.now(),
+      appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])],
+    });
+    if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted)
+      await deletePod(agent, record);
     return next;
   }
 
@@ -71,7 +80,11 @@ export class PodSync {
       takeAddresses: () => addresses.take(agent, record.pod),
       release: () => records.release(agent, record),
       recordEvent: eventRecorderFor(agent, record),
-      logTail: (of, own, until) => logTail(logSource(record, own, false, {entries: behaviors.of(record.pod, of).log, valueOf: valueIn({record, of, own}, naming)}).log, until),
+      logTail: (of, own, until) =>
+        logTail(
+          logSource(record, own, false, {entries: behaviors.of(record.pod, of).log, valueOf: valueIn({record, of, own}, naming)}).log,
+          until,
+        ),
       kills: [...killsOf(naming, record.pod), ...[...record.requestedExits].map(([name, exitCode]) => ({name, exitCode}))],
     };
   }
@@ -81,7 +94,9 @@ export class PodSync {
     return {
       now: clock.now(),
       checkRoom() {
-        const rejection = record.allocation && resizeRejection(agent.allocation, record.allocation, nodes.get(record.nodeName)?.status?.allocatable ?? {}, record.pod);
+        const rejection =
+          record.allocation &&
+          resizeRejection(agent.allocation, record.allocation, nodes.get(record.nodeName)?.status?.allocatable ?? {}, record.pod);
         if (rejection) agent.deferred.add(record.key);
         return rejection;
       },

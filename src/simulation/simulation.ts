@@ -106,12 +106,31 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     const {name} = machine;
     const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
     const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
-    return {machine, client: own, events, images: emptyImages(), allocation: emptyAllocation(), pools: new Map(), deferred: new Set(), registered: false, startedAt: clock.monotonic(), isPoweredOff: false, renewAt: 0, reportedAt: -Infinity};
+    return {
+      machine,
+      client: own,
+      events,
+      images: emptyImages(),
+      allocation: emptyAllocation(),
+      pools: new Map(),
+      deferred: new Set(),
+      registered: false,
+      startedAt: clock.monotonic(),
+      isPoweredOff: false,
+      renewAt: 0,
+      reportedAt: -Infinity,
+    };
   };
   const agents = new Map(Array.from({length: options.nodes}, (_, index) => [placement.name(index), agentOf(index)]));
 
   const context: SimulationContext = {
-    naming, clock, random, log, rules, client, agents,
+    naming,
+    clock,
+    random,
+    log,
+    rules,
+    client,
+    agents,
     nodes: nodes.lister,
     pods: pods.lister,
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
@@ -140,7 +159,9 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   for (const pod of pods.lister.list()) podReconciler.restore(pod);
   const listeners = [pods.listen(onPodChange), nodes.listen(onNodeChange)];
   const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-    work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
+    work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+      log.error({key, err: error}, 'a simulated node failed'),
+    );
   for (const name of agents.keys()) nodeQueue.add(name);
   const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
   const stop = async () => {
@@ -180,7 +201,9 @@ const countdown = (names: Iterable<string>): {readonly done: Promise<void>; comp
 
 /** Looks up nodes by name and address, and pods by address. */
 const lookups = (context: SimulationContext, podReconciler: PodReconciler): Pick<Simulation, 'nodeAt' | 'podAt'> => {
-  const byHost = new Map([...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
+  const byHost = new Map(
+    [...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)),
+  );
   const agents = new Map<string, NodeAgent>();
   const agentFor = (name: string): NodeAgent => {
     let known = agents.get(name);
@@ -190,7 +213,11 @@ const lookups = (context: SimulationContext, podReconciler: PodReconciler): Pick
   const nodeAt: Simulation['nodeAt'] = host => {
     const agent = context.agents.get(byHost.get(host) ?? '');
     if (!agent) return undefined;
-    const {name, addresses: [address = ''], port} = agent.machine;
+    const {
+      name,
+      addresses: [address = ''],
+      port,
+    } = agent.machine;
     const isReachable = agent.registered && !isSwitchedOff(context.naming, agent, context.nodes.get(name), context.clock.monotonic());
     return {name, address, port, agent: isReachable ? agentFor(name) : undefined};
   };

@@ -19,7 +19,10 @@ export const usageAmount = (of: UsageSetting, {resources}: Frozen<AnyContainer>,
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
 
 /** Returns the usage of running pods and nodes, from the rules and the pods' annotations. */
-export const usageReader = (context: SimulationContext, {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined}): UsageReader => {
+export const usageReader = (
+  context: SimulationContext,
+  {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined},
+): UsageReader => {
   const {clock, naming, agents} = context;
   const measured = (): Measurement => ({timestamp: clock.now(), windowMs});
   const isReporting = (name: string): boolean => {
@@ -35,7 +38,13 @@ export const usageReader = (context: SimulationContext, {behaviors, recordOf}: {
     const containers = [...specContainers(pod.spec!)].flatMap(of => {
       if (!running.has(of.container.name)) return [];
       const {cpu, memory} = behaviors.of(pod, of);
-      return [{name: of.container.name, cpuMillis: usageAmount(cpu, of.container, 'cpu', 1000), memoryBytes: usageAmount(memory, of.container, 'memory', 1)}];
+      return [
+        {
+          name: of.container.name,
+          cpuMillis: usageAmount(cpu, of.container, 'cpu', 1000),
+          memoryBytes: usageAmount(memory, of.container, 'memory', 1),
+        },
+      ];
     });
     return containers.length > 0 ? {...measured(), namespace, name, labels, containers} : undefined;
   };

@@ -9,7 +9,10 @@ export interface TokenSource {
 
 /** Returns a connection that adds a bearer token to requests. The underlying connection is shared and closed by its owner. */
 export const withBearerToken = (connection: HttpConnection, source: TokenSource): HttpConnection => {
-  const authorized = async <R extends HttpReply | undefined>(request: HttpRequest, run: (request: HttpRequest) => Promise<R>): Promise<R> => {
+  const authorized = async <R extends HttpReply | undefined>(
+    request: HttpRequest,
+    run: (request: HttpRequest) => Promise<R>,
+  ): Promise<R> => {
     const attempt = (token: string) => run({...request, headers: {...request.headers, authorization: `Bearer ${token}`}});
     const token = await source.token();
     const reply = await attempt(token);

@@ -37,7 +37,12 @@ export class CallLog {
     return log === noLog ? act() : this.#logged(log, sent(), act, answered);
   }
 
-  async #logged<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallResponse): Promise<A> {
+  async #logged<A>(
+    log: Log,
+    {method, url: target, headers: fields, body}: SentCall,
+    act: () => Promise<A>,
+    answered: (answer: A) => CallResponse,
+  ): Promise<A> {
     const url = urlText(target);
     const verbosity = this.#verbosity();
     if (verbosity >= headers) this.#log.v(headers).info({method, url, headers: headersText(fields)}, 'request headers');
@@ -49,7 +54,8 @@ export class CallLog {
       const answer = await act();
       const {status, body: content} = answered(answer);
       log.info({verb: method, url, status, duration: duration()}, 'Response');
-      if (verbosity >= bodies && content?.length) this.#log.v(bodies).info({method, url, body: bodyText(content, verbosity)}, 'response body');
+      if (verbosity >= bodies && content?.length)
+        this.#log.v(bodies).info({method, url, body: bodyText(content, verbosity)}, 'response body');
       return answer;
     } catch (error) {
       log.info({verb: method, url, duration: duration(), err: messageOf(error)}, 'no response');
@@ -64,6 +70,15 @@ export class CallLog {
 }
 
 const command = (method: string, url: string, fields: SentCall['headers']): string =>
-  ['curl', '-v', `-X${method}`, ...headersText(fields).split('; ').filter(Boolean).map(field => `-H ${quoted(field)}`), quoted(url)].join(' ');
+  [
+    'curl',
+    '-v',
+    `-X${method}`,
+    ...headersText(fields)
+      .split('; ')
+      .filter(Boolean)
+      .map(field => `-H ${quoted(field)}`),
+    quoted(url),
+  ].join(' ');
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -63,7 +63,10 @@ export class Channel {
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
     const {body, timeoutMs} = request;
-    const overHttp2 = body === undefined ? await this.#overHttp2(sessions => sessions.open({...request, headersTimeout: timeoutMs}, signal, sink)) : undefined;
+    const overHttp2 =
+      body === undefined
+        ? await this.#overHttp2(sessions => sessions.open({...request, headersTimeout: timeoutMs}, signal, sink))
+        : undefined;
     if (overHttp2) return overHttp2.answer;
     return dispatchRequest(this.#pool, this.#optionsOf(request, 0), signal, sink);
   }

@@ -26,7 +26,9 @@ const impersonationHeaders = ({user, uid, groups, extra}: Impersonation): (reado
   ['impersonate-user', user],
   ...(uid ? [['impersonate-uid', uid] as const] : []),
   ...groups.map(group => ['impersonate-group', group] as const),
-  ...Object.entries(extra).flatMap(([key, values]) => values.map(value => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, value] as const)),
+  ...Object.entries(extra).flatMap(([key, values]) =>
+    values.map(value => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, value] as const),
+  ),
 ];
 
 /** A token that is renewed in its file. While the file cannot be read, the last token is used. */

@@ -57,7 +57,11 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#isOver) controller.abort(new Error('nobody waits for the answer any more'));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     if (status < 200 || this.#isOver) return;
     this.#head = {
       status,

@@ -115,14 +115,22 @@ class PooledConnection implements HttpConnection {
     return sameProof(proof, fresh) ? reply : this.#attempt(request, fresh, run);
   }
 
-  async #attempt<R>(request: HttpRequest, proof: RequestCredentials, run: (channel: Channel, options: ChannelRequest) => Promise<R>): Promise<R> {
+  async #attempt<R>(
+    request: HttpRequest,
+    proof: RequestCredentials,
+    run: (channel: Channel, options: ChannelRequest) => Promise<R>,
+  ): Promise<R> {
     await this.#prepare(proof);
     const {signal, timeoutMs = defaultTimeoutMs} = request;
     try {
       const {method, body} = request;
       const options = {method, path: this.#basePath + request.path, headers: headersOf(request, proof), body, timeoutMs};
       const sent = () => ({method, url: this.server + request.path, headers: pairsOf(options.headers), body});
-      return await this.#calls.run(sent, () => run(this.#channel, options), reply => reply ?? {status: 200});
+      return await this.#calls.run(
+        sent,
+        () => run(this.#channel, options),
+        reply => reply ?? {status: 200},
+      );
     } catch (cause) {
       if (signal?.aborted) throw signal.reason as Error;
       throw new Error(`${request.method} ${this.server}${request.path.split('?', 1)[0]}: ${oneLine(cause)}`, {cause});
@@ -167,4 +175,5 @@ const headersOf = ({headers}: HttpRequest, proof: RequestCredentials): string[] 
   return fields;
 };
 
-const pairsOf = (fields: readonly string[]): (readonly [string, string])[] => fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]!] as const] : []));
+const pairsOf = (fields: readonly string[]): (readonly [string, string])[] =>
+  fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]!] as const] : []));

@@ -9,7 +9,10 @@ export interface ClusterEnvironment {
 }
 
 /** Returns the in-cluster settings of a pod, in the first matching naming; undefined outside of a pod. */
-export const inClusterSettings = async (namings: readonly Naming[], {env, root = ''}: ClusterEnvironment): Promise<ConnectionSettings | undefined> => {
+export const inClusterSettings = async (
+  namings: readonly Naming[],
+  {env, root = ''}: ClusterEnvironment,
+): Promise<ConnectionSettings | undefined> => {
   for (const naming of namings) {
     const directory = `${root}/var/run/secrets/${naming.domain}/serviceaccount`;
     const prefix = naming.self.toUpperCase();

@@ -112,7 +112,13 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     signal?.addEventListener('abort', canceled, {once: true});
     if (signal?.aborted) return canceled();
     clientRequest = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
-    clientRequest.on('error', (error: NodeJS.ErrnoException) => fail(clientRequest!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : requestError(error, clientRequest!)));
+    clientRequest.on('error', (error: NodeJS.ErrnoException) =>
+      fail(
+        clientRequest!.reusedSocket && error.code === 'ECONNRESET'
+          ? new Stale(error.message, {cause: error})
+          : requestError(error, clientRequest!),
+      ),
+    );
     clientRequest.on('response', response => {
       isAnswering = true;
       void read(response, call.maxBytes).then(answer => settle(() => resolve(answer)), fail);
@@ -120,7 +126,8 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     clientRequest.end(body);
   });
 
-const brokenOff = (why: string, cause: unknown): BrokenResponse => new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
+const brokenOff = (why: string, cause: unknown): BrokenResponse =>
+  new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
 const read = async (response: IncomingMessage, maxBytes: number): Promise<CallResult> => {
   const chunks: Buffer[] = [];
@@ -158,6 +165,10 @@ const requestError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Er
   if (code === 'ECONNRESET' && message === 'socket hang up') return new Error('EOF', {cause: error});
   const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
   if (alert) return new Error(`remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`, {cause: error});
-  if (code === 'ECONNRESET') return new Error(`read tcp ${socket?.localAddress}:${socket?.localPort}->${socket?.remoteAddress}:${socket?.remotePort}: read: connection reset by peer`, {cause: error});
+  if (code === 'ECONNRESET')
+    return new Error(
+      `read tcp ${socket?.localAddress}:${socket?.localPort}->${socket?.remoteAddress}:${socket?.remotePort}: read: connection reset by peer`,
+      {cause: error},
+    );
   return error;
 };

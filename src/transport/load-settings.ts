@@ -21,7 +21,10 @@ export const loadSettings = async (location: SettingsLocation): Promise<Connecti
   if (file) return readSettingsFile(file, {flag: fileFlag, context, server: master});
   if (server) return {server, trust: {}, identity: {}, source: '--master'};
   const found = await inClusterSettings(namings, location);
-  if (!found) throw new Error(`neither ${fileFlag} nor --master was given, and this is not a pod of a cluster: give ${fileFlag}=FILE, a kubeconfig as kubectl reads it`);
+  if (!found)
+    throw new Error(
+      `neither ${fileFlag} nor --master was given, and this is not a pod of a cluster: give ${fileFlag}=FILE, a kubeconfig as kubectl reads it`,
+    );
   return found;
 };
 

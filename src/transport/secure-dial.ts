@@ -52,7 +52,8 @@ export const readAnchors = (pem: string): TrustAnchors => {
 };
 
 /** Connects and performs the TLS handshake, for HTTP/1.1 only. Rejects with the reason as upstream's clients word it; no request was sent then. */
-export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> => handshake(await systemNetwork(clock).dial(host, String(port)), trust, clock);
+export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> =>
+  handshake(await systemNetwork(clock).dial(host, String(port)), trust, clock);
 
 /** Performs the TLS handshake over a connection. Rejects with the reason as upstream's clients word it, and closes the connection. */
 export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
@@ -97,20 +98,25 @@ const checkServer = (socket: TLSSocket, {anchors, serverName}: BackendTrust, now
   if (anchors) {
     const outcome = verifyChain(leaf, {anchors, intermediates, usage: 'server auth', now});
     if (!outcome.verified) throw new Error(outcome.message);
-  } else if (!socket.authorized && platformRefusal(socket) !== 'ERR_TLS_CERT_ALTNAME_INVALID') throw new Error('x509: certificate signed by unknown authority');
-  if (leaf.dnsNames.length + leaf.ipAddresses.length === 0 && leaf.subject.commonName && !isAddress(serverName)) throw new Error('x509: certificate relies on legacy Common Name field, use SANs instead');
-  if (isAddress(serverName) && leaf.ipAddresses.length === 0) throw new Error(`x509: cannot validate certificate for ${serverName} because it doesn't contain any IP SANs`);
+  } else if (!socket.authorized && platformRefusal(socket) !== 'ERR_TLS_CERT_ALTNAME_INVALID')
+    throw new Error('x509: certificate signed by unknown authority');
+  if (leaf.dnsNames.length + leaf.ipAddresses.length === 0 && leaf.subject.commonName && !isAddress(serverName))
+    throw new Error('x509: certificate relies on legacy Common Name field, use SANs instead');
+  if (isAddress(serverName) && leaf.ipAddresses.length === 0)
+    throw new Error(`x509: cannot validate certificate for ${serverName} because it doesn't contain any IP SANs`);
   checkHost(leaf, serverName);
 };
 
 const isAddress = (host: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(host) || host.includes(':');
 
-const platformRefusal = ({authorizationError}: TLSSocket): string => (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
+const platformRefusal = ({authorizationError}: TLSSocket): string =>
+  (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
 
 /** The error of a TLS connection, from the platform's error. */
 export const tlsError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') return new Error('http: server gave HTTP response to HTTPS client', {cause: error});
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
+    return new Error('http: server gave HTTP response to HTTPS client', {cause: error});
   const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
   if (alert) return new Error(`remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`, {cause: error});
   if (code === 'ECONNRESET' || code === 'EPIPE') return new Error('EOF', {cause: error});

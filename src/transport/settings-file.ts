@@ -70,9 +70,14 @@ export const readIdentities = async (file: string, {flag}: {readonly flag: strin
   const source = `${flag} ${file}`;
   try {
     const raw = await parse(await readFile(file, 'utf8'));
-    const named = (Array.isArray(raw.users) ? raw.users : []).flatMap((item: unknown) => (isRecord(item) && typeof item['name'] === 'string' ? [item['name']] : []));
+    const named = (Array.isArray(raw.users) ? raw.users : []).flatMap((item: unknown) =>
+      isRecord(item) && typeof item['name'] === 'string' ? [item['name']] : [],
+    );
     const directory = dirname(resolve(file));
-    const users = named.map((name): [string, ClientIdentity] => [name, identityOf(entry<RawUser>(raw.users, 'user', name), {name, directory})]);
+    const users = named.map((name): [string, ClientIdentity] => [
+      name,
+      identityOf(entry<RawUser>(raw.users, 'user', name), {name, directory}),
+    ]);
     const context = raw['current-context'];
     const current = context ? entry<{readonly user?: string}>(raw.contexts, 'context', context).user : undefined;
     return {users: new Map(users), current, source};
@@ -82,7 +87,9 @@ export const readIdentities = async (file: string, {flag}: {readonly flag: strin
 };
 
 const parse = async (text: string): Promise<RawSettings> => {
-  const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('./yaml.js')).parseYaml(text, {maxAliasCount: 100});
+  const value: unknown = text.trimStart().startsWith('{')
+    ? JSON.parse(text)
+    : (await import('./yaml.js')).parseYaml(text, {maxAliasCount: 100});
   if (!isRecord(value)) throw new Error('the file holds no connection settings');
   return value as RawSettings;
 };
@@ -153,9 +160,9 @@ interface UserPlace {
 }
 
 const execCluster = (server: string, trust: ServerTrust, {extensions, 'proxy-url': proxyUrl}: RawCluster): ExecCluster => {
-  const found = (Array.isArray(extensions) ? extensions : []).find((item: unknown) => isRecord(item) && item['name'] === naming('kubernetes').groupKey('client.authentication', 'exec')) as
-    | {extension?: unknown}
-    | undefined;
+  const found = (Array.isArray(extensions) ? extensions : []).find(
+    (item: unknown) => isRecord(item) && item['name'] === naming('kubernetes').groupKey('client.authentication', 'exec'),
+  ) as {extension?: unknown} | undefined;
   return {server, trust, ...(proxyUrl ? {proxyUrl} : {}), ...(found ? {config: found.extension} : {})};
 };
 
@@ -171,7 +178,8 @@ const identityOf = (user: RawUser, place: UserPlace): ClientIdentity => {
   const plugin = pluginOf(user, place);
   const cert = material(user['client-certificate-data'], user['client-certificate'], directory);
   const key = material(user['client-key-data'], user['client-key'], directory);
-  if (Boolean(cert) !== Boolean(key)) throw new Error(`the user has a client ${cert ? 'certificate without a key' : 'key without a certificate'}`);
+  if (Boolean(cert) !== Boolean(key))
+    throw new Error(`the user has a client ${cert ? 'certificate without a key' : 'key without a certificate'}`);
   return {
     ...(cert && key ? {certificate: {cert, key}} : {}),
     ...(user.token ? {token: user.token} : {}),

@@ -54,7 +54,11 @@ export class StreamSessions {
   }
 
   /** Runs a request with a sink. Rejects with `NoHttp2` if the server does not support it. */
-  async open(request: StreamRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<(HttpHead & {readonly body: Buffer}) | undefined> {
+  async open(
+    request: StreamRequest,
+    signal: AbortSignal | undefined,
+    sink: StreamSink,
+  ): Promise<(HttpHead & {readonly body: Buffer}) | undefined> {
     const pooled = await this.#place();
     const stream = opening(pooled, () => {
       signal?.throwIfAborted();
@@ -140,7 +144,10 @@ const opened = ({origin, hostname, port}: URL, {tls, connectTimeoutMs}: SessionO
         socket.destroy();
         return reject(new NoHttp2('the server does not speak HTTP/2'));
       }
-      const session = http2.connect(origin, {createConnection: () => socket, settings: {initialWindowSize: windows.stream, enablePush: false}});
+      const session = http2.connect(origin, {
+        createConnection: () => socket,
+        settings: {initialWindowSize: windows.stream, enablePush: false},
+      });
       session.on('error', reject);
       // The maximum number of streams is known only then.
       session.once('remoteSettings', () => {

@@ -78,14 +78,37 @@ test('the canonical form is stable and means the same', t => {
   }
 });
 
-for (const text of ['', ' 1', '1 ', 'aoeu', '1.1.M', '1+1.0M', '1i', '.5i', '0.1mi', '0.1am', '-3.01i', '-3.01e-', '1e', '1KiB', '--1', '1_000', '0x1', 'Infinity', '1e99999', '9'.repeat(600)]) {
+for (const text of [
+  '',
+  ' 1',
+  '1 ',
+  'aoeu',
+  '1.1.M',
+  '1+1.0M',
+  '1i',
+  '.5i',
+  '0.1mi',
+  '0.1am',
+  '-3.01i',
+  '-3.01e-',
+  '1e',
+  '1KiB',
+  '--1',
+  '1_000',
+  '0x1',
+  'Infinity',
+  '1e99999',
+  '9'.repeat(600),
+]) {
   test(`"${text.slice(0, 20)}" is no quantity`, t => {
     t.throws(() => parseQuantity(text), {instanceOf: QuantityError});
   });
 }
 
 test('an error names the fault', t => {
-  t.throws(() => parseQuantity('x'), {message: "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"});
+  t.throws(() => parseQuantity('x'), {
+    message: "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  });
   t.throws(() => parseQuantity('1i'), {message: "unable to parse quantity's suffix"});
 });
 

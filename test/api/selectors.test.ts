@@ -50,7 +50,7 @@ const refused: readonly [selector: string, message: string | RegExp][] = [
   ['a in (b', "unable to parse requirement: found '', expected: ',' or ')'"],
   ['a in (!', "unable to parse requirement: found '!', expected: ',', ')' or identifier"],
   ['a in (b,=)', "unable to parse requirement: found '=', expected: ',', or identifier"],
-  ['a>x', 'unable to parse requirement: values[0]: Invalid value: "x": for \'Gt\', \'Lt\' operators, the value must be an integer'],
+  ['a>x', "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer"],
   ['a>9223372036854775808', /must be an integer$/],
   [
     '-a',
@@ -91,8 +91,20 @@ test('a selector in an object joins labels and expressions', t => {
   t.true(selector.matches({app: 'web', tier: 'b', x: ''}));
   t.false(selector.matches({app: 'web', tier: 'b', x: '', y: ''}));
   t.is(selector.toString(), 'app=web,env notin (dev),tier in (a,b),x,!y');
-  isStatus(t, () => labelSelectorOf({matchExpressions: [{key: 'a', operator: 'toString'}]}), 400, 'BadRequest', '"toString" is not a valid label selector operator');
-  isStatus(t, () => labelSelectorOf({matchExpressions: [{key: 'a', operator: 'In', values: []}]}), 400, 'BadRequest', /^values: Invalid value: \[\]/);
+  isStatus(
+    t,
+    () => labelSelectorOf({matchExpressions: [{key: 'a', operator: 'toString'}]}),
+    400,
+    'BadRequest',
+    '"toString" is not a valid label selector operator',
+  );
+  isStatus(
+    t,
+    () => labelSelectorOf({matchExpressions: [{key: 'a', operator: 'In', values: []}]}),
+    400,
+    'BadRequest',
+    /^values: Invalid value: \[\]/,
+  );
 });
 
 test('field selectors read =, == and != with escapes', t => {

@@ -6,7 +6,8 @@ import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
 const env = await startWire();
 const {send} = env;
 await env.post(configMaps, aConfigMap('a'));
-const status = async (method: string, url: string, body?: unknown): Promise<Status> => (await send(method, url, body === undefined ? {} : {body})).json<Status>();
+const status = async (method: string, url: string, body?: unknown): Promise<Status> =>
+  (await send(method, url, body === undefined ? {} : {body})).json<Status>();
 
 for (const [method, url] of [
   ['GET', '/api/v1/nothings'],
@@ -31,7 +32,16 @@ for (const [method, url] of [
 
     if (/^\/apis?\/(?!none|\/)/.test(url)) {
       t.deepEqual([code, type], [404, 'application/json']);
-      t.deepEqual(JSON.parse(text), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'the server could not find the requested resource', reason: 'NotFound', details: {}, code: 404});
+      t.deepEqual(JSON.parse(text), {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'the server could not find the requested resource',
+        reason: 'NotFound',
+        details: {},
+        code: 404,
+      });
     } else t.deepEqual([code, text, type], [404, '404 page not found\n', 'text/plain; charset=utf-8']);
   });
 }
@@ -57,23 +67,40 @@ for (const [method, url] of [
 ] as const) {
   test(`${method} ${url} is not supported`, async t => {
     const {status: text, reason, code, message, details} = await status(method, url, aConfigMap('b'));
-    t.deepEqual({status: text, reason, code, message, details}, {status: 'Failure', reason: 'MethodNotAllowed', code: 405, message: 'the server does not allow this method on the requested resource', details: {}});
+    t.deepEqual(
+      {status: text, reason, code, message, details},
+      {
+        status: 'Failure',
+        reason: 'MethodNotAllowed',
+        code: 405,
+        message: 'the server does not allow this method on the requested resource',
+        details: {},
+      },
+    );
     t.is((await send('GET', `${configMaps}/b`)).status, 404);
   });
 }
 
-for (const [method, url] of [['POST', '/apis'], ['PUT', '/apis/certificates.plat.io'], ['DELETE', '/']] as const) {
+for (const [method, url] of [
+  ['POST', '/apis'],
+  ['PUT', '/apis/certificates.plat.io'],
+  ['DELETE', '/'],
+] as const) {
   test(`${method} ${url} is answered as GET is`, async t => {
     t.is((await send(method, url)).text, (await send('GET', url)).text);
   });
 }
 
 test('a path below a group that is not served is no address', async t => {
-  for (const url of ['/apis/none', '/apis/none/v1', '/apis/none/v1/things']) t.is((await send('GET', url)).text, '404 page not found\n', url);
+  for (const url of ['/apis/none', '/apis/none/v1', '/apis/none/v1/things'])
+    t.is((await send('GET', url)).text, '404 page not found\n', url);
 });
 
 test('a kind that supports list but not watch reports that', async t => {
-  t.is((await status('GET', '/api/v1/componentstatuses?watch=1')).message, 'watch is not supported on resources of kind "componentstatuses"');
+  t.is(
+    (await status('GET', '/api/v1/componentstatuses?watch=1')).message,
+    'watch is not supported on resources of kind "componentstatuses"',
+  );
 });
 
 for (const [name, shown, problem] of [
@@ -83,15 +110,23 @@ for (const [name, shown, problem] of [
 ] as const) {
   for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
     test(`${method} refuses the name ${name}, and the namespace`, async t => {
-      t.like(await status(method, `${configMaps}/${name}`, {}), {code: 400, reason: 'BadRequest', message: `Name parameter invalid: ${JSON.stringify(shown)}: ${problem}`});
-      t.like(await status(method, `/api/v1/namespaces/${name}/configmaps/a`, {}), {code: 400, message: `Namespace parameter invalid: ${JSON.stringify(shown)}: ${problem}`});
+      t.like(await status(method, `${configMaps}/${name}`, {}), {
+        code: 400,
+        reason: 'BadRequest',
+        message: `Name parameter invalid: ${JSON.stringify(shown)}: ${problem}`,
+      });
+      t.like(await status(method, `/api/v1/namespaces/${name}/configmaps/a`, {}), {
+        code: 400,
+        message: `Namespace parameter invalid: ${JSON.stringify(shown)}: ${problem}`,
+      });
     });
   }
 }
 
 test('a path without a name where one belongs is refused', async t => {
   t.like(await status('GET', '/api/v1/namespaces//configmaps/a'), {code: 400, message: 'Namespace parameter required.'});
-  for (const method of ['GET', 'POST', 'DELETE']) t.like(await status(method, `${configMaps}//status`), {code: 404, message: 'the server could not find the requested resource'});
+  for (const method of ['GET', 'POST', 'DELETE'])
+    t.like(await status(method, `${configMaps}//status`), {code: 404, message: 'the server could not find the requested resource'});
 });
 
 test('an empty namespace before a collection is none', async t => {
@@ -101,7 +136,10 @@ test('an empty namespace before a collection is none', async t => {
 test('an escaped slash parts a path like any other', async t => {
   t.is((await send('GET', `${configMaps}/a%2F`)).text, (await send('GET', `${configMaps}/a`)).text);
   t.like(await status('GET', `${configMaps}/none%2F`), {code: 404, message: 'configmaps "none" not found'});
-  t.like(await status('GET', '/api/v1/namespaces/a%2Fb/configmaps'), {code: 404, message: 'the server could not find the requested resource'});
+  t.like(await status('GET', '/api/v1/namespaces/a%2Fb/configmaps'), {
+    code: 404,
+    message: 'the server could not find the requested resource',
+  });
 });
 
 test('an unsupported method is reported before an invalid name', async t => {
@@ -136,7 +174,10 @@ test('every answer names its audit, and is not to be kept', async t => {
 
 test('an internal error is a 500 without a stack', async t => {
   const failures: unknown[] = [];
-  const broken = await startWire({failed: error => void failures.push(error), authorizer: {authorize: ({path}) => (path.includes('broken') ? Promise.reject(new TypeError('it broke')) : {decision: 'allow'})}});
+  const broken = await startWire({
+    failed: error => void failures.push(error),
+    authorizer: {authorize: ({path}) => (path.includes('broken') ? Promise.reject(new TypeError('it broke')) : {decision: 'allow'})},
+  });
   const {status: code, text} = await broken.get('/api/v1/namespaces/broken');
 
   t.is(code, 500);
@@ -160,7 +201,10 @@ test('too many at once are turned away in plain text, but not the system\u2019s 
   const refused = await full.get(configMaps, {user});
 
   t.truthy(reading);
-  t.deepEqual([refused.status, refused.text, refused.type, refused.header('retry-after')], [429, 'Too many requests, please try again later.\n', 'text/plain; charset=utf-8', '1']);
+  t.deepEqual(
+    [refused.status, refused.text, refused.type, refused.header('retry-after')],
+    [429, 'Too many requests, please try again later.\n', 'text/plain; charset=utf-8', '1'],
+  );
   t.is((await full.post(configMaps, aConfigMap('x'), {user})).status, 201, 'writes are counted apart');
   t.is((await full.get(configMaps, {user: admin})).status, 200);
 });
@@ -192,7 +236,9 @@ test('a request that ends frees a seat for either kind where the limits are summ
 });
 
 test('a denial names the user, the verb, the resource and the namespace', async t => {
-  const closed = await startWire({authorizer: {authorize: ({user}) => (user === admin ? {decision: 'allow'} : {decision: 'noOpinion', reason: 'nobody knows jane'})}});
+  const closed = await startWire({
+    authorizer: {authorize: ({user}) => (user === admin ? {decision: 'allow'} : {decision: 'noOpinion', reason: 'nobody knows jane'})},
+  });
   const user = {name: 'jane', groups: []};
   const denied = await closed.get(`${configMaps}/a`, {user});
 
@@ -200,18 +246,28 @@ test('a denial names the user, the verb, the resource and the namespace', async 
   t.like(denied.json<Status>(), {
     code: 403,
     reason: 'Forbidden',
-    message: 'configmaps "a" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "default": nobody knows jane',
+    message:
+      'configmaps "a" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "default": nobody knows jane',
     details: {name: 'a', kind: 'configmaps'},
   });
-  t.is((await closed.get(`${csrs}/a/status`, {user})).json<Status>().message, 'certificatesigningrequests.certificates.plat.io "a" is forbidden: User "jane" cannot get resource "certificatesigningrequests/status" in API group "certificates.plat.io" at the cluster scope: nobody knows jane');
-  t.like((await closed.get('/api', {user})).json<Status>(), {message: 'forbidden: User "jane" cannot get path "/api": nobody knows jane', details: {}});
+  t.is(
+    (await closed.get(`${csrs}/a/status`, {user})).json<Status>().message,
+    'certificatesigningrequests.certificates.plat.io "a" is forbidden: User "jane" cannot get resource "certificatesigningrequests/status" in API group "certificates.plat.io" at the cluster scope: nobody knows jane',
+  );
+  t.like((await closed.get('/api', {user})).json<Status>(), {
+    message: 'forbidden: User "jane" cannot get path "/api": nobody knows jane',
+    details: {},
+  });
 });
 
 test('the name that a field selector pins is passed to the authorizer', async t => {
   const requested: string[] = [];
-  const listening = await startWire({authorizer: {authorize: ({verb, resource}) => (requested.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})}});
+  const listening = await startWire({
+    authorizer: {authorize: ({verb, resource}) => (requested.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})},
+  });
   requested.length = 0;
-  for (const selector of ['metadata.name=x', 'metadata.name==x,metadata.namespace=default', 'metadata.name!=x', 'metadata.name=x/y']) await listening.get(`${configMaps}?fieldSelector=${encodeURIComponent(selector)}`);
+  for (const selector of ['metadata.name=x', 'metadata.name==x,metadata.namespace=default', 'metadata.name!=x', 'metadata.name=x/y'])
+    await listening.get(`${configMaps}?fieldSelector=${encodeURIComponent(selector)}`);
   await listening.remove(`${configMaps}?fieldSelector=metadata.name%3Dx`);
   await listening.get('/api/v1/namespaces/n1');
 

@@ -15,7 +15,12 @@ export interface TestAgent extends AsyncDisposable {
   readonly port: number;
   /** The authority of its certificate, and a folder-less client pair that it may be shown. */
   readonly ca: string;
-  readonly requests: readonly {readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly client: string}[];
+  readonly requests: readonly {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: IncomingMessage['headers'];
+    readonly client: string;
+  }[];
   /** The terminal sizes it received. */
   readonly sizes: string[];
   /** Connections still open. */
@@ -35,7 +40,13 @@ interface CommandStreams {
 const statusOf = (code: number) =>
   code === 0
     ? {metadata: {}, status: 'Success'}
-    : {metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', message: `command terminated with non-zero exit code: exit status ${code}`, details: {causes: [{reason: 'ExitCode', message: String(code)}]}};
+    : {
+        metadata: {},
+        status: 'Failure',
+        reason: 'NonZeroExitCode',
+        message: `command terminated with non-zero exit code: exit status ${code}`,
+        details: {causes: [{reason: 'ExitCode', message: String(code)}]},
+      };
 
 /** Runs a command; `attach` has none and returns its input in capitals. */
 const run = ({pathname, searchParams}: URL, {stdin, stdout, stderr, end}: CommandStreams): void => {
@@ -62,7 +73,12 @@ const run = ({pathname, searchParams}: URL, {stdin, stdout, stderr, end}: Comman
 
 /** The streams opened so far, by type. */
 const overSpdy = (socket: Duplex, head: Buffer, url: URL, sizes: string[]): void => {
-  const wanted = ['error', ...(url.searchParams.has('input') ? ['stdin'] : []), ...(url.searchParams.has('output') ? ['stdout'] : []), ...(url.searchParams.has('error') && !url.searchParams.has('tty') ? ['stderr'] : [])];
+  const wanted = [
+    'error',
+    ...(url.searchParams.has('input') ? ['stdin'] : []),
+    ...(url.searchParams.has('output') ? ['stdout'] : []),
+    ...(url.searchParams.has('error') && !url.searchParams.has('tty') ? ['stderr'] : []),
+  ];
   const streams = new Map<string, SpdyStream>();
   const session = new SpdySession(socket, {
     side: 'server',
@@ -78,7 +94,9 @@ const overSpdy = (socket: Duplex, head: Buffer, url: URL, sizes: string[]): void
         stderr: streams.get('stderr'),
         end(status) {
           const error = streams.get('error')!;
-          error.end(status && (status as {status: string}).status === 'Success' && url.searchParams.has('silent') ? '' : JSON.stringify(status));
+          error.end(
+            status && (status as {status: string}).status === 'Success' && url.searchParams.has('silent') ? '' : JSON.stringify(status),
+          );
           for (const [kind, stream] of streams) if (kind !== 'error') stream.end();
           let left = streams.size;
           for (const stream of streams.values()) finished(stream.resume(), {readable: false}, () => --left === 0 && session.close());
@@ -112,7 +130,8 @@ const ports = (socket: Duplex, head: Buffer): void => {
 
 const channelled = (client: WebSocket, url: URL): void => {
   const isText = client.protocol.includes('base64.');
-  const send = (channel: number, bytes: Buffer) => client.send(isText ? `${channel}${bytes.toString('base64')}` : Buffer.concat([Buffer.from([channel]), bytes]));
+  const send = (channel: number, bytes: Buffer) =>
+    client.send(isText ? `${channel}${bytes.toString('base64')}` : Buffer.concat([Buffer.from([channel]), bytes]));
   const outlet = (channel: number): Writable => {
     return new Writable({write: (chunk: Buffer, _, done) => (send(channel, chunk), done())});
   };
@@ -134,7 +153,11 @@ const channelled = (client: WebSocket, url: URL): void => {
   });
 };
 
-const protocolFor = (requested: string): string | undefined => requested.split(',').map(text => text.trim()).find(protocol => /^(v4\.channel|v4\.base64\.channel|base64\.channel|portforward)\./.test(protocol));
+const protocolFor = (requested: string): string | undefined =>
+  requested
+    .split(',')
+    .map(text => text.trim())
+    .find(protocol => /^(v4\.channel|v4\.base64\.channel|base64\.channel|portforward)\./.test(protocol));
 
 export const anAgent = async ({clientCa}: {readonly clientCa?: string} = {}): Promise<TestAgent> => {
   const authority = await anAuthority('node-ca');
@@ -148,34 +171,59 @@ export const anAgent = async ({clientCa}: {readonly clientCa?: string} = {}): Pr
     requests.push({method: request.method!, url: request.url!, headers: request.headers, client: String(client ?? '')});
     return new URL(request.url!, 'https://node');
   };
-  const server = https.createServer({...pair, requestCert: true, rejectUnauthorized: clientCa !== undefined, ...(clientCa ? {ca: clientCa} : {})}, (request, response) => {
-    const url = seen(request);
-    const [, kind, ...rest] = url.pathname.split('/');
-    if (kind === 'containerLogs') {
-      const container = rest[2];
-      if (container === 'broken') return void response.writeHead(500).end('the log is broken\n');
-      if (container === 'strange') return void response.writeHead(418).end('a teapot');
-      if (container === 'elsewhere') return void response.writeHead(307, {location: 'https://127.0.0.1/'}).end();
-      response.writeHead(200, {'content-type': 'text/odd', 'x-internal': '1'});
-      response.write(`${container} says hello\n`);
-      if (url.searchParams.has('follow')) followers.add(response);
-      else response.end(`${url.search}\n`);
-      return;
-    }
-    if (kind === 'page') return void response.writeHead(200, {'content-type': 'text/html', 'access-control-allow-origin': '*'}).end('<a href="/there?x=1&amp;y=2">x</a><a href="rel">y</a>');
-    response.writeHead(200, {'content-type': 'text/plain'}).end(`${request.method} ${request.url} ${request.headers['x-forwarded-uri']}`);
+  const server = https.createServer(
+    {...pair, requestCert: true, rejectUnauthorized: clientCa !== undefined, ...(clientCa ? {ca: clientCa} : {})},
+    (request, response) => {
+      const url = seen(request);
+      const [, kind, ...rest] = url.pathname.split('/');
+      if (kind === 'containerLogs') {
+        const container = rest[2];
+        if (container === 'broken') return void response.writeHead(500).end('the log is broken\n');
+        if (container === 'strange') return void response.writeHead(418).end('a teapot');
+        if (container === 'elsewhere') return void response.writeHead(307, {location: 'https://127.0.0.1/'}).end();
+        response.writeHead(200, {'content-type': 'text/odd', 'x-internal': '1'});
+        response.write(`${container} says hello\n`);
+        if (url.searchParams.has('follow')) followers.add(response);
+        else response.end(`${url.search}\n`);
+        return;
+      }
+      if (kind === 'page')
+        return void response
+          .writeHead(200, {'content-type': 'text/html', 'access-control-allow-origin': '*'})
+          .end('<a href="/there?x=1&amp;y=2">x</a><a href="rel">y</a>');
+      response.writeHead(200, {'content-type': 'text/plain'}).end(`${request.method} ${request.url} ${request.headers['x-forwarded-uri']}`);
+    },
+  );
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: offered => [...offered].find(protocol => protocolFor(protocol)) ?? false,
   });
-  const webSockets = new WebSocketServer({noServer: true, handleProtocols: offered => [...offered].find(protocol => protocolFor(protocol)) ?? false});
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const url = seen(request);
     socket.on('error', () => {});
-    const refuse = (status: string, body: string) => socket.end(`HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+    const refuse = (status: string, body: string) =>
+      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
     if (url.pathname.includes('/refusing')) return void refuse('403 Forbidden', 'not here');
-    if (url.pathname.includes('/failing')) return void refuse('404 Not Found', JSON.stringify({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'no such container', reason: 'NotFound', code: 404}));
+    if (url.pathname.includes('/failing'))
+      return void refuse(
+        '404 Not Found',
+        JSON.stringify({
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: 'no such container',
+          reason: 'NotFound',
+          code: 404,
+        }),
+      );
     if (url.pathname.includes('/moved')) return void refuse('302 Found\r\nLocation: /x', '');
-    if (request.headers.upgrade?.toLowerCase() === 'websocket') return webSockets.handleUpgrade(request, socket, head, client => channelled(client, url));
+    if (request.headers.upgrade?.toLowerCase() === 'websocket')
+      return webSockets.handleUpgrade(request, socket, head, client => channelled(client, url));
     const protocol = protocolFor(String(request.headers['x-stream-protocol-version'] ?? ''));
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n${protocol ? `X-Stream-Protocol-Version: ${protocol}\r\n` : ''}\r\n`);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n${protocol ? `X-Stream-Protocol-Version: ${protocol}\r\n` : ''}\r\n`,
+    );
     if (url.pathname.includes('/dying')) return void setImmediate(() => socket.destroy());
     if (url.pathname.startsWith('/portForward')) ports(socket, head);
     else overSpdy(socket, head, url, sizes);

@@ -4,7 +4,14 @@ import {ask1} from '#test/serving/server.js';
 import {json} from './webhook-server.js';
 import {aggregatedForm, flunders, group, name, reported, root, start} from './aggregated-server.js';
 
-const flunder = {resource: 'flunders', responseKind: {group: '', version: '', kind: 'Flunder'}, scope: 'Namespaced', singularResource: 'flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']};
+const flunder = {
+  resource: 'flunders',
+  responseKind: {group: '', version: '', kind: 'Flunder'},
+  scope: 'Namespaced',
+  singularResource: 'flunder',
+  verbs: ['create', 'get', 'list', 'watch'],
+  shortNames: ['fl'],
+};
 
 test('discovery lists the group of a backend among all groups, by priority', async t => {
   await using env = await start();
@@ -35,24 +42,54 @@ test('a backend with aggregated discovery gets one request, which is conditional
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2beta1',
     metadata: {},
-    items: [{}, {metadata: {name: group}, versions: [{}, {version: 'v1', freshness: 'Current', resources: [7, {...flunder, odd: {}, categories: 'none', responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]}]}]}],
+    items: [
+      {},
+      {
+        metadata: {name: group},
+        versions: [
+          {},
+          {
+            version: 'v1',
+            freshness: 'Current',
+            resources: [
+              7,
+              {...flunder, odd: {}, categories: 'none', responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]},
+            ],
+          },
+        ],
+      },
+    ],
   };
   let unchanged = 0;
   await using env = await start(undefined, {
     documents: {
       '/apis': ({headers, caller}, response) => {
         accepts.push(headers.accept);
-        t.deepEqual([caller, headers['x-remote-user'], headers['x-remote-group']], ['front-proxy-client', 'system:plat-aggregator', 'system:masters']);
+        t.deepEqual(
+          [caller, headers['x-remote-user'], headers['x-remote-group']],
+          ['front-proxy-client', 'system:plat-aggregator', 'system:masters'],
+        );
         if (headers['if-none-match'] === '"1"') {
           unchanged++;
           return response.writeHead(304).end();
         }
-        return response.writeHead(200, {'Content-Type': 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList', ETag: '"1"'}).end(JSON.stringify(all));
+        return response
+          .writeHead(200, {'Content-Type': 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList', ETag: '"1"'})
+          .end(JSON.stringify(all));
       },
     },
   });
   const noKind = {group: '', version: '', kind: ''};
-  const expected = {metadata: {name: group}, versions: [{version: 'v1', resources: [{...flunder, responseKind: noKind, subresources: [{subresource: 'status', verbs: ['get'], responseKind: noKind}]}], freshness: 'Current'}]};
+  const expected = {
+    metadata: {name: group},
+    versions: [
+      {
+        version: 'v1',
+        resources: [{...flunder, responseKind: noKind, subresources: [{subresource: 'status', verbs: ['get'], responseKind: noKind}]}],
+        freshness: 'Current',
+      },
+    ],
+  };
   t.deepEqual(await reported(env), expected);
   t.true(accepts[0]?.startsWith(aggregatedForm));
   const before = unchanged;
@@ -115,7 +152,11 @@ const swagger = {
     },
   },
   definitions: {
-    'example.Flunder': {type: 'object', properties: {metadata: reference(`${meta}.ObjectMeta`), spec: {type: 'object'}}, 'x-kubernetes-group-version-kind': [{group, version: 'v1', kind: 'Flunder'}]},
+    'example.Flunder': {
+      type: 'object',
+      properties: {metadata: reference(`${meta}.ObjectMeta`), spec: {type: 'object'}},
+      'x-kubernetes-group-version-kind': [{group, version: 'v1', kind: 'Flunder'}],
+    },
     [`${meta}.ObjectMeta`]: {type: 'object', description: 'says something else', properties: {time: reference(`${meta}.Time`)}},
     [`${meta}.Time`]: {type: 'string', description: 'says something else, too'},
     'example.Unused': {type: 'string'},
@@ -124,17 +165,27 @@ const swagger = {
 
 test('the OpenAPI document includes the paths of backends, and renames conflicting definitions', async t => {
   await using env = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
-  const document = JSON.parse((await env.text('/openapi/v2'))[1]) as {paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>; definitions: Record<string, {description?: string}>; parameters?: object};
+  const document = JSON.parse((await env.text('/openapi/v2'))[1]) as {
+    paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>;
+    definitions: Record<string, {description?: string}>;
+    parameters?: object;
+  };
 
   const path = document.paths[`${root}/flunders`]!;
   t.deepEqual(path.parameters, [swagger.parameters.shared]);
   t.deepEqual(path.post.parameters, swagger.paths[`${root}/flunders`]!.post!.parameters);
   t.like(document.definitions['example.Flunder'], {properties: {metadata: reference(`${meta}.ObjectMeta_v2`), spec: {type: 'object'}}});
-  t.like(document.definitions[`${meta}.ObjectMeta_v2`], {description: 'says something else', properties: {time: reference(`${meta}.Time_v2`)}});
+  t.like(document.definitions[`${meta}.ObjectMeta_v2`], {
+    description: 'says something else',
+    properties: {time: reference(`${meta}.Time_v2`)},
+  });
   t.not(document.definitions[`${meta}.ObjectMeta`]?.description, 'says something else');
   t.false('example.Unused' in document.definitions);
   t.true('/api/v1/pods' in document.paths);
-  const message = await ask1(env.server, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
+  const message = await ask1(env.server, {
+    path: '/openapi/v2',
+    headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'},
+  });
   t.is(message.status, 200);
   t.true(message.body.includes('example.Flunder') && message.body.includes(`${meta}.ObjectMeta_v2`));
 
@@ -144,7 +195,11 @@ test('the OpenAPI document includes the paths of backends, and renames conflicti
 });
 
 test('OpenAPI v3 documents of backends are listed and relayed', async t => {
-  const paths = {apis: {serverRelativeURL: '/openapi/v3/apis?hash=1'}, [`apis/${group}/v1`]: {serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=2`}, odd: {serverRelativeURL: '/openapi/v3/odd?hash=3'}};
+  const paths = {
+    apis: {serverRelativeURL: '/openapi/v3/apis?hash=1'},
+    [`apis/${group}/v1`]: {serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=2`},
+    odd: {serverRelativeURL: '/openapi/v3/odd?hash=3'},
+  };
   const own = `/openapi/v3/apis/${group}/v1?hash=2`;
   await using env = await start(undefined, {
     documents: {
@@ -179,7 +234,10 @@ test('OpenAPI v2 documents of a backend are converted to v3', async t => {
       parameters: [{name: 'pretty', in: 'query', schema: {type: 'string'}}],
       post: {
         requestBody: {content: {'application/json': flunderSchema}, required: true},
-        responses: {200: {description: 'OK', content: {'application/json': flunderSchema, 'application/yaml': flunderSchema}}, 401: {description: 'Unauthorized'}},
+        responses: {
+          200: {description: 'OK', content: {'application/json': flunderSchema, 'application/yaml': flunderSchema}},
+          401: {description: 'Unauthorized'},
+        },
         'x-kubernetes-group-version-kind': {group, version: 'v1', kind: 'Flunder'},
       },
     },
@@ -192,9 +250,23 @@ test('a namespace is removed once the backend has deleted its objects, and kept 
   await using env = await start(
     (seen, response) => {
       if (seen.method === 'DELETE') deleted.push(`${seen.headers['x-remote-user']} ${seen.url}`);
-      json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: deleted.length > 0 ? [] : [{metadata: {namespace: 'gone', name: 'a'}}]});
+      json(response, {
+        kind: 'FlunderList',
+        apiVersion: `${group}/v1`,
+        metadata: {},
+        items: deleted.length > 0 ? [] : [{metadata: {namespace: 'gone', name: 'a'}}],
+      });
     },
-    {controllers: ['namespace-controller'], documents: {[root]: (_, response) => json(response, {...flunders, resources: flunders.resources.map(resource => ({...resource, verbs: [...resource.verbs, 'delete']}))})}},
+    {
+      controllers: ['namespace-controller'],
+      documents: {
+        [root]: (_, response) =>
+          json(response, {
+            ...flunders,
+            resources: flunders.resources.map(resource => ({...resource, verbs: [...resource.verbs, 'delete']})),
+          }),
+      },
+    },
   );
   const namespaces = env.client.resource(kinds.namespaces);
   const removed = async (called: string) => {
@@ -209,9 +281,12 @@ test('a namespace is removed once the backend has deleted its objects, and kept 
   await env.backend.close();
   await env.clock.advance(61_000);
   const held = await removed('held');
-  t.like(held?.status?.conditions?.find(({type}) => type === 'NamespaceDeletionDiscoveryFailure'), {
-    status: 'True',
-    reason: 'DiscoveryFailed',
-    message: `Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ${group}/v1: stale GroupVersion discovery: ${group}/v1`,
-  });
+  t.like(
+    held?.status?.conditions?.find(({type}) => type === 'NamespaceDeletionDiscoveryFailure'),
+    {
+      status: 'True',
+      reason: 'DiscoveryFailed',
+      message: `Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ${group}/v1: stale GroupVersion discovery: ${group}/v1`,
+    },
+  );
 });

@@ -9,11 +9,30 @@ import {json, startWebhook, type Respond, type Seen, type TestWebhook} from './w
 export type ApiService = ObjectOf<typeof kinds.apiServices>;
 export type Condition = {readonly status: string; readonly reason: string; readonly message: string};
 
-export const jane: UserInfo = {name: 'jané', uid: 'u1', groups: ['devs', 'system:masters', 'system:authenticated'], extra: {'example.com/Teäm': ['a', 'b']}};
+export const jane: UserInfo = {
+  name: 'jané',
+  uid: 'u1',
+  groups: ['devs', 'system:masters', 'system:authenticated'],
+  extra: {'example.com/Teäm': ['a', 'b']},
+};
 export const group = 'wardle.example.com';
 export const root = `/apis/${group}/v1`;
 export const name = `v1.${group}`;
-export const flunders = {kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${group}/v1`, resources: [{name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']}]};
+export const flunders = {
+  kind: 'APIResourceList',
+  apiVersion: 'v1',
+  groupVersion: `${group}/v1`,
+  resources: [
+    {
+      name: 'flunders',
+      singularName: 'flunder',
+      namespaced: true,
+      kind: 'Flunder',
+      verbs: ['create', 'get', 'list', 'watch'],
+      shortNames: ['fl'],
+    },
+  ],
+};
 
 export type Answer = (seen: Seen, response: ServerResponse) => void;
 
@@ -38,10 +57,17 @@ export interface Options extends TestPlaneOptions {
 }
 
 /** A plane with a server behind it, reached by a service that stands for a name of this machine. */
-export const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, roles = false, ...options}: Options = {}) => {
+export const start = async (
+  respond?: Answer,
+  {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, roles = false, ...options}: Options = {},
+) => {
   const backend = await startWebhook(backendThat(respond, documents), {hosts, requestsCertificate: true});
   // Roles take time to make, and most tests do not need them.
-  const plane = await aPlane({controllers: [], ...options, apiserverArgs: [`--authorization-mode=${roles ? 'RBAC' : 'AlwaysAllow'}`, ...(options.apiserverArgs ?? [])]});
+  const plane = await aPlane({
+    controllers: [],
+    ...options,
+    apiserverArgs: [`--authorization-mode=${roles ? 'RBAC' : 'AlwaysAllow'}`, ...(options.apiserverArgs ?? [])],
+  });
   const client = plane.client();
   await client.resource(kinds.namespaces).create({metadata: {name: 'apps'}});
   const services = client.resource(kinds.services);
@@ -87,11 +113,21 @@ export const asJane = (request: ApiRequest): ApiRequest =>
 
 export const registrationOf = ({port, caBundle}: TestWebhook, spec: object): ApiService => ({
   metadata: {name},
-  spec: {group, version: 'v1', groupPriorityMinimum: 2000, versionPriority: 20, service: {namespace: 'apps', name: 'back', port}, caBundle, ...spec},
+  spec: {
+    group,
+    version: 'v1',
+    groupPriorityMinimum: 2000,
+    versionPriority: 20,
+    service: {namespace: 'apps', name: 'back', port},
+    caBundle,
+    ...spec,
+  },
 });
 
 export const aggregatedForm = 'application/json;g=apidiscovery.plat.io;v=v2;as=APIGroupDiscoveryList';
-export type Listed = {items: {metadata: {name: string}; versions: {version: string; freshness: string; resources?: {resource: string}[]}[]}[]};
+export type Listed = {
+  items: {metadata: {name: string}; versions: {version: string; freshness: string; resources?: {resource: string}[]}[]}[];
+};
 
 export const reported = async (env: Awaited<ReturnType<typeof start>>) => {
   const {body} = await ask1(env.server, {path: '/apis', headers: {accept: aggregatedForm}});

@@ -21,37 +21,60 @@ test('a service backend serves its group version, and gets the identity of the u
   });
   t.deepEqual(await env.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
   env.backend.seen.length = 0;
-  const answer = await ask1(env.server, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
+  const answer = await ask1(env.server, {
+    method: 'POST',
+    path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`,
+    headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'},
+    body: '{"a":1}',
+  });
 
-  t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-own'], answer.body.toString()], [201, 'application/x-odd', 'yes', 'POST {"a":1}']);
+  t.deepEqual(
+    [answer.status, answer.headers['content-type'], answer.headers['x-own'], answer.body.toString()],
+    [201, 'application/x-odd', 'yes', 'POST {"a":1}'],
+  );
   const seen = env.backend.seen[0]!;
   t.is(seen.url, `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`);
   t.is(seen.caller, 'front-proxy-client');
   t.is(seen.headers.host, `localhost:${env.backend.port}`);
   t.is(seen.headers['audit-id'], answer.headers['audit-id'] as string);
-  t.deepEqual(
-    Object.fromEntries(Object.entries(seen.headers).filter(([header]) => /^(x-remote|authorization|x-forwarded)/.test(header))),
-    {
-      'x-forwarded-for': '127.0.0.1',
-      'x-remote-user': Buffer.from('jané').toString('latin1'),
-      'x-remote-uid': 'u1',
-      'x-remote-group': 'devs, system:masters, system:authenticated',
-      'x-remote-extra-example.com%2fte%c3%a4m': 'a, b',
-    },
-  );
+  t.deepEqual(Object.fromEntries(Object.entries(seen.headers).filter(([header]) => /^(x-remote|authorization|x-forwarded)/.test(header))), {
+    'x-forwarded-for': '127.0.0.1',
+    'x-remote-user': Buffer.from('jané').toString('latin1'),
+    'x-remote-uid': 'u1',
+    'x-remote-group': 'devs, system:masters, system:authenticated',
+    'x-remote-extra-example.com%2fte%c3%a4m': 'a, b',
+  });
 });
 
 const refuses = async (t: ExecutionContext, env: Awaited<ReturnType<typeof start>>, status: number, body: string) => {
   for (const ask of [ask1, ask2]) {
     const answer = await ask(env.server, {path: `${root}/flunders`});
-    t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-content-type-options'], answer.body.toString()], [status, 'text/plain; charset=utf-8', 'nosniff', `${body}\n`]);
+    t.deepEqual(
+      [answer.status, answer.headers['content-type'], answer.headers['x-content-type-options'], answer.body.toString()],
+      [status, 'text/plain; charset=utf-8', 'nosniff', `${body}\n`],
+    );
   }
 };
 
 for (const [title, options, reason, message] of [
-  ['whose service is not there', {spec: {service: {namespace: 'apps', name: 'none', port: 1}}}, 'ServiceNotFound', 'service/none in "apps" is not present'],
-  ['whose service has another port', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 1}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'ServicePortError', 'service/back in "apps" is not listening on port 443'],
-  ['whose service has no endpoints', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'EndpointsNotFound', 'cannot find endpointslices for service/back in "apps"'],
+  [
+    'whose service is not there',
+    {spec: {service: {namespace: 'apps', name: 'none', port: 1}}},
+    'ServiceNotFound',
+    'service/none in "apps" is not present',
+  ],
+  [
+    'whose service has another port',
+    {service: {type: 'ClusterIP', externalName: '', ports: [{port: 1}]}, spec: {service: {namespace: 'apps', name: 'back'}}},
+    'ServicePortError',
+    'service/back in "apps" is not listening on port 443',
+  ],
+  [
+    'whose service has no endpoints',
+    {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}},
+    'EndpointsNotFound',
+    'cannot find endpointslices for service/back in "apps"',
+  ],
 ] as const satisfies readonly (readonly [string, Options, string, string])[]) {
   test(`a server ${title} is not available`, async t => {
     await using env = await start(undefined, options);
@@ -62,11 +85,21 @@ for (const [title, options, reason, message] of [
 }
 
 test('an APIService is unavailable while its service has no ready endpoints', async t => {
-  await using env = await start(undefined, {service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}});
+  await using env = await start(undefined, {
+    service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]},
+    spec: {service: {namespace: 'apps', name: 'back'}},
+  });
   const slices = env.client.resource(kinds.endpointSlices);
   const label = {[env.plane.naming.key('service-name')]: 'back'};
-  const missing = {status: 'False', reason: 'MissingEndpoints', message: 'endpointslices for service/back in "apps" have no addresses with port name "web"'};
-  for (const [at, slice] of [{endpoints: [{addresses: ['10.1.2.3'], conditions: {ready: false}}], ports: [{name: 'web', port: 1}]}, {endpoints: [{addresses: ['10.1.2.3']}], ports: [{name: 'other', port: 1}]}].entries()) {
+  const missing = {
+    status: 'False',
+    reason: 'MissingEndpoints',
+    message: 'endpointslices for service/back in "apps" have no addresses with port name "web"',
+  };
+  for (const [at, slice] of [
+    {endpoints: [{addresses: ['10.1.2.3'], conditions: {ready: false}}], ports: [{name: 'web', port: 1}]},
+    {endpoints: [{addresses: ['10.1.2.3']}], ports: [{name: 'other', port: 1}]},
+  ].entries()) {
     await slices.create({metadata: {namespace: 'apps', name: `s${at}`, labels: label}, addressType: 'IPv4', ...slice});
     await env.clock.drain();
     t.deepEqual(await env.condition(), missing);
@@ -80,7 +113,11 @@ test('a failing backend is probed again with backoff, and becomes available when
   await env.objects.patch(name, 'merge', {metadata: {labels: {look: 'again'}}});
   await env.clock.drain();
   const url = `https://localhost:${env.backend.port}${root}`;
-  t.deepEqual(await env.condition(), {status: 'False', reason: 'FailedDiscoveryCheck', message: `failing or missing response from ${url}: bad status from ${url}: 404`});
+  t.deepEqual(await env.condition(), {
+    status: 'False',
+    reason: 'FailedDiscoveryCheck',
+    message: `failing or missing response from ${url}: bad status from ${url}: 404`,
+  });
 
   isUp = true;
   await env.clock.advance(31_000);
@@ -111,24 +148,41 @@ test('an untrusted certificate does not make an APIService unavailable, but fail
   await env.clock.drain();
   t.is((await env.text(root))[0], 200);
 
-  await env.objects.patch(name, 'merge', {spec: {caBundle: Buffer.from('no certificate').toString('base64'), insecureSkipTLSVerify: false}});
+  await env.objects.patch(name, 'merge', {
+    spec: {caBundle: Buffer.from('no certificate').toString('base64'), insecureSkipTLSVerify: false},
+  });
   await env.clock.drain();
   await refuses(t, env, 500, 'unable to load root certificates: unable to parse bytes as PEM block');
 });
 
-for (const [refused, status, reported] of [['true', 502, 'the backend attempted to redirect this request, which is not permitted'], ['false', 302, '']] as const) {
+for (const [refused, status, reported] of [
+  ['true', 502, 'the backend attempted to redirect this request, which is not permitted'],
+  ['false', 302, ''],
+] as const) {
   test(`a server that sends callers elsewhere ${refused === 'true' ? 'is not heeded' : 'is, if that is wanted'}`, async t => {
-    await using env = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`]});
+    await using env = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {
+      apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`],
+    });
     const answer = await ask1(env.server, {path: `${root}/flunders`});
 
-    t.deepEqual([answer.status, answer.headers['location'], answer.body.toString().trim()], [status, refused === 'true' ? undefined : 'https://example.com/', reported]);
+    t.deepEqual(
+      [answer.status, answer.headers['location'], answer.body.toString().trim()],
+      [status, refused === 'true' ? undefined : 'https://example.com/', reported],
+    );
   });
 }
 
 test('a request that is forbidden here is refused here, and a refusal of the backend is relayed', async t => {
   await using env = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
   const before = env.backend.seen.length;
-  const {status} = await env.plane.api.handler({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+  const {status} = await env.plane.api.handler({
+    method: 'GET',
+    url: `${root}/flunders`,
+    headers: {},
+    caller: {user: {name: 'bob', groups: []}},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
   t.is(status, 403);
   t.is(env.backend.seen.length, before);
 
@@ -136,7 +190,11 @@ test('a request that is forbidden here is refused here, and a refusal of the bac
 });
 
 const flunderKind = kindOnWire(naming('plat'), {group, version: 'v1', kind: 'Flunder', plural: 'flunders', namespaced: true});
-const aFlunder = (called: string) => ({apiVersion: `${group}/v1`, kind: 'Flunder', metadata: {name: called, namespace: 'default', resourceVersion: '1'}});
+const aFlunder = (called: string) => ({
+  apiVersion: `${group}/v1`,
+  kind: 'Flunder',
+  metadata: {name: called, namespace: 'default', resourceVersion: '1'},
+});
 
 /** Resolves with the gathered items once there are `count`. */
 const gathered = async <T>(source: Observable<T>, count: number): Promise<T[]> => firstValueFrom(source.pipe(take(count), toArray()));
@@ -152,7 +210,9 @@ test('a watch of an aggregated resource delivers event by event, over the networ
   });
   const path = `${root}/flunders?watch=1`;
   const network = new Observable<string>(subscriber => {
-    const request = https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
+    const request = https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path}, response =>
+      response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())),
+    );
     request.end();
     return () => request.destroy();
   });
@@ -162,17 +222,34 @@ test('a watch of an aggregated resource delivers event by event, over the networ
   for (const response of open) response.write(`${JSON.stringify({type: 'DELETED', object: aFlunder('b')})}\n`);
   const [lines, events] = await reported;
 
-  t.deepEqual(lines.map(line => (JSON.parse(line) as {type: string}).type), ['ADDED', 'DELETED']);
-  t.deepEqual(events.map(({type, object}) => `${type} ${object.metadata?.name}`), ['ADDED a', 'DELETED b']);
+  t.deepEqual(
+    lines.map(line => (JSON.parse(line) as {type: string}).type),
+    ['ADDED', 'DELETED'],
+  );
+  t.deepEqual(
+    events.map(({type, object}) => `${type} ${object.metadata?.name}`),
+    ['ADDED a', 'DELETED b'],
+  );
   // A client that disconnects ends the request to the backend.
   await Promise.all(open.map(response => response.closed || once(response, 'close')));
 });
 
 test('in-process clients read and write aggregated resources', async t => {
-  await using env = await start((seen, response) => json(response, seen.method === 'GET' ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]} : JSON.parse(seen.body), seen.method === 'GET' ? 200 : 201));
+  await using env = await start((seen, response) =>
+    json(
+      response,
+      seen.method === 'GET'
+        ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]}
+        : JSON.parse(seen.body),
+      seen.method === 'GET' ? 200 : 201,
+    ),
+  );
   const resource = env.client.resource(flunderKind);
 
-  t.deepEqual((await resource.list()).items.map(({metadata}) => metadata?.name), ['a']);
+  t.deepEqual(
+    (await resource.list()).items.map(({metadata}) => metadata?.name),
+    ['a'],
+  );
   t.is((await resource.create({metadata: {namespace: 'default', name: 'b'}})).metadata?.name, 'b');
 });
 
@@ -190,10 +267,21 @@ test('a connection that is to speak another protocol does so with the server beh
   env.backend.server.on('upgrade', (request, socket: Duplex) => {
     socket.on('error', () => {});
     if (request.url?.endsWith('/no')) return socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${request.headers['x-remote-user']}:`, 'latin1');
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${request.headers['x-remote-user']}:`,
+      'latin1',
+    );
     socket.on('data', (data: Buffer) => socket.write(data.toString().toUpperCase()));
   });
-  const outgoing = (path: string) => https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
+  const outgoing = (path: string) =>
+    https.request({
+      host: '127.0.0.1',
+      port: env.server.port,
+      ca: env.server.ca,
+      agent: false,
+      path,
+      headers: {connection: 'Upgrade', upgrade: 'echo'},
+    });
   const refused = outgoing(`${root}/flunders/no`);
   refused.end();
   const [refusal] = (await once(refused, 'response')) as [IncomingMessage];
@@ -219,7 +307,9 @@ test('a certificate for others that is replaced is shown from then on, unless it
   };
   writeFileSync(ca, authorityPem(authority).certificate);
   await write('first');
-  await using env = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${ca}`, `--proxy-client-cert-file=${cert}`, `--proxy-client-key-file=${key}`]});
+  await using env = await start((_, response) => json(response, {}), {
+    apiserverArgs: [`--requestheader-client-ca-file=${ca}`, `--proxy-client-cert-file=${cert}`, `--proxy-client-key-file=${key}`],
+  });
   const shown = async () => {
     await env.text(`${root}/flunders`);
     return env.backend.seen.at(-1)?.caller;
@@ -262,7 +352,9 @@ const keepsFlunders = (): Answer => {
       return json(response, {kind: 'Status', apiVersion: 'v1', status: 'Success'});
     }
     if (!called) return json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [...kept.values()]});
-    return kept.has(called) ? json(response, kept.get(called)) : json(response, {kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404}, 404);
+    return kept.has(called)
+      ? json(response, kept.get(called))
+      : json(response, {kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404}, 404);
   };
 };
 
@@ -286,7 +378,13 @@ test('a sample server and its registration go through all that the official suit
   const current = await objects.get(name);
   await objects.update({...current, status: {conditions: [...(current.status?.conditions ?? []), e2e]}}, {subresource: 'status'});
   await env.clock.advance(61_000);
-  t.deepEqual((await objects.get(name)).status?.conditions?.map(({type, status}) => [type, status]), [['Available', 'True'], ['StatusUpdated', 'True']]);
+  t.deepEqual(
+    (await objects.get(name)).status?.conditions?.map(({type, status}) => [type, status]),
+    [
+      ['Available', 'True'],
+      ['StatusUpdated', 'True'],
+    ],
+  );
   const replaced = await objects.get(name);
   const available = {...replaced.status!.conditions![0]!, message: 'all checks passed'};
   await objects.update({...replaced, status: {conditions: [available]}}, {subresource: 'status'});

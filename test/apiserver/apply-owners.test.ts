@@ -8,20 +8,31 @@ import {aConfigMap, configMaps, csrs, startWire, words} from './wire.js';
 import {dataOf, entriesOf, ownersOf, seconds, startApply, url} from './applying.js';
 
 const lastApplied = words.annotations.lastApplied;
-const fieldsOf = (object: KubeObject, manager: string): object | undefined => entriesOf(object).find(entry => entry.manager === manager)?.fieldsV1;
+const fieldsOf = (object: KubeObject, manager: string): object | undefined =>
+  entriesOf(object).find(entry => entry.manager === manager)?.fieldsV1;
 
 test('every kind of write records its field manager', async t => {
   const {post, put, patch, apply} = await startApply();
   const agent = {headers: {'user-agent': 'tool/v1.2 (linux)'}};
   const made = (await post(configMaps, aConfigMap('a', {data: {a: '1'}}), agent)).json();
   t.deepEqual(entriesOf(made), [
-    {manager: 'tool', operation: 'Update', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'.': {}, 'f:a': {}}}},
+    {
+      manager: 'tool',
+      operation: 'Update',
+      apiVersion: 'v1',
+      time: '2026-01-01T00:00:00Z',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {'f:data': {'.': {}, 'f:a': {}}},
+    },
   ]);
   const replaced = (await put(`${url}?fieldManager=put`, {...made, data: {a: '1', b: '1'}})).json();
   t.deepEqual([fieldsOf(replaced, 'tool'), fieldsOf(replaced, 'put')], [{'f:data': {'.': {}, 'f:a': {}}}, {'f:data': {'f:b': {}}}]);
   const types = ['application/merge-patch+json', 'application/strategic-merge-patch+json'];
-  for (const [index, type] of types.entries()) await patch(`${url}?fieldManager=patch${index}`, {data: {[`p${index}`]: '1'}}, {headers: {'content-type': type}});
-  await patch(`${url}?fieldManager=patch2`, [{op: 'add', path: '/data/p2', value: '1'}], {headers: {'content-type': 'application/json-patch+json'}});
+  for (const [index, type] of types.entries())
+    await patch(`${url}?fieldManager=patch${index}`, {data: {[`p${index}`]: '1'}}, {headers: {'content-type': type}});
+  await patch(`${url}?fieldManager=patch2`, [{op: 'add', path: '/data/p2', value: '1'}], {
+    headers: {'content-type': 'application/json-patch+json'},
+  });
   const last = (await apply(url, aConfigMap('a', {data: {z: '1'}}))).json();
 
   t.deepEqual(ownersOf(last), ['me Apply', 'patch0 Update', 'patch1 Update', 'patch2 Update', 'put Update', 'tool Update']);
@@ -56,7 +67,10 @@ test('the time of an entry moves with its fields alone', async t => {
 test('an empty list of entries, or one empty entry, clears all tracking', async t => {
   const {post, patch, apply} = await startApply();
   await post(configMaps, aConfigMap('a', {data: {a: '1'}}));
-  for (const [name, managedFields] of [['b', []], ['c', [{}]]] as const) {
+  for (const [name, managedFields] of [
+    ['b', []],
+    ['c', [{}]],
+  ] as const) {
     await post(configMaps, aConfigMap(name, {data: {a: '1'}}));
     t.is(entriesOf((await patch(`${configMaps}/${name}`, {metadata: {managedFields: undefined}})).json()).length, 1);
     const cleared = (await patch(`${configMaps}/${name}`, {metadata: {managedFields}})).json();
@@ -72,7 +86,9 @@ test('a writer may bring entries, malformed ones are passed over', async t => {
   const {post, put} = await startApply();
   const made = (await post(configMaps, aConfigMap('a', {data: {a: '1'}}))).json();
   const sent = {manager: 'brought', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:a': {}}}};
-  const kept = (await put(`${url}?fieldManager=x`, {...made, metadata: {...made.metadata, managedFields: [{...sent, operation: 'Steal'}]}})).json();
+  const kept = (
+    await put(`${url}?fieldManager=x`, {...made, metadata: {...made.metadata, managedFields: [{...sent, operation: 'Steal'}]}})
+  ).json();
   const brought = (await put(`${url}?fieldManager=x`, {...kept, metadata: {...kept.metadata, managedFields: [sent]}})).json();
 
   t.deepEqual(ownersOf(kept), ['unknown Update']);
@@ -81,19 +97,48 @@ test('a writer may bring entries, malformed ones are passed over', async t => {
 
 test('subresources own only the fields they write', async t => {
   const {post, put, apply} = await startApply();
-  const made = (await post(`${csrs}?fieldManager=maker`, {metadata: {name: 'a', labels: {a: 'b'}}, ...samples(words)['CertificateSigningRequest'], status: {certificate: 'YQ=='}})).json();
+  const made = (
+    await post(`${csrs}?fieldManager=maker`, {
+      metadata: {name: 'a', labels: {a: 'b'}},
+      ...samples(words)['CertificateSigningRequest'],
+      status: {certificate: 'YQ=='},
+    })
+  ).json();
   t.deepEqual(fieldsOf(made, 'maker'), {'f:metadata': {'f:labels': {'.': {}, 'f:a': {}}}});
   const condition = {type: 'Approved', status: 'True', reason: 'r', message: 'm'};
-  const approved = (await put(`${csrs}/a/approval?fieldManager=judge`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})).json();
+  const approved = (
+    await put(`${csrs}/a/approval?fieldManager=judge`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})
+  ).json();
   t.deepEqual(ownersOf(approved), ['maker Update', 'judge Update approval'].sort());
   t.deepEqual(fieldsOf(approved, 'judge'), {
-    'f:status': {'f:conditions': {'.': {}, 'k:{"type":"Approved"}': {'.': {}, 'f:lastTransitionTime': {}, 'f:lastUpdateTime': {}, 'f:message': {}, 'f:reason': {}, 'f:status': {}, 'f:type': {}}}},
+    'f:status': {
+      'f:conditions': {
+        '.': {},
+        'k:{"type":"Approved"}': {
+          '.': {},
+          'f:lastTransitionTime': {},
+          'f:lastUpdateTime': {},
+          'f:message': {},
+          'f:reason': {},
+          'f:status': {},
+          'f:type': {},
+        },
+      },
+    },
   });
-  const failed = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, spec: {signerName: 'x/y'}, status: {conditions: [{type: 'Failed', status: 'True'}]}};
+  const failed = {
+    apiVersion: words.apiVersion('certificates', 'v1'),
+    kind: 'CertificateSigningRequest',
+    metadata: {name: 'a'},
+    spec: {signerName: 'x/y'},
+    status: {conditions: [{type: 'Failed', status: 'True'}]},
+  };
   const applied = await apply(`${csrs}/a/status`, failed);
   t.is(applied.status, 200, applied.text);
   t.deepEqual(ownersOf(applied.json())[0], 'me Apply status');
-  t.deepEqual(fieldsOf(applied.json(), 'me'), {'f:status': {'f:conditions': {'k:{"type":"Failed"}': {'.': {}, 'f:status': {}, 'f:type': {}}}}});
+  t.deepEqual(fieldsOf(applied.json(), 'me'), {
+    'f:status': {'f:conditions': {'k:{"type":"Failed"}': {'.': {}, 'f:status': {}, 'f:type': {}}}},
+  });
   t.deepEqual(
     applied.json<{status: {conditions: {type: string}[]}}>().status.conditions.map(({type}) => type),
     ['Approved', 'Failed'],
@@ -103,7 +148,12 @@ test('subresources own only the fields they write', async t => {
 
 test('an intent may set fields that only a creation writes, which stay and have no owner', async t => {
   const {apply} = await startApply();
-  const intent = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, ...samples(words)['CertificateSigningRequest']};
+  const intent = {
+    apiVersion: words.apiVersion('certificates', 'v1'),
+    kind: 'CertificateSigningRequest',
+    metadata: {name: 'a'},
+    ...samples(words)['CertificateSigningRequest'],
+  };
   const made = await apply(`${csrs}/a`, intent);
   const again = await apply(`${csrs}/a`, {...intent, metadata: {name: 'a', labels: {x: 'y'}}});
 
@@ -132,7 +182,9 @@ test('a kind with two names has one ownership', async t => {
 test('lease renewals do not update managed fields', async t => {
   const {post, put} = await startApply();
   const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';
-  const made = (await post(leases, {metadata: {name: 'l'}, spec: {holderIdentity: 'a', renewTime: '2026-01-01T00:00:00.000000Z'}})).json<KubeObject & {spec: object}>();
+  const made = (await post(leases, {metadata: {name: 'l'}, spec: {holderIdentity: 'a', renewTime: '2026-01-01T00:00:00.000000Z'}})).json<
+    KubeObject & {spec: object}
+  >();
   const renewed = (await put(`${leases}/l`, {...made, spec: {...made.spec, renewTime: '2026-01-01T00:00:10.000000Z'}})).json();
 
   t.deepEqual(entriesOf(renewed), entriesOf(made));
@@ -178,14 +230,17 @@ const meddling = (entries: unknown) =>
       {
         name: 'Meddler',
         admit({object}) {
-          if (object?.metadata && object.kind === 'ConfigMap') object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
+          if (object?.metadata && object.kind === 'ConfigMap')
+            object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
         },
       },
     ],
   });
 
 test('entries that admission leaves malformed are put back with a warning, others are kept', async t => {
-  const bad = await (await meddling([{operation: 'Steal', apiVersion: 'v1', fieldsType: 'FieldsV1'}])).post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
+  const bad = await (
+    await meddling([{operation: 'Steal', apiVersion: 'v1', fieldsType: 'FieldsV1'}])
+  ).post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
   const entry = {manager: 'meddler', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:k': {}}}};
   const good = await (await meddling([entry])).post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
 
@@ -268,13 +323,24 @@ test('defaults belong to the manager that creates, not to the one that applies',
 test('a scale is owned as the replicas of its object', async t => {
   const {apply, patch, get} = await startApply();
   const item = `${deployments}/web`;
-  const aScale = (replicas: number, metadata: object = {}) => ({apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: {name: 'web', ...metadata}, spec: {replicas}});
+  const aScale = (replicas: number, metadata: object = {}) => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: {name: 'web', ...metadata},
+    spec: {replicas},
+  });
   t.is((await apply(`${item}/scale`, aScale(2))).status, 404);
   await apply(item, aDeployment('web', 1), 'fieldManager=owner');
-  t.is((await apply(`${item}/scale`, aScale(2))).json<Status>().message, 'Apply failed with 1 conflict: conflict with "owner": .spec.replicas');
+  t.is(
+    (await apply(`${item}/scale`, aScale(2))).json<Status>().message,
+    'Apply failed with 1 conflict: conflict with "owner": .spec.replicas',
+  );
   t.is((await apply(`${item}/scale`, aScale(2, {uid: 'other'}))).status, 409);
   t.is((await apply(`${item}/scale`, aScale(-1), 'fieldManager=me&force=true')).status, 422);
-  t.is((await apply(`${item}/scale`, {...aScale(2), extra: 1})).json<Status>().message, 'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .extra: field not declared in schema');
+  t.is(
+    (await apply(`${item}/scale`, {...aScale(2), extra: 1})).json<Status>().message,
+    'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .extra: field not declared in schema',
+  );
   const scaled = await apply(`${item}/scale`, aScale(2), 'fieldManager=scaler&force=true');
   t.like(scaled.json(), {kind: 'Scale', spec: {replicas: 2}}, scaled.text);
 
@@ -284,9 +350,25 @@ test('a scale is owned as the replicas of its object', async t => {
   await patch(`${item}/scale?fieldManager=hand`, {spec: {replicas: 3}});
   const patched = (await get(item)).json();
   t.deepEqual(ownersOf(patched).sort(), ['hand Update scale', 'owner Apply']);
-  t.deepEqual(entriesOf(patched).filter(({subresource}) => subresource).map(({time}) => time), [undefined], 'what comes through the scale has no time');
-  t.true((await patch(`${item}/scale`, {spec: {replicas: 'x'}})).json<Status>().message?.includes(String.raw`\"managedFields\":[{\"manager\":\"hand\",\"operation\":\"Update\",\"apiVersion\":\"autoscaling/v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{}}}`), 'a patch finds the owners of the size');
-  t.is((await apply(`${item}/scale`, aScale(4), 'fieldManager=me')).json<Status>().message, 'Apply failed with 1 conflict: conflict with "hand" with subresource "scale" using autoscaling/v1: .spec.replicas');
+  t.deepEqual(
+    entriesOf(patched)
+      .filter(({subresource}) => subresource)
+      .map(({time}) => time),
+    [undefined],
+    'what comes through the scale has no time',
+  );
+  t.true(
+    (await patch(`${item}/scale`, {spec: {replicas: 'x'}}))
+      .json<Status>()
+      .message?.includes(
+        String.raw`\"managedFields\":[{\"manager\":\"hand\",\"operation\":\"Update\",\"apiVersion\":\"autoscaling/v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{}}}`,
+      ),
+    'a patch finds the owners of the size',
+  );
+  t.is(
+    (await apply(`${item}/scale`, aScale(4), 'fieldManager=me')).json<Status>().message,
+    'Apply failed with 1 conflict: conflict with "hand" with subresource "scale" using autoscaling/v1: .spec.replicas',
+  );
   const kept = await apply(item, aDeployment('web'), 'fieldManager=owner');
   t.like(kept.json(), {spec: {replicas: 3}}, 'who lost the size does not take it away');
 });
@@ -298,7 +380,12 @@ test('every kind can be applied, and applied again to no effect', async t => {
     if (resource.definition.review || resource.definition.virtual) continue;
     const group = words.group(kind.group);
     const sample = known[`${group}/${kind.kind}`] ?? known[kind.kind];
-    const intent = {apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, ...sample, metadata: {name: names[kind.kind]?.['one'] ?? `applied-${index}`, labels: {a: 'b'}, ...sample?.metadata}};
+    const intent = {
+      apiVersion: words.apiVersion(kind.group, kind.version),
+      kind: kind.kind,
+      ...sample,
+      metadata: {name: names[kind.kind]?.['one'] ?? `applied-${index}`, labels: {a: 'b'}, ...sample?.metadata},
+    };
     const address = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}/${intent.metadata.name}`;
     const made = await apply(address, intent);
     t.is(made.status, 201, `${address} ${made.text}`);
@@ -321,9 +408,15 @@ test('the creating manager owns fields that the server fills in', async t => {
   const {post} = await startWire({gate: () => true});
   const owned = async (url: string, object: object) => (await post(`${url}?fieldManager=me`, object)).json<KubeObject>();
   const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
-  const set = await owned('/apis/apps/v1/namespaces/default/daemonsets', {metadata: {name: 'd'}, spec: {selector: {matchLabels: {a: 'b'}}, template}});
+  const set = await owned('/apis/apps/v1/namespaces/default/daemonsets', {
+    metadata: {name: 'd'},
+    spec: {selector: {matchLabels: {a: 'b'}}, template},
+  });
   const driver = await owned('/apis/storage.plat.io/v1/csidrivers', {metadata: {name: 'd.example.com'}, spec: {}});
-  const address = await owned('/apis/networking.plat.io/v1/ipaddresses', {metadata: {name: '10.0.0.99'}, spec: {parentRef: {resource: 'services', name: 's'}}});
+  const address = await owned('/apis/networking.plat.io/v1/ipaddresses', {
+    metadata: {name: '10.0.0.99'},
+    spec: {parentRef: {resource: 'services', name: 's'}},
+  });
 
   t.like(fieldsOf(set, 'me'), {'f:metadata': {'f:annotations': {'.': {}, 'f:deprecated.daemonset.template.generation': {}}}});
   t.like(fieldsOf(driver, 'me'), {'f:spec': {'f:seLinuxMount': {}}});
@@ -333,7 +426,9 @@ test('the creating manager owns fields that the server fills in', async t => {
 test('a write to finalize owns the finalizers of a namespace even when they do not change', async t => {
   const {post, put} = await startWire();
   const made = (await post('/api/v1/namespaces', {metadata: {name: 'n'}})).json<KubeObject & {spec: object}>();
-  const written = (await put('/api/v1/namespaces/n?fieldManager=me', {...made, spec: {finalizers: ['a/b']}})).json<KubeObject & {spec: object}>();
+  const written = (await put('/api/v1/namespaces/n?fieldManager=me', {...made, spec: {finalizers: ['a/b']}})).json<
+    KubeObject & {spec: object}
+  >();
 
   t.deepEqual(fieldsOf(written, 'me'), {'f:spec': {'f:finalizers': {}}});
   t.deepEqual(written.spec, made.spec);
@@ -341,8 +436,27 @@ test('a write to finalize owns the finalizers of a namespace even when they do n
 
 test('the reporter of an event owns it in the version it was sent in', async t => {
   const {post} = await startWire();
-  const event = {metadata: {name: 'e', namespace: 'default'}, regarding: {namespace: 'default'}, note: 'n', reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
+  const event = {
+    metadata: {name: 'e', namespace: 'default'},
+    regarding: {namespace: 'default'},
+    note: 'n',
+    reason: 'r',
+    action: 'a',
+    type: 'Normal',
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'a/b',
+    reportingInstance: 'i',
+  };
   const [entry] = (await post('/apis/events.plat.io/v1/namespaces/default/events', event)).json<KubeObject>().metadata?.managedFields ?? [];
 
-  t.deepEqual(Object.keys(entry?.fieldsV1 ?? {}).sort(), ['f:action', 'f:eventTime', 'f:note', 'f:reason', 'f:regarding', 'f:reportingController', 'f:reportingInstance', 'f:type']);
+  t.deepEqual(Object.keys(entry?.fieldsV1 ?? {}).sort(), [
+    'f:action',
+    'f:eventTime',
+    'f:note',
+    'f:reason',
+    'f:regarding',
+    'f:reportingController',
+    'f:reportingInstance',
+    'f:type',
+  ]);
 });

@@ -8,7 +8,16 @@ test('an intent makes the object that is missing, and its manager owns it', asyn
   const made = await apply(url, aConfigMap('a', {data: {k: 'v'}}));
 
   t.is(made.status, 201);
-  t.deepEqual(entriesOf(made.json()), [{manager: 'me', operation: 'Apply', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:k': {}}}}]);
+  t.deepEqual(entriesOf(made.json()), [
+    {
+      manager: 'me',
+      operation: 'Apply',
+      apiVersion: 'v1',
+      time: '2026-01-01T00:00:00Z',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {'f:data': {'f:k': {}}},
+    },
+  ]);
   t.deepEqual((await get(url)).json(), made.json());
 });
 
@@ -18,8 +27,14 @@ test('the first apply to an existing object records its earlier fields without a
   await pass(5 * seconds);
   const timesOf = (received: Received) => entriesOf(received.json()).map(({manager, time}) => [manager, time]);
 
-  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v'}}), 'fieldManager=other')), [['other', undefined], ['me', '2026-01-01T00:00:00Z']]);
-  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v', m: 'x'}}), 'fieldManager=other')), [['me', '2026-01-01T00:00:00Z'], ['other', '2026-01-01T00:00:05Z']]);
+  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v'}}), 'fieldManager=other')), [
+    ['other', undefined],
+    ['me', '2026-01-01T00:00:00Z'],
+  ]);
+  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v', m: 'x'}}), 'fieldManager=other')), [
+    ['me', '2026-01-01T00:00:00Z'],
+    ['other', '2026-01-01T00:00:05Z'],
+  ]);
 });
 
 test('an intent is read as YAML', async t => {
@@ -66,7 +81,8 @@ test('fields of others are a conflict that names them, until it is forced', asyn
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message: 'Apply failed with 3 conflicts: conflicts with "one":\n- .data.a\nconflicts with "three" using v1:\n- .data.b\nconflicts with "two":\n- .data.a',
+    message:
+      'Apply failed with 3 conflicts: conflicts with "one":\n- .data.a\nconflicts with "three" using v1:\n- .data.b\nconflicts with "two":\n- .data.a',
     reason: 'Conflict',
     details: {
       causes: [
@@ -83,16 +99,58 @@ test('fields of others are a conflict that names them, until it is forced', asyn
 });
 
 const refusals: readonly [title: string, intent: unknown, query: string, code: number, message: string | RegExp][] = [
-  ['without a manager', aConfigMap('a'), '', 422, 'PatchOptions.meta.plat.io "" is invalid: fieldManager: Required value: is required for apply patch'],
+  [
+    'without a manager',
+    aConfigMap('a'),
+    '',
+    422,
+    'PatchOptions.meta.plat.io "" is invalid: fieldManager: Required value: is required for apply patch',
+  ],
   ['of another kind', {...aConfigMap('a'), kind: 'Secret'}, 'fieldManager=me', 400, 'invalid object type: /v1, Kind=Secret'],
-  ['of another version', {...aConfigMap('a'), apiVersion: 'v2'}, 'fieldManager=me', 400, 'Incorrect version specified in apply patch. Specified patch version: v2, expected: v1'],
-  ['with managed fields', aConfigMap('a', {metadata: {name: 'a', managedFields: []}}), 'fieldManager=me', 400, 'metadata.managedFields must be nil'],
-  ['with an unknown field', aConfigMap('a', {metadata: {name: 'a', namespace: 'default'}, unknown: 1}), 'fieldManager=me', 500, 'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .unknown: field not declared in schema'],
-  ['with a value of the wrong type', aConfigMap('a', {data: {a: 1}}), 'fieldManager=me', 500, 'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}'],
+  [
+    'of another version',
+    {...aConfigMap('a'), apiVersion: 'v2'},
+    'fieldManager=me',
+    400,
+    'Incorrect version specified in apply patch. Specified patch version: v2, expected: v1',
+  ],
+  [
+    'with managed fields',
+    aConfigMap('a', {metadata: {name: 'a', managedFields: []}}),
+    'fieldManager=me',
+    400,
+    'metadata.managedFields must be nil',
+  ],
+  [
+    'with an unknown field',
+    aConfigMap('a', {metadata: {name: 'a', namespace: 'default'}, unknown: 1}),
+    'fieldManager=me',
+    500,
+    'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .unknown: field not declared in schema',
+  ],
+  [
+    'with a value of the wrong type',
+    aConfigMap('a', {data: {a: 1}}),
+    'fieldManager=me',
+    500,
+    'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+  ],
   ['of another name', aConfigMap('b'), 'fieldManager=me', 400, 'the name of the object (b) does not match the name on the URL (a)'],
-  ['with the uid of an object that is not there', aConfigMap('a', {metadata: {name: 'a', uid: 'u'}}), 'fieldManager=me', 409, /uid mismatch: the provided object specified uid u, and no existing object was found/],
+  [
+    'with the uid of an object that is not there',
+    aConfigMap('a', {metadata: {name: 'a', uid: 'u'}}),
+    'fieldManager=me',
+    409,
+    /uid mismatch: the provided object specified uid u, and no existing object was found/,
+  ],
   ['that is no YAML', '{', 'fieldManager=me', 400, /^error decoding YAML: /],
-  ['with a key twice, when asked to be strict', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "1", a: "2"}\n', 'fieldManager=me&fieldValidation=Strict', 400, /key "a" already set in map/],
+  [
+    'with a key twice, when asked to be strict',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "1", a: "2"}\n',
+    'fieldManager=me&fieldValidation=Strict',
+    400,
+    /key "a" already set in map/,
+  ],
 ];
 
 for (const [title, intent, query, code, message] of refusals) {
@@ -152,7 +210,9 @@ test('applying a missing object needs the create permission', async t => {
 test('applies that meet all arrive', async t => {
   const {apply, get} = await startApply();
   const managers = Array.from({length: 8}, (_, index) => `m${index}`);
-  const answers = await Promise.all(managers.map(manager => apply(url, aConfigMap('a', {data: {[manager]: '1'}}), `fieldManager=${manager}`)));
+  const answers = await Promise.all(
+    managers.map(manager => apply(url, aConfigMap('a', {data: {[manager]: '1'}}), `fieldManager=${manager}`)),
+  );
 
   t.deepEqual(answers.map(({status}) => status).sort(), [...managers.slice(1).map(() => 200), 201]);
   t.deepEqual(Object.keys(dataOf(await get(url)) as object).sort(), managers);

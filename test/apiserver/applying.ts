@@ -14,7 +14,8 @@ export interface Entry {
 }
 
 export const entriesOf = (object: KubeObject): Entry[] => (object.metadata?.managedFields ?? []) as unknown as Entry[];
-export const ownersOf = (object: KubeObject): string[] => entriesOf(object).map(({manager, operation, subresource}) => [manager, operation, subresource].filter(Boolean).join(' '));
+export const ownersOf = (object: KubeObject): string[] =>
+  entriesOf(object).map(({manager, operation, subresource}) => [manager, operation, subresource].filter(Boolean).join(' '));
 export const dataOf = (received: Received): unknown => received.json<{data?: unknown}>().data;
 
 export const startApply = async () => {

@@ -24,7 +24,10 @@ const at = {namespace: 'ns', name: 'svc', port: 443};
 const resolverOver = (objects: {services?: readonly object[]; slices?: readonly object[]}, toEndpoints = false) =>
   serviceResolver({
     reader: {
-      get: (_, namespace, name) => (objects.services as readonly KubeObject[] | undefined)?.find(({metadata}) => metadata?.name === name && namespace === 'ns') as never,
+      get: (_, namespace, name) =>
+        (objects.services as readonly KubeObject[] | undefined)?.find(
+          ({metadata}) => metadata?.name === name && namespace === 'ns',
+        ) as never,
       list: kind => Promise.resolve((kind.plural === kinds.endpointSlices.plural ? (objects.slices ?? []) : []) as never),
     },
     random: seededRandom(1),
@@ -33,17 +36,59 @@ const resolverOver = (objects: {services?: readonly object[]; slices?: readonly 
     serverAddress: '[::]:6443',
   });
 
-const aService = (spec: object) => ({metadata: {name: 'svc', namespace: 'ns'}, spec: {type: 'ClusterIP', clusterIP: '10.0.0.7', ports: [{name: 'web', port: 443, targetPort: 8443}], ...spec}});
-const aSlice = (endpoints: readonly object[], more: object = {}) => ({metadata: {labels: {[words.key('service-name')]: 'svc'}}, addressType: 'IPv4', ports: [{name: 'web', port: 8443}], endpoints, ...more});
+const aService = (spec: object) => ({
+  metadata: {name: 'svc', namespace: 'ns'},
+  spec: {type: 'ClusterIP', clusterIP: '10.0.0.7', ports: [{name: 'web', port: 443, targetPort: 8443}], ...spec},
+});
+const aSlice = (endpoints: readonly object[], more: object = {}) => ({
+  metadata: {labels: {[words.key('service-name')]: 'svc'}},
+  addressType: 'IPv4',
+  ports: [{name: 'web', port: 8443}],
+  endpoints,
+  ...more,
+});
 
-const places: readonly (readonly [title: string, objects: Parameters<typeof resolverOver>[0], toEndpoints: boolean, reference: ServiceReference, found: string])[] = [
+const places: readonly (readonly [
+  title: string,
+  objects: Parameters<typeof resolverOver>[0],
+  toEndpoints: boolean,
+  reference: ServiceReference,
+  found: string,
+])[] = [
   ['its cluster address', {services: [aService({})]}, false, at, '10.0.0.7:443'],
-  ['the host an external name stands for', {services: [aService({type: 'ExternalName', externalName: 'example.com'})]}, false, {...at, port: 8080}, 'example.com:8080'],
-  ['one of the addresses behind it', {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}, {addresses: ['10.1.0.2']}])]}, true, at, '10.1.0.2:8443'],
-  ['an address behind it, not behind another', {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1']}], {metadata: {labels: {[words.key('service-name')]: 'other'}}}), aSlice([{addresses: ['10.1.0.2']}])]}, true, at, '10.1.0.2:8443'],
+  [
+    'the host an external name stands for',
+    {services: [aService({type: 'ExternalName', externalName: 'example.com'})]},
+    false,
+    {...at, port: 8080},
+    'example.com:8080',
+  ],
+  [
+    'one of the addresses behind it',
+    {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}, {addresses: ['10.1.0.2']}])]},
+    true,
+    at,
+    '10.1.0.2:8443',
+  ],
+  [
+    'an address behind it, not behind another',
+    {
+      services: [aService({})],
+      slices: [
+        aSlice([{addresses: ['10.1.0.1']}], {metadata: {labels: {[words.key('service-name')]: 'other'}}}),
+        aSlice([{addresses: ['10.1.0.2']}]),
+      ],
+    },
+    true,
+    at,
+    '10.1.0.2:8443',
+  ],
   [
     'an address of its first family',
-    {services: [aService({ipFamilies: ['IPv6', 'IPv4']})], slices: [aSlice([{addresses: ['10.1.0.1']}]), aSlice([{addresses: ['fd00::1']}], {addressType: 'IPv6'})]},
+    {
+      services: [aService({ipFamilies: ['IPv6', 'IPv4']})],
+      slices: [aSlice([{addresses: ['10.1.0.1']}]), aSlice([{addresses: ['fd00::1']}], {addressType: 'IPv6'})],
+    },
     true,
     at,
     'fd00::1:8443',
@@ -58,14 +103,29 @@ for (const [title, objects, toEndpoints, reference, found] of places) {
   });
 }
 
-const lost: readonly (readonly [objects: Parameters<typeof resolverOver>[0], toEndpoints: boolean, reference: ServiceReference, message: string])[] = [
+const lost: readonly (readonly [
+  objects: Parameters<typeof resolverOver>[0],
+  toEndpoints: boolean,
+  reference: ServiceReference,
+  message: string,
+])[] = [
   [{}, false, at, 'service "svc" not found'],
   [{services: [aService({clusterIP: 'None'})]}, false, at, 'cannot route to service with ClusterIP "None"'],
   [{services: [aService({})]}, false, {...at, port: 80}, 'no service port 80 found for service "svc"'],
   [{services: [aService({type: 'ExternalName', externalName: 'example.com'})]}, true, at, 'unsupported service type "ExternalName"'],
   [{services: [aService({})]}, true, at, 'no endpoints available for service "svc"'],
-  [{services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}])]}, true, at, 'no endpoints available for service "svc"'],
-  [{services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1']}], {ports: [{name: 'other', port: 1}]})]}, true, at, 'no endpoints available for service "svc"'],
+  [
+    {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}])]},
+    true,
+    at,
+    'no endpoints available for service "svc"',
+  ],
+  [
+    {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1']}], {ports: [{name: 'other', port: 1}]})]},
+    true,
+    at,
+    'no endpoints available for service "svc"',
+  ],
 ];
 
 for (const [i, [objects, toEndpoints, reference, message]] of lost.entries()) {
@@ -74,10 +134,20 @@ for (const [i, [objects, toEndpoints, reference, message]] of lost.entries()) {
   });
 }
 
-const aCaller = (more: Partial<WebhookCallerParts> = {}) => webhookCaller({clock: new VirtualClock(), resolve: () => Promise.reject(notFound({group: '', resource: 'service'}, 'svc')), userAgent: 'tester', ...more});
+const aCaller = (more: Partial<WebhookCallerParts> = {}) =>
+  webhookCaller({
+    clock: new VirtualClock(),
+    resolve: () => Promise.reject(notFound({group: '', resource: 'service'}, 'svc')),
+    userAgent: 'tester',
+    ...more,
+  });
 const options = {timeoutMs: 10_000};
 
-const failureOf = async (location: WebhookLocation, more: Partial<WebhookCallerParts> = {}, timeoutMs = 10_000): Promise<WebhookFailure> => {
+const failureOf = async (
+  location: WebhookLocation,
+  more: Partial<WebhookCallerParts> = {},
+  timeoutMs = 10_000,
+): Promise<WebhookFailure> => {
   const caller = aCaller(more);
   try {
     await caller.call(location, {}, {timeoutMs});
@@ -99,7 +169,13 @@ test('a webhook gets its timeout in the query, over one connection for all calls
   t.is(webhook.connections, 1);
   const [{method, url, headers, body}] = webhook.seen as [(typeof webhook.seen)[number]];
   t.deepEqual([method, url, body], ['POST', '/validate?timeout=3s', '{"kind":"Question"}']);
-  t.like(headers, {host: `127.0.0.1:${webhook.port}`, 'user-agent': 'tester', 'content-type': 'application/json', accept: 'application/json, */*', 'content-length': '19'});
+  t.like(headers, {
+    host: `127.0.0.1:${webhook.port}`,
+    'user-agent': 'tester',
+    'content-type': 'application/json',
+    accept: 'application/json, */*',
+    'content-length': '19',
+  });
   t.is(webhook.seen[1]!.url, '/validate?timeout=10s');
   caller.close();
 });
@@ -157,20 +233,47 @@ test('connection errors use the wording that clients know', async t => {
   await late.advance(5000);
   const messages = async (location: WebhookLocation, more: Partial<WebhookCallerParts> = {}) => (await failureOf(location, more)).message;
 
-  t.is(await messages({url: `https://127.0.0.1:${port}/x`}), `Post "https://127.0.0.1:${port}/x?timeout=10s": dial tcp 127.0.0.1:${port}: connect: connection refused`);
-  t.is(await messages({service: {namespace: 'ns', name: 'svc', port: 8443}}), 'Post "https://svc.ns.svc:8443/?timeout=10s": service "svc" not found');
-  t.is(await messages({url: webhook.url, caBundle: named.caBundle}), `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
-  t.is(await messages({url: webhook.url}), `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
-  t.regex(await messages({url: old.url, caBundle: old.caBundle}, {clock: late}), /tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time \S+ is after \S+$/);
-  t.regex(await messages({url: named.url, caBundle: named.caBundle}), /x509: cannot validate certificate for 127\.0\.0\.1 because it doesn't contain any IP SANs$/);
-  t.regex(await messages({url: `https://localhost:${named.port}`, caBundle: named.caBundle}), /x509: certificate is valid for a\.example, b\.example, not localhost$/);
-  t.is(await messages({url: `https://127.0.0.1:${plainPort}/`}), `Post "https://127.0.0.1:${plainPort}/?timeout=10s": http: server gave HTTP response to HTTPS client`);
+  t.is(
+    await messages({url: `https://127.0.0.1:${port}/x`}),
+    `Post "https://127.0.0.1:${port}/x?timeout=10s": dial tcp 127.0.0.1:${port}: connect: connection refused`,
+  );
+  t.is(
+    await messages({service: {namespace: 'ns', name: 'svc', port: 8443}}),
+    'Post "https://svc.ns.svc:8443/?timeout=10s": service "svc" not found',
+  );
+  t.is(
+    await messages({url: webhook.url, caBundle: named.caBundle}),
+    `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
+  );
+  t.is(
+    await messages({url: webhook.url}),
+    `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
+  );
+  t.regex(
+    await messages({url: old.url, caBundle: old.caBundle}, {clock: late}),
+    /tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time \S+ is after \S+$/,
+  );
+  t.regex(
+    await messages({url: named.url, caBundle: named.caBundle}),
+    /x509: cannot validate certificate for 127\.0\.0\.1 because it doesn't contain any IP SANs$/,
+  );
+  t.regex(
+    await messages({url: `https://localhost:${named.port}`, caBundle: named.caBundle}),
+    /x509: certificate is valid for a\.example, b\.example, not localhost$/,
+  );
+  t.is(
+    await messages({url: `https://127.0.0.1:${plainPort}/`}),
+    `Post "https://127.0.0.1:${plainPort}/?timeout=10s": http: server gave HTTP response to HTTPS client`,
+  );
   plain.close();
 });
 
 const configurations: readonly (readonly [location: WebhookLocation, message: string])[] = [
   [{}, 'webhook configuration must have either service or URL'],
-  [{url: 'https://h', caBundle: Buffer.from('nonsense').toString('base64')}, 'unable to load root certificates: unable to parse bytes as PEM block'],
+  [
+    {url: 'https://h', caBundle: Buffer.from('nonsense').toString('base64')},
+    'unable to load root certificates: unable to parse bytes as PEM block',
+  ],
 ];
 for (const [location, message] of configurations) {
   test(`a webhook is not called when its configuration cannot be used: ${message}`, async t => {
@@ -180,13 +283,41 @@ for (const [location, message] of configurations) {
 
 const status = {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'not me', reason: 'Forbidden', code: 403};
 
-const answers: readonly (readonly [title: string, status: number, type: string, body: string, message: string | RegExp, code: number | undefined])[] = [
+const answers: readonly (readonly [
+  title: string,
+  status: number,
+  type: string,
+  body: string,
+  message: string | RegExp,
+  code: number | undefined,
+])[] = [
   ['nothing', 200, 'application/json', '', '0-length response with status code: 200 and content type: application/json', undefined],
-  ['no object', 200, 'application/json', 'oops', /^couldn't get version\/kind; json parse error: json: cannot unmarshal string into Go value of type struct \{ APIVersion string /, undefined],
+  [
+    'no object',
+    200,
+    'application/json',
+    'oops',
+    /^couldn't get version\/kind; json parse error: json: cannot unmarshal string into Go value of type struct \{ APIVersion string /,
+    undefined,
+  ],
   ['not found', 404, 'text/plain', '404 page not found', 'the server could not find the requested resource', 404],
   ['a redirect', 302, 'text/plain', '', 'the server responded with the status code 302 but did not return more information', 302],
-  ['an error with a text', 500, 'text/plain; charset=utf-8', ' boom "x"\n', 'an error on the server ("boom \\"x\\"") has prevented the request from succeeding', 500],
-  ['an error in another form', 500, 'application/json', '{}', 'an error on the server ("unknown") has prevented the request from succeeding', 500],
+  [
+    'an error with a text',
+    500,
+    'text/plain; charset=utf-8',
+    ' boom "x"\n',
+    'an error on the server ("boom \\"x\\"") has prevented the request from succeeding',
+    500,
+  ],
+  [
+    'an error in another form',
+    500,
+    'application/json',
+    '{}',
+    'an error on the server ("unknown") has prevented the request from succeeding',
+    500,
+  ],
   ['a Status', 403, 'application/json', JSON.stringify(status), 'not me', 403],
   ['forbidden', 403, 'text/plain', 'go away', 'go away', 403],
   ['bad request', 400, 'text/plain', 'what', 'the server rejected our request for an unknown reason', 400],
@@ -194,7 +325,9 @@ const answers: readonly (readonly [title: string, status: number, type: string, 
 ];
 for (const [title, code, type, body, message, reported] of answers) {
   test(`a webhook that answers ${title} (${code}) has failed`, async t => {
-    await using webhook = await startWebhook((_, response) => void response.writeHead(code, {'Content-Type': type, ...(code === 302 ? {Location: '/elsewhere'} : {})}).end(body));
+    await using webhook = await startWebhook(
+      (_, response) => void response.writeHead(code, {'Content-Type': type, ...(code === 302 ? {Location: '/elsewhere'} : {})}).end(body),
+    );
     const failure = await failureOf({url: webhook.url, caBundle: webhook.caBundle});
 
     if (typeof message === 'string') t.is(failure.message, message);
@@ -246,7 +379,10 @@ test('a webhook that answers 429 is called again', async t => {
 });
 
 test('users of a settings file prove the server to the hosts their names stand for', async t => {
-  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc', '127.0.0.1'], requestsCertificate: true});
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {
+    hosts: ['svc.ns.svc', '127.0.0.1'],
+    requestsCertificate: true,
+  });
   const pair = keyPairPem(await issueClientCertificate(webhook.authority, {commonName: 'caller', now: Date.UTC(2026, 0, 1)}));
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const file = join(mkdtempSync(join(tmpdir(), 'users-')), 'users.yaml');

@@ -22,14 +22,26 @@ const read = <T = KubeObject>(bytes: Buffer): T => decodeObject(bytes, words) as
 const withoutEmpty = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value;
-  const left = Object.entries(value).map(([key, each]) => [key, withoutEmpty(each)] as const).filter(([, each]) => each !== null && each !== '' && each !== 0 && each !== false && !(typeof each === 'object' && Object.keys(each as object).length === 0));
+  const left = Object.entries(value)
+    .map(([key, each]) => [key, withoutEmpty(each)] as const)
+    .filter(
+      ([, each]) =>
+        each !== null &&
+        each !== '' &&
+        each !== 0 &&
+        each !== false &&
+        !(typeof each === 'object' && Object.keys(each as object).length === 0),
+    );
   return Object.fromEntries(left);
 };
 
 test('every built-in kind reads and writes protobuf as JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
-  for (const {kind, resource: {definition}} of env.server.registry.served) {
+  for (const {
+    kind,
+    resource: {definition},
+  } of env.server.registry.served) {
     if (definition.review || definition.virtual) continue;
     const group = words.group(kind.group);
     const collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
@@ -45,7 +57,11 @@ test('every built-in kind reads and writes protobuf as JSON, alone and in lists'
     const {kind: _, apiVersion: __, ...item} = read(made.bytes);
     const {items, ...rest} = read<KubeList<KubeObject>>(list.bytes);
     t.like(rest, {kind: `${kind.kind}List`, apiVersion: json.apiVersion!});
-    t.deepEqual(items.find(({metadata}) => metadata?.name === name), item as KubeObject, collection);
+    t.deepEqual(
+      items.find(({metadata}) => metadata?.name === name),
+      item as KubeObject,
+      collection,
+    );
   }
 });
 
@@ -53,11 +69,24 @@ test('writes, results, refusals and metadata use the accepted media type', async
   const one = `${configMaps}/written`;
   await post(configMaps, aConfigMap('written', {data: {a: 'b'}}));
   t.like(read((await put(one, aConfigMap('written', {data: {a: 'c'}}), binary)).bytes), {kind: 'ConfigMap', data: {a: 'c'}} as object);
-  t.like(read((await patch(one, {data: {a: 'd'}}, {headers: {...binary.headers, 'content-type': 'application/merge-patch+json'}})).bytes), {data: {a: 'd'}} as object);
-  const review = await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {spec: {nonResourceAttributes: {verb: 'get', path: '/x'}}}, binary);
+  t.like(read((await patch(one, {data: {a: 'd'}}, {headers: {...binary.headers, 'content-type': 'application/merge-patch+json'}})).bytes), {
+    data: {a: 'd'},
+  } as object);
+  const review = await post(
+    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    {spec: {nonResourceAttributes: {verb: 'get', path: '/x'}}},
+    binary,
+  );
   t.like(read(review.bytes), {kind: 'SelfSubjectAccessReview', status: {allowed: true}} as object);
-  t.like(read((await get(one, {headers: {accept: as('PartialObjectMetadata', type)}})).bytes), {kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: {name: 'written'}});
-  t.is(read<KubeList<KubeObject>>((await get(`${configMaps}?limit=1`, {headers: {accept: as('PartialObjectMetadataList', type)}})).bytes).kind, 'PartialObjectMetadataList');
+  t.like(read((await get(one, {headers: {accept: as('PartialObjectMetadata', type)}})).bytes), {
+    kind: 'PartialObjectMetadata',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: {name: 'written'},
+  });
+  t.is(
+    read<KubeList<KubeObject>>((await get(`${configMaps}?limit=1`, {headers: {accept: as('PartialObjectMetadataList', type)}})).bytes).kind,
+    'PartialObjectMetadataList',
+  );
 
   const missing = await get(`${configMaps}/none`, binary);
   t.deepEqual([missing.status, missing.type], [404, type]);
@@ -80,16 +109,29 @@ for (const [accept, expected] of [
 test('an unsupported Accept header lists protobuf among the supported types', async t => {
   await get('/api/v1/namespaces/default', binary);
 
-  t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
-  t.is((await get('/api/v1/namespaces/default', {headers: {accept: 'text/html'}})).json<Status>().message, `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}`);
-  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message, `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}, application/json;stream=watch, ${type};stream=watch`);
+  t.is(
+    (await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message,
+    `only the following media types are accepted: application/json, application/yaml, ${type}`,
+  );
+  t.is(
+    (await get('/api/v1/namespaces/default', {headers: {accept: 'text/html'}})).json<Status>().message,
+    `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}`,
+  );
+  t.is(
+    (await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message,
+    `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}, application/json;stream=watch, ${type};stream=watch`,
+  );
 });
 
 test('discovery comes in the binary form', async t => {
   for (const path of ['/api', '/apis', '/apis/apps', '/apis/apps/v1', '/api/v1']) {
     const answer = await get(path, binary);
     t.is(answer.type, type);
-    t.deepEqual(withoutEmpty(decodeObject(answer.bytes, words, {apiVersion: 'v1', kind: ''})), withoutEmpty({apiVersion: 'v1', ...(await get(path)).json<object>()}), path);
+    t.deepEqual(
+      withoutEmpty(decodeObject(answer.bytes, words, {apiVersion: 'v1', kind: ''})),
+      withoutEmpty({apiVersion: 'v1', ...(await get(path)).json<object>()}),
+      path,
+    );
   }
   const form = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
   const answer = await get('/apis', {headers: {accept: `${type};${form}`}});
@@ -102,15 +144,34 @@ test('names of one naming are not decoded in protobuf of the other', async t => 
   const binaryOfPlat = naming('plat').protobufMediaType;
   await plat.post(configMaps, aConfigMap('a'));
 
-  t.is((await plat.get(`${configMaps}/a`, {headers: {accept: `${as('PartialObjectMetadata', binaryOfPlat)},application/json`}})).type, 'application/json');
-  t.is((await plat.get('/apis', {headers: {accept: `${binaryOfPlat};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json`}})).type, 'application/json');
+  t.is(
+    (await plat.get(`${configMaps}/a`, {headers: {accept: `${as('PartialObjectMetadata', binaryOfPlat)},application/json`}})).type,
+    'application/json',
+  );
+  t.is(
+    (await plat.get('/apis', {headers: {accept: `${binaryOfPlat};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json`}}))
+      .type,
+    'application/json',
+  );
 });
 
 for (const [what, body, text] of [
   ['nothing', Buffer.alloc(0), 'the object provided is unrecognized (must be of type ConfigMap): empty data (<empty>)'],
-  ['the beginning alone', Buffer.from(words.envelopeMagic), 'the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)'],
-  ['JSON', Buffer.from('{"kind":"ConfigMap"}'), 'the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({"kind":"ConfigMap"})'],
-  ['an object cut off', Buffer.concat([Buffer.from(words.envelopeMagic), Buffer.of(10, 99)]), 'the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b3873000a63)'],
+  [
+    'the beginning alone',
+    Buffer.from(words.envelopeMagic),
+    'the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)',
+  ],
+  [
+    'JSON',
+    Buffer.from('{"kind":"ConfigMap"}'),
+    'the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({"kind":"ConfigMap"})',
+  ],
+  [
+    'an object cut off',
+    Buffer.concat([Buffer.from(words.envelopeMagic), Buffer.of(10, 99)]),
+    'the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b3873000a63)',
+  ],
 ] as const) {
   test(`${what} in protobuf is refused`, async t => {
     const answer = await post(configMaps, body, {headers: {'content-type': `${type}; charset=utf-8`}});
@@ -121,19 +182,70 @@ for (const [what, body, text] of [
 test('headers, watches and deletions of compiled clients are accepted', async t => {
   const both = `${type},application/json`;
   const headers = {accept: both, 'content-type': type, 'user-agent': 'e2e.test/v1.35.0 (linux/amd64) kubernetes/abc'};
-  const made = await post(configMaps, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled'}, data: {a: 'b'}}, words), {headers});
+  const made = await post(
+    configMaps,
+    encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled'}, data: {a: 'b'}}, words),
+    {headers},
+  );
   t.deepEqual([made.status, made.type], [201, type]);
   const one = `${configMaps}/compiled`;
   const {metadata} = read(made.bytes);
-  t.like(read((await put(one, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled', resourceVersion: metadata!.resourceVersion}, data: {a: 'c'}}, words), {headers})).bytes), {data: {a: 'c'}} as object);
+  t.like(
+    read(
+      (
+        await put(
+          one,
+          encodeObject(
+            {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled', resourceVersion: metadata!.resourceVersion}, data: {a: 'c'}},
+            words,
+          ),
+          {headers},
+        )
+      ).bytes,
+    ),
+    {data: {a: 'c'}} as object,
+  );
   t.is((await patch(one, {data: {a: 'd'}}, {headers: {...headers, 'content-type': 'application/strategic-merge-patch+json'}})).type, type);
-  t.is((await patch(`${one}?fieldManager=me&force=true`, {apiVersion: 'v1', kind: 'ConfigMap', data: {b: 'c'}}, {headers: {...headers, 'content-type': 'application/apply-patch+yaml'}})).type, type);
-  using stream = await env.watch(`${configMaps}?watch=true&resourceVersion=0&allowWatchBookmarks=true`, {headers: {accept: `${type};stream=watch,${type}`}});
+  t.is(
+    (
+      await patch(
+        `${one}?fieldManager=me&force=true`,
+        {apiVersion: 'v1', kind: 'ConfigMap', data: {b: 'c'}},
+        {headers: {...headers, 'content-type': 'application/apply-patch+yaml'}},
+      )
+    ).type,
+    type,
+  );
+  using stream = await env.watch(`${configMaps}?watch=true&resourceVersion=0&allowWatchBookmarks=true`, {
+    headers: {accept: `${type};stream=watch,${type}`},
+  });
   t.is(stream.type, `${type};stream=watch`);
-  const options = encodeObject({apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, propagationPolicy: 'Background', preconditions: {uid: metadata!.uid}}, words);
+  const options = encodeObject(
+    {apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, propagationPolicy: 'Background', preconditions: {uid: metadata!.uid}},
+    words,
+  );
   t.like(read<Status>((await remove(one, {headers, body: options})).bytes), {kind: 'Status', status: 'Success'});
-  t.like(read((await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', encodeObject({apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {resourceAttributes: {verb: 'get', resource: 'pods'}}}, words), {headers})).bytes), {status: {allowed: true}} as object);
-  const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+  t.like(
+    read(
+      (
+        await post(
+          '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          encodeObject(
+            {
+              apiVersion: 'authorization.k8s.io/v1',
+              kind: 'SelfSubjectAccessReview',
+              spec: {resourceAttributes: {verb: 'get', resource: 'pods'}},
+            },
+            words,
+          ),
+          {headers},
+        )
+      ).bytes,
+    ),
+    {status: {allowed: true}} as object,
+  );
+  const discovery =
+    'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
   t.is((await get('/apis', {headers: {accept: discovery}})).type, 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
 });
 
@@ -157,7 +269,9 @@ const readFrame = (frame: Buffer): {readonly type: string; readonly object: Kube
 test('a watch in the binary form is a stream of frames that begin with their length', async t => {
   const {get, post, remove, watch, clock, store} = await startWire({namingName: 'kubernetes'});
   const {metadata} = (await post(configMaps, aConfigMap('before'))).json();
-  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}&allowWatchBookmarks=1`, {headers: {accept: `${type}, */*`}});
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}&allowWatchBookmarks=1`, {
+    headers: {accept: `${type}, */*`},
+  });
   using plain = await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}`);
   await post(configMaps, aConfigMap('watched', {data: {a: 'b'}}));
   await remove(`${configMaps}/watched`);
@@ -167,7 +281,10 @@ test('a watch in the binary form is a stream of frames that begin with their len
   t.is(stream.type, `${type};stream=watch`);
   for (const frame of stream.frames) t.is(frame.readUInt32BE(0), frame.length - 4);
   const events = stream.frames.map(readFrame);
-  t.deepEqual(events.map(event => event.type), ['ADDED', 'DELETED', 'BOOKMARK']);
+  t.deepEqual(
+    events.map(event => event.type),
+    ['ADDED', 'DELETED', 'BOOKMARK'],
+  );
   t.like(events[0]!.object, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'watched'}, data: {a: 'b'}} as object);
   t.deepEqual(plain.summaries, ['ADDED watched', 'DELETED watched'], 'watchers of one change do not share bytes across forms');
 
@@ -180,14 +297,43 @@ test('a watch in the binary form is a stream of frames that begin with their len
 
 test('the defaults of a compiled controller work: leases and events in protobuf, custom resources in JSON, lists as streams', async t => {
   using env = await startCustom({namingName: 'kubernetes'});
-  const headers = {accept: `${type}, application/json`, 'content-type': type, 'user-agent': 'manager/v0.0.0 (linux/amd64) kubernetes/$Format/leader-election'};
+  const headers = {
+    accept: `${type}, application/json`,
+    'content-type': type,
+    'user-agent': 'manager/v0.0.0 (linux/amd64) kubernetes/$Format/leader-election',
+  };
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-  const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: 'leader'}, spec: {holderIdentity: 'me_1', leaseDurationSeconds: 15, acquireTime: '2024-01-02T03:04:05.678901Z', renewTime: '2024-01-02T03:04:05.678901Z', leaseTransitions: 0}};
+  const lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {name: 'leader'},
+    spec: {
+      holderIdentity: 'me_1',
+      leaseDurationSeconds: 15,
+      acquireTime: '2024-01-02T03:04:05.678901Z',
+      renewTime: '2024-01-02T03:04:05.678901Z',
+      leaseTransitions: 0,
+    },
+  };
   const made = read((await env.post(leases, encodeObject(lease, words), {headers})).bytes);
-  const renewed = {...lease, metadata: {name: 'leader', resourceVersion: made.metadata!.resourceVersion}, spec: {...lease.spec, renewTime: '2024-01-02T03:04:07.678902Z'}};
+  const renewed = {
+    ...lease,
+    metadata: {name: 'leader', resourceVersion: made.metadata!.resourceVersion},
+    spec: {...lease.spec, renewTime: '2024-01-02T03:04:07.678902Z'},
+  };
   t.like(read((await env.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).bytes), {spec: renewed.spec} as object);
   t.is((await env.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).status, 409);
-  const event = {apiVersion: 'v1', kind: 'Event', metadata: {name: 'e', namespace: 'default'}, involvedObject: {kind: 'Widget', name: 'a', namespace: 'default'}, reason: 'Done', message: 'done', type: 'Normal', count: 1, source: {component: 'manager'}};
+  const event = {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: {name: 'e', namespace: 'default'},
+    involvedObject: {kind: 'Widget', name: 'a', namespace: 'default'},
+    reason: 'Done',
+    message: 'done',
+    type: 'Normal',
+    count: 1,
+    source: {component: 'manager'},
+  };
   t.is((await env.post('/api/v1/namespaces/default/events', encodeObject(event, words), {headers})).status, 201);
 
   await env.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {...aDefinition(), apiVersion: 'apiextensions.k8s.io/v1'});
@@ -196,10 +342,32 @@ test('the defaults of a compiled controller work: leases and events in protobuf,
   t.is((await env.post(widgets, aWidget('a'), json)).type, 'application/json');
   t.is((await env.get(widgets, {headers: {accept: `${type}, application/json`}})).type, 'application/json', 'they have no binary form');
   const applied = {headers: {...json.headers, 'content-type': 'application/apply-patch+yaml'}};
-  t.is((await env.patch(`${widgets}/a?fieldManager=manager&force=true`, aWidget('a', {}, {metadata: {name: 'a', labels: {of: 'it'}}}), applied)).status, 200);
-  using stream = await env.watch(`${widgets}?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=400&watch=true`, json);
+  t.is(
+    (
+      await env.patch(
+        `${widgets}/a?fieldManager=manager&force=true`,
+        aWidget('a', {}, {metadata: {name: 'a', labels: {of: 'it'}}}),
+        applied,
+      )
+    ).status,
+    200,
+  );
+  using stream = await env.watch(
+    `${widgets}?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=400&watch=true`,
+    json,
+  );
   await settled(env.clock);
-  t.deepEqual(stream.events.map(({type: what, object}) => `${what} ${object.metadata?.annotations?.['k8s.io/initial-events-end'] ?? object.metadata?.name}`), ['ADDED a', 'BOOKMARK true']);
-  using metadata = await env.watch(`${widgets}?watch=true&resourceVersion=0`, {headers: {accept: `${as('PartialObjectMetadata', type)},${as('PartialObjectMetadata', 'application/json')},application/json`}});
-  t.like(readFrame(metadata.frames[0]!), {type: 'ADDED', object: {kind: 'PartialObjectMetadata', metadata: {name: 'a', labels: {of: 'it'}}}} as object);
+  t.deepEqual(
+    stream.events.map(
+      ({type: what, object}) => `${what} ${object.metadata?.annotations?.['k8s.io/initial-events-end'] ?? object.metadata?.name}`,
+    ),
+    ['ADDED a', 'BOOKMARK true'],
+  );
+  using metadata = await env.watch(`${widgets}?watch=true&resourceVersion=0`, {
+    headers: {accept: `${as('PartialObjectMetadata', type)},${as('PartialObjectMetadata', 'application/json')},application/json`},
+  });
+  t.like(readFrame(metadata.frames[0]!), {
+    type: 'ADDED',
+    object: {kind: 'PartialObjectMetadata', metadata: {name: 'a', labels: {of: 'it'}}},
+  } as object);
 });

@@ -43,7 +43,13 @@ const causes = (answer: Received): {message?: string; field?: string}[] => answe
 const isCut = (answer: Received): boolean => answer.json<Status>().message!.endsWith(`${moreErrors.detail}]`);
 
 const owners = (count: number) =>
-  upTo(count).map(i => ({manager: `manager-${i}`, operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {[`f:key-${i}`]: {}}}}));
+  upTo(count).map(i => ({
+    manager: `manager-${i}`,
+    operation: 'Update',
+    apiVersion: 'v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: {'f:data': {[`f:key-${i}`]: {}}},
+  }));
 
 test.serial('thousands of managers that come with an object are merged at once', async t => {
   const server = await startWire();
@@ -53,7 +59,10 @@ test.serial('thousands of managers that come with an object are merged at once',
 
   const entries = made.json<ConfigMap>().metadata!.managedFields!;
   t.is(entries.length, 10);
-  t.is(Object.keys((entries.find(({manager}) => manager === 'ancient-changes')!.fieldsV1 as {'f:data': object})['f:data']).length, count + 1 - 9);
+  t.is(
+    Object.keys((entries.find(({manager}) => manager === 'ancient-changes')!.fieldsV1 as {'f:data': object})['f:data']).length,
+    count + 1 - 9,
+  );
 });
 
 test.serial('a review takes no notice of the managers that come with it', async t => {
@@ -61,13 +70,18 @@ test.serial('a review takes no notice of the managers that come with it', async 
   const review = {metadata: {managedFields: owners(5000)}, spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}}};
   const answer = await inProportion(t, review, () => server.post('/apis/authorization.plat.io/v1/subjectaccessreviews', review));
 
-  t.deepEqual(answer.json<ConfigMap>().metadata!.managedFields!.map(({manager}) => manager), ['unknown']);
+  t.deepEqual(
+    answer.json<ConfigMap>().metadata!.managedFields!.map(({manager}) => manager),
+    ['unknown'],
+  );
 });
 
 test.serial('errors with long lists are reported up to a total length', async t => {
   const server = await startWire();
   const references = upTo(3000).map(i => ({apiVersion: 'v1', kind: 'Node', name: `node-${i}`, uid: `uid-${i}`, controller: true}));
-  const refused = await inProportion(t, references, () => server.post(configMaps, aConfigMap('a', {metadata: {name: 'a', ownerReferences: references}})));
+  const refused = await inProportion(t, references, () =>
+    server.post(configMaps, aConfigMap('a', {metadata: {name: 'a', ownerReferences: references}})),
+  );
 
   t.is(refused.status, 422);
   t.true(isCut(refused));
@@ -116,7 +130,9 @@ test.serial('a patch deletes as many items as it likes from a list', async t => 
   const live = {spec: {containers: [{name: 'c', env}]}};
   const patch = {spec: {containers: [{name: 'c', env: env.slice(1).map(({name}) => ({name, $patch: 'delete'}))}]}};
 
-  t.deepEqual(await inProportion(t, live, () => applyStrategicPatch(live, patch, new Schemas().of('', 'v1', 'Pod')!)), {spec: {containers: [{name: 'c', env: env.slice(0, 1)}]}});
+  t.deepEqual(await inProportion(t, live, () => applyStrategicPatch(live, patch, new Schemas().of('', 'v1', 'Pod')!)), {
+    spec: {containers: [{name: 'c', env: env.slice(0, 1)}]},
+  });
 });
 
 test.serial('the difference of two long texts is shown up to a limit', async t => {
@@ -126,14 +142,27 @@ test.serial('the difference of two long texts is shown up to a limit', async t =
   const shown = await inProportion(t, [before, now], () => unifiedDiff(before, now));
 
   t.regex(shown, /^@@ -1,60000 \+1,60000 @@\n[^]*\n\.\.\. further differences are not shown\n$/);
-  t.true(unifiedDiff(before, text(i => `new-${i}`)).length < 20_000);
+  t.true(
+    unifiedDiff(
+      before,
+      text(i => `new-${i}`),
+    ).length < 20_000,
+  );
 });
 
 test.serial('topologies of a storage class are compared by content', async t => {
   const server = await startWire();
   const classes = '/apis/storage.plat.io/v1/storageclasses';
-  const empty = await server.post(classes, {metadata: {name: 'a'}, provisioner: 'example.com/maker', allowedTopologies: upTo(2000).map(() => ({}))});
-  const sent = {metadata: {name: 'a'}, provisioner: 'example.com/maker', allowedTopologies: upTo(3000).map(i => ({matchLabelExpressions: [{key: 'zone', values: [`zone-${i}`]}]}))};
+  const empty = await server.post(classes, {
+    metadata: {name: 'a'},
+    provisioner: 'example.com/maker',
+    allowedTopologies: upTo(2000).map(() => ({})),
+  });
+  const sent = {
+    metadata: {name: 'a'},
+    provisioner: 'example.com/maker',
+    allowedTopologies: upTo(3000).map(i => ({matchLabelExpressions: [{key: 'zone', values: [`zone-${i}`]}]})),
+  };
   const made = await inProportion(t, sent, () => server.post(classes, sent));
 
   t.is(causes(empty).length, maxErrors + 1);
@@ -142,7 +171,10 @@ test.serial('topologies of a storage class are compared by content', async t => 
 
 test.serial('the scopes of a quota are not held against each of its amounts', async t => {
   const server = await startWire();
-  const spec = {scopes: upTo(5000).map(i => (i % 2 === 0 ? 'NotTerminating' : 'NotBestEffort')), hard: Object.fromEntries(upTo(5000).map(i => [`example.com/amount-${i}`, '1']))};
+  const spec = {
+    scopes: upTo(5000).map(i => (i % 2 === 0 ? 'NotTerminating' : 'NotBestEffort')),
+    hard: Object.fromEntries(upTo(5000).map(i => [`example.com/amount-${i}`, '1'])),
+  };
   const made = await inProportion(t, spec, () => server.post('/api/v1/namespaces/default/resourcequotas', {metadata: {name: 'a'}, spec}));
 
   t.is(made.status, 201);
@@ -156,12 +188,19 @@ test.serial('an apply counts all conflicts and lists as many as errors are liste
 
   t.is(refused.status, 409);
   t.is(causes(refused).length, maxErrors);
-  t.regex(refused.json<Status>().message ?? '', /^Apply failed with 4000 conflicts: conflicts with "one":\n- \.data\.key-0\n[^]*\nand 3000 more that are not listed$/);
+  t.regex(
+    refused.json<Status>().message ?? '',
+    /^Apply failed with 4000 conflicts: conflicts with "one":\n- \.data\.key-0\n[^]*\nand 3000 more that are not listed$/,
+  );
 });
 
 test.serial('an intent that does not match its schema is reported up to a thousand errors', async t => {
   const server = await startWire();
-  const refused = await server.patch(`${configMaps}/a?fieldManager=one`, JSON.stringify(aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`key-${i}`, 1]))})), applied);
+  const refused = await server.patch(
+    `${configMaps}/a?fieldManager=one`,
+    JSON.stringify(aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`key-${i}`, 1]))})),
+    applied,
+  );
 
   const lines = (refused.json<Status>().message ?? '').split('\n');
   t.is(lines.length, 1 + maxErrors + 1);
@@ -175,13 +214,18 @@ test.serial('defaults make no large object of a small one', async t => {
 
   t.is((await server.post(widgets, aWidget('a', {list: upTo(10).map(() => ({}))}))).status, 201);
   const refused = await server.post(widgets, aWidget('b', {list: upTo(5000).map(() => ({}))}));
-  t.is(refused.json<Status>().message, "Request entity too large: the defaults of the object's schema would add more than 3145728 bytes to it");
+  t.is(
+    refused.json<Status>().message,
+    "Request entity too large: the defaults of the object's schema would add more than 3145728 bytes to it",
+  );
   t.is(refused.status, 413);
 });
 
 test.serial('others are served while a long YAML text is read', async t => {
   const server = await startWire();
-  const text = `metadata: {name: a}\ndata:\n${upTo(1500).map(i => ` key-${i}: &anchor-${i} x # comment\n`).join('')}`;
+  const text = `metadata: {name: a}\ndata:\n${upTo(1500)
+    .map(i => ` key-${i}: &anchor-${i} x # comment\n`)
+    .join('')}`;
   let turns = 0;
   let isRead = false;
   const count = (): void => {
@@ -203,13 +247,21 @@ test.serial('a YAML text may take so much memory and so much time, and as many m
   const small = new YamlThread(systemClock, {megabytes: 24, ms: 60_000, waiting: 1});
   const short = new YamlThread(systemClock, {megabytes: 256, ms: 20, waiting: 1});
 
-  const answers = await Promise.allSettled([small.parse(text), small.parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`)), small.parse(text), short.parse(text)]);
-  t.deepEqual(answers.map(answer => (answer.status === 'fulfilled' ? answer.value.value : (answer.reason as Error).message)), [
-    'Request entity too large: reading the YAML takes more than 24 MiB; send it as JSON',
-    {a: 'b'},
-    'too many long YAML bodies are being read, please try again later',
-    'Request entity too large: reading the YAML takes more than 0.02 s; send it as JSON',
+  const answers = await Promise.allSettled([
+    small.parse(text),
+    small.parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`)),
+    small.parse(text),
+    short.parse(text),
   ]);
+  t.deepEqual(
+    answers.map(answer => (answer.status === 'fulfilled' ? answer.value.value : (answer.reason as Error).message)),
+    [
+      'Request entity too large: reading the YAML takes more than 24 MiB; send it as JSON',
+      {a: 'b'},
+      'too many long YAML bodies are being read, please try again later',
+      'Request entity too large: reading the YAML takes more than 0.02 s; send it as JSON',
+    ],
+  );
 });
 
 test.serial('a response carries as many warnings as its header can hold', t => {

@@ -22,7 +22,10 @@ const {get, post, put, patch, remove} = env;
 test('every built-in kind reads and writes CBOR as JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
-  for (const {kind, resource: {definition}} of env.server.registry.served) {
+  for (const {
+    kind,
+    resource: {definition},
+  } of env.server.registry.served) {
     if (definition.review || definition.virtual) continue;
     const group = words.group(kind.group);
     const collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
@@ -44,7 +47,14 @@ test('a large list in CBOR comes in pages, with the bytes of the list at once', 
   await post('/api/v1/namespaces', {metadata: {name: 'large'}});
   for (let i = 10; i < 40; i++) await post(large, aConfigMap(`m${i}`, {metadata: {name: `m${i}`}, data: {text: `${i}`.repeat(20_000)}}));
   const pagesIn = async (accept: string): Promise<Buffer[]> => {
-    const {body} = await env.server.handler({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await env.server.handler({
+      method: 'GET',
+      url: large,
+      headers: {accept},
+      caller: {user: admin},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     const pages: Buffer[] = [];
     for await (const page of pagesOf(body)) pages.push(page);
@@ -53,7 +63,11 @@ test('a large list in CBOR comes in pages, with the bytes of the list at once', 
   for (const accept of [type, `${type};as=Table;v=v1;g=meta.k8s.io`]) {
     const pages = await pagesIn(accept);
     const {metadata} = read(Buffer.concat(pages));
-    const whole = (await get(`${large}?resourceVersionMatch=Exact&resourceVersion=${metadata!.resourceVersion}`, {headers: {accept: accept.replace(type, 'application/json')}})).json();
+    const whole = (
+      await get(`${large}?resourceVersionMatch=Exact&resourceVersion=${metadata!.resourceVersion}`, {
+        headers: {accept: accept.replace(type, 'application/json')},
+      })
+    ).json();
 
     t.true(pages.length > 10 && pages.every(page => page.length < 200 << 10));
     t.true(Buffer.concat(pages).equals(encodeCbor(whole)), accept);
@@ -65,19 +79,35 @@ test('bytes go as bytes and come as the base64 they are in JSON', async t => {
 
   t.true(bytes.includes(Buffer.of(0x41, 0x6b, 0xd6, 0x43, 1, 2, 3)));
   t.like(read(bytes), {kind: 'Secret', data: {k: 'AQID', l: ''}} as object);
-  const tagged = Buffer.concat([encodeCbor({metadata: {name: 'tagged'}}).subarray(0, 3), Buffer.of(0xa2), encodeCbor('metadata').subarray(3), encodeCbor({name: 'tagged'}).subarray(3), encodeCbor('data').subarray(3), Buffer.of(0xa1, 0x41, 0x6b, 0xd6, 0x43, 1, 2, 3)]);
-  t.like((await post('/api/v1/namespaces/default/secrets', tagged, {headers: {'content-type': type}})).json(), {data: {k: 'AQID'}} as object);
+  const tagged = Buffer.concat([
+    encodeCbor({metadata: {name: 'tagged'}}).subarray(0, 3),
+    Buffer.of(0xa2),
+    encodeCbor('metadata').subarray(3),
+    encodeCbor({name: 'tagged'}).subarray(3),
+    encodeCbor('data').subarray(3),
+    Buffer.of(0xa1, 0x41, 0x6b, 0xd6, 0x43, 1, 2, 3),
+  ]);
+  t.like((await post('/api/v1/namespaces/default/secrets', tagged, {headers: {'content-type': type}})).json(), {
+    data: {k: 'AQID'},
+  } as object);
 });
 
 test('writes, patches, applies, deletions, refusals, tables and metadata come in CBOR', async t => {
   const one = `${configMaps}/written`;
   await post(configMaps, encodeCbor(aConfigMap('written', {data: {a: 'b'}})), sent);
   t.like(read((await put(one, encodeCbor(aConfigMap('written', {data: {a: 'c'}})), sent)).bytes), {data: {a: 'c'}} as object);
-  t.like(read((await patch(one, {data: {a: 'd'}}, {headers: {...cbor.headers, 'content-type': 'application/merge-patch+json'}})).bytes), {data: {a: 'd'}} as object);
+  t.like(read((await patch(one, {data: {a: 'd'}}, {headers: {...cbor.headers, 'content-type': 'application/merge-patch+json'}})).bytes), {
+    data: {a: 'd'},
+  } as object);
   const intent = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'applied'}, data: {a: 'e'}};
-  const applied = await patch(`${configMaps}/applied?fieldManager=me`, encodeCbor(intent), {headers: {...cbor.headers, 'content-type': 'application/apply-patch+cbor'}});
+  const applied = await patch(`${configMaps}/applied?fieldManager=me`, encodeCbor(intent), {
+    headers: {...cbor.headers, 'content-type': 'application/apply-patch+cbor'},
+  });
   t.is(applied.status, 201);
-  t.like(read(applied.bytes), {data: {a: 'e'}, metadata: {managedFields: [{manager: 'me', operation: 'Apply', fieldsV1: {'f:data': {'f:a': {}}}}]}} as object);
+  t.like(read(applied.bytes), {
+    data: {a: 'e'},
+    metadata: {managedFields: [{manager: 'me', operation: 'Apply', fieldsV1: {'f:data': {'f:a': {}}}}]},
+  } as object);
   const as = (kind: string) => ({headers: {accept: `${type};as=${kind};v=v1;g=meta.k8s.io`}});
   t.like(read((await get(one, as('PartialObjectMetadata'))).bytes), {kind: 'PartialObjectMetadata', metadata: {name: 'written'}});
   t.like(read((await get(configMaps, as('Table'))).bytes), {kind: 'Table', apiVersion: 'meta.k8s.io/v1'});
@@ -89,7 +119,11 @@ test('writes, patches, applies, deletions, refusals, tables and metadata come in
 
 test('custom resources read and write CBOR, and no other binary type', async t => {
   using env = await startCustom({gate: name => name === 'CBORServingAndStorage'});
-  await env.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, ratio: {type: 'number'}, raw: {type: 'string', format: 'byte'}}}})]));
+  await env.define(
+    aDefinition([
+      aVersion({spec: {properties: {size: {type: 'integer'}, ratio: {type: 'number'}, raw: {type: 'string', format: 'byte'}}}}),
+    ]),
+  );
   const body = encodeCbor(aWidget('a', {size: 2, ratio: 0.5, raw: 'AQID', odd: 1}));
 
   const made = await env.post(widgets, body, sent);
@@ -97,16 +131,23 @@ test('custom resources read and write CBOR, and no other binary type', async t =
   t.deepEqual((read(made.bytes) as {spec?: unknown}).spec, {size: 2, ratio: 0.5, raw: 'AQID'});
   t.true(made.bytes.includes('AQID'), 'what a definition calls bytes is a text to those who do not know it');
   t.like(read(await env.get(widgets, cbor).then(({bytes}) => bytes)), {kind: 'WidgetList', items: [{metadata: {name: 'a'}}]} as object);
-  t.is((await env.patch(`${widgets}/b?fieldManager=me`, encodeCbor(aWidget('b')), {headers: {'content-type': 'application/apply-patch+cbor'}})).status, 201);
+  t.is(
+    (await env.patch(`${widgets}/b?fieldManager=me`, encodeCbor(aWidget('b')), {headers: {'content-type': 'application/apply-patch+cbor'}}))
+      .status,
+    201,
+  );
 
   const {protobufMediaType} = naming('plat');
   t.is((await env.get(widgets, {headers: {accept: `${protobufMediaType},application/json`}})).type, 'application/json');
-  const metadata = await env.get(`${widgets}/a`, {headers: {accept: `${protobufMediaType};as=PartialObjectMetadata;g=meta.plat.io;v=v1,application/json`}});
+  const metadata = await env.get(`${widgets}/a`, {
+    headers: {accept: `${protobufMediaType};as=PartialObjectMetadata;g=meta.plat.io;v=v1,application/json`},
+  });
   t.is(metadata.type, protobufMediaType);
   t.like(decodeObject(metadata.bytes, naming('plat')), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
   t.like((await env.post(widgets, Buffer.of(1), {headers: {'content-type': protobufMediaType}})).json<Status>(), {
     code: 415,
-    message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/cbor',
+    message:
+      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/cbor',
   });
 });
 
@@ -140,16 +181,36 @@ test('a watch is a sequence of items', async t => {
     if (next.end === bytes.length) break;
   }
   t.deepEqual(reported, plain.events as unknown[]);
-  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/cbor-seq'}})).json<Status>().message, '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch');
+  t.is(
+    (await get(`${configMaps}?watch=1`, {headers: {accept: 'application/cbor-seq'}})).json<Status>().message,
+    '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
+  );
 });
 
-const bad = (bytes: Buffer | string, headers = sent.headers) => post(configMaps, typeof bytes === 'string' ? Buffer.from(bytes) : bytes, {headers: {...headers, accept: 'application/json'}});
+const bad = (bytes: Buffer | string, headers = sent.headers) =>
+  post(configMaps, typeof bytes === 'string' ? Buffer.from(bytes) : bytes, {headers: {...headers, accept: 'application/json'}});
 
 for (const [what, bytes, text] of [
-  ['what is cut off', Buffer.of(0xa1, 0x44), 'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: unexpected EOF (a144)'],
-  ['nothing at all', Buffer.alloc(0), 'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: EOF (<empty>)'],
-  ['a list', Buffer.of(0x80), 'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: cbor: cannot unmarshal array into Go value of type v1.TypeMeta (80)'],
-  ['a key that is there twice', Buffer.of(0xa2, 0x41, 0x61, 1, 0x61, 0x61, 2), 'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: cbor: found duplicate map key "a" at map element index 1 (a2416101616102)'],
+  [
+    'what is cut off',
+    Buffer.of(0xa1, 0x44),
+    'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: unexpected EOF (a144)',
+  ],
+  [
+    'nothing at all',
+    Buffer.alloc(0),
+    'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: EOF (<empty>)',
+  ],
+  [
+    'a list',
+    Buffer.of(0x80),
+    'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: cbor: cannot unmarshal array into Go value of type v1.TypeMeta (80)',
+  ],
+  [
+    'a key that is there twice',
+    Buffer.of(0xa2, 0x41, 0x61, 1, 0x61, 0x61, 2),
+    'the object provided is unrecognized (must be of type ConfigMap): unable to determine group/version/kind: cbor: found duplicate map key "a" at map element index 1 (a2416101616102)',
+  ],
 ] as const) {
   test(`${what} is refused`, async t => {
     const answer = await bad(bytes);
@@ -160,14 +221,29 @@ for (const [what, bytes, text] of [
 test('unknown fields are refused or warned of', async t => {
   const body = encodeCbor({...aConfigMap('strict'), nonsense: 1});
 
-  t.regex((await post(`${configMaps}?fieldValidation=Strict`, body, {headers: {'content-type': type}})).json<Status>().message!, /strict decoding error: unknown field "nonsense"/);
-  t.is((await patch(`${configMaps}/strict?fieldManager=me`, Buffer.of(0xff), {headers: {'content-type': 'application/apply-patch+cbor'}})).json<Status>().message, 'error decoding CBOR: cbor: unexpected "break" code');
+  t.regex(
+    (await post(`${configMaps}?fieldValidation=Strict`, body, {headers: {'content-type': type}})).json<Status>().message!,
+    /strict decoding error: unknown field "nonsense"/,
+  );
+  t.is(
+    (
+      await patch(`${configMaps}/strict?fieldManager=me`, Buffer.of(0xff), {headers: {'content-type': 'application/apply-patch+cbor'}})
+    ).json<Status>().message,
+    'error decoding CBOR: cbor: unexpected "break" code',
+  );
 });
 
 test('without its gate there is no CBOR', async t => {
   const {get, post, patch} = await startWire({namingName: 'kubernetes'});
 
-  t.is((await get(configMaps, cbor)).json<Status>().message, '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch');
-  t.like((await post(configMaps, encodeCbor(aConfigMap('x')), {headers: {'content-type': type}})).json<Status>(), {code: 415, message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf'});
+  t.is(
+    (await get(configMaps, cbor)).json<Status>().message,
+    '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
+  );
+  t.like((await post(configMaps, encodeCbor(aConfigMap('x')), {headers: {'content-type': type}})).json<Status>(), {
+    code: 415,
+    message:
+      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+  });
   t.is((await patch(`${configMaps}/x`, encodeCbor({}), {headers: {'content-type': 'application/apply-patch+cbor'}})).status, 415);
 });

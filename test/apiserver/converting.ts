@@ -71,27 +71,67 @@ export const startConverters = async () => {
 /** The answer to a question. */
 export const reviewOf = ({kind, apiVersion, request}: ConversionRequest, convert: Convert, more: object = {}) => {
   const {uid, objects, desiredAPIVersion} = request;
-  return {kind, apiVersion, response: {uid, result: {status: 'Success'}, convertedObjects: objects.map(object => convert(object, desiredAPIVersion)), ...more}};
+  return {
+    kind,
+    apiVersion,
+    response: {uid, result: {status: 'Success'}, convertedObjects: objects.map(object => convert(object, desiredAPIVersion)), ...more},
+  };
 };
 
 const text = {type: 'string'};
 const integers = {type: 'integer'};
-export const oldForm: VersionSketch = {name: 'v1', schema: {openAPIV3Schema: {type: 'object', properties: {hostPort: text, spec: {type: 'object', properties: {size: integers, replicas: integers}}}}}};
-export const newForm: VersionSketch = {name: 'v2', schema: {openAPIV3Schema: {type: 'object', properties: {host: text, port: text, spec: {type: 'object', properties: {size: integers, replicas: integers}}}}}};
+export const oldForm: VersionSketch = {
+  name: 'v1',
+  schema: {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: {hostPort: text, spec: {type: 'object', properties: {size: integers, replicas: integers}}},
+    },
+  },
+};
+export const newForm: VersionSketch = {
+  name: 'v2',
+  schema: {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: {host: text, port: text, spec: {type: 'object', properties: {size: integers, replicas: integers}}},
+    },
+  },
+};
 
 /** Widgets in two versions. */
 export const twoVersions = (conversion: object | undefined, stored: 'v1' | 'v2' = 'v1', more: {readonly [version: string]: object} = {}) =>
-  aDefinition([oldForm, newForm].map(form => aVersion({...form, storage: form.name === stored, ...more[form.name!]})), conversion ? {conversion} : {});
+  aDefinition(
+    [oldForm, newForm].map(form => aVersion({...form, storage: form.name === stored, ...more[form.name!]})),
+    conversion ? {conversion} : {},
+  );
 
 export const second = widgets.replace('/v1/', '/v2/');
-export const first = (name: string, hostPortText: string, more: object = {}) => ({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}, hostPort: hostPortText, ...more});
-export const later = (name: string, host: string, port: string, more: object = {}) => ({apiVersion: 'example.com/v2', kind: 'Widget', metadata: {name}, host, port, ...more});
+export const first = (name: string, hostPortText: string, more: object = {}) => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: {name},
+  hostPort: hostPortText,
+  ...more,
+});
+export const later = (name: string, host: string, port: string, more: object = {}) => ({
+  apiVersion: 'example.com/v2',
+  kind: 'Widget',
+  metadata: {name},
+  host,
+  port,
+  ...more,
+});
 
 /** A server that calls webhooks to convert custom objects. */
 export const startConverting = async (options: Parameters<typeof startCustom>[0] = {}) => {
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
-  const caller = webhookCaller({clock, resolve: () => Promise.reject(notFound({group: '', resource: 'services'}, 'svc')), userAgent: 'tester'});
+  const caller = webhookCaller({
+    clock,
+    resolve: () => Promise.reject(notFound({group: '', resource: 'services'}, 'svc')),
+    userAgent: 'tester',
+  });
   const parts = {naming: words, clock, random: seededRandom(3), caller, metrics: conversionMetrics(metrics, clock)};
   const env = await startCustom({clock, conversion: conversions(definition => webhookConversion(definition, parts)), ...options});
   return {

@@ -10,7 +10,13 @@ import {aDefinition, aWidget, definitions, startCustom, widgets} from './custom.
 type Json = Record<string, unknown>;
 
 /** A version whose whole schema is given. */
-const whole = (openAPIV3Schema: object, more: object = {}) => ({name: 'v1', served: true, storage: true, schema: {openAPIV3Schema}, ...more});
+const whole = (openAPIV3Schema: object, more: object = {}) => ({
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: {openAPIV3Schema},
+  ...more,
+});
 
 const described = {
   type: 'object',
@@ -19,9 +25,23 @@ const described = {
     spec: {
       type: 'object',
       description: 'Specification of Foo',
-      properties: {bars: {description: 'List of Bars and their specs.', type: 'array', items: {type: 'object', required: ['name'], properties: {name: {description: 'Name of Bar.', type: 'string'}, age: {description: 'Age of Bar.', type: 'string'}}}}},
+      properties: {
+        bars: {
+          description: 'List of Bars and their specs.',
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['name'],
+            properties: {name: {description: 'Name of Bar.', type: 'string'}, age: {description: 'Age of Bar.', type: 'string'}},
+          },
+        },
+      },
     },
-    status: {description: 'Status of Foo', type: 'object', properties: {bars: {type: 'array', items: {type: 'object', properties: {available: {type: 'boolean'}}}}}},
+    status: {
+      description: 'Status of Foo',
+      type: 'object',
+      properties: {bars: {type: 'array', items: {type: 'object', properties: {available: {type: 'boolean'}}}}},
+    },
   },
 };
 
@@ -29,12 +49,22 @@ const described = {
 const start = async () => {
   const env = await startCustom();
   const {naming, schemas} = env.server.registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => env.server.discovery.groups, version: 'unversioned'});
+  const documents = new OpenApiDocuments({
+    schemas,
+    naming,
+    clock: systemClock,
+    groups: () => env.server.discovery.groups,
+    version: 'unversioned',
+  });
   env.server.registry.onChange(() => documents.invalidate());
   const read = async (document: Parameters<typeof unpacked>[0]) => JSON.parse(String(await unpacked(document))) as Json;
   return {
     ...env,
-    swagger: async () => (await read(await documents.swagger()))['definitions'] as Record<string, {description?: string; properties?: Record<string, object>} & Json>,
+    swagger: async () =>
+      (await read(await documents.swagger()))['definitions'] as Record<
+        string,
+        {description?: string; properties?: Record<string, object>} & Json
+      >,
     async three(name: string) {
       const document = await documents.document(name);
       return document && ((await read(document))['components'] as {schemas: Record<string, Json>}).schemas;
@@ -47,15 +77,25 @@ const foo = 'com.example.v1.Widget';
 test('definitions are created, listed by label, deleted together, and watched', async t => {
   using env = await startCustom();
   using stream = await env.watch(`${definitions}?watch=1&labelSelector=of=it`);
-  for (const name of ['ones', 'twos', 'threes']) await env.define({...aDefinition([aDefinition().spec.versions[0]!], {names: {plural: name, kind: name}}), metadata: {name: `${name}.example.com`, labels: {of: 'it'}} as never});
+  for (const name of ['ones', 'twos', 'threes'])
+    await env.define({
+      ...aDefinition([aDefinition().spec.versions[0]!], {names: {plural: name, kind: name}}),
+      metadata: {name: `${name}.example.com`, labels: {of: 'it'}} as never,
+    });
   await env.define();
 
   t.is((await env.get(`${definitions}?labelSelector=of=it`)).json<KubeList<KubeObject>>().items.length, 3);
   await env.patch(`${definitions}/ones.example.com`, {metadata: {annotations: {a: 'b'}}});
   t.is((await env.remove(`${definitions}?labelSelector=of=it`)).status, 200);
   await env.clock.advance(10_000);
-  t.deepEqual((await env.get(definitions)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['widgets.example.com']);
-  t.deepEqual([...new Set(stream.events.filter(({object}) => object.metadata?.name === 'ones.example.com').map(({type}) => type))], ['ADDED', 'MODIFIED', 'DELETED']);
+  t.deepEqual(
+    (await env.get(definitions)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name),
+    ['widgets.example.com'],
+  );
+  t.deepEqual(
+    [...new Set(stream.events.filter(({object}) => object.metadata?.name === 'ones.example.com').map(({type}) => type))],
+    ['ADDED', 'MODIFIED', 'DELETED'],
+  );
 });
 
 test('custom objects are watched as they are created, updated and deleted', async t => {
@@ -77,7 +117,11 @@ test('the status of a definition is read, patched and put at its own address', a
   const before = (await env.get(status)).json<WithStatus>();
   const condition = {type: 'StatusUpdate', status: 'True', reason: 'E2E', message: 'Set from e2e test'};
   const put = await env.put(status, {...before, status: {...before.status, conditions: [...before.status.conditions, condition]}});
-  const patched = await env.patch(status, {metadata: {annotations: {patched: 'yes'}}, spec: {scope: 'Cluster'}, status: {storedVersions: ['v1']}});
+  const patched = await env.patch(status, {
+    metadata: {annotations: {patched: 'yes'}},
+    spec: {scope: 'Cluster'},
+    status: {storedVersions: ['v1']},
+  });
 
   t.is(put.status, 200, put.text);
   t.is(patched.status, 200, patched.text);
@@ -90,10 +134,16 @@ test('discovery lists the kind of definitions at each of its levels', async t =>
   using env = await startCustom();
   const group = definitions.split('/')[2]!;
   const {groups} = (await env.get('/apis')).json<{groups: {name: string; versions: {version: string}[]}[]}>();
-  t.deepEqual(groups.find(({name}) => name === group)?.versions.map(({version}) => version), ['v1']);
+  t.deepEqual(
+    groups.find(({name}) => name === group)?.versions.map(({version}) => version),
+    ['v1'],
+  );
   t.like((await env.get(`/apis/${group}`)).json(), {kind: 'APIGroup', preferredVersion: {version: 'v1'}} as never);
   const {resources} = (await env.get(`/apis/${group}/v1`)).json<{resources: {name: string}[]}>();
-  t.deepEqual(resources.map(({name}) => name), ['customresourcedefinitions', 'customresourcedefinitions/status']);
+  t.deepEqual(
+    resources.map(({name}) => name),
+    ['customresourcedefinitions', 'customresourcedefinitions/status'],
+  );
 });
 
 test('defaults fill in writes, and reads of earlier objects, and keep given values', async t => {
@@ -135,28 +185,54 @@ test('the documents describe a custom resource with a schema, and one without as
 
 test('a schema that preserves unknown fields is published as any object', async t => {
   using env = await start();
-  await env.define(aDefinition([whole({type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'Any.', properties: {known: {type: 'string'}}}}})]));
+  await env.define(
+    aDefinition([
+      whole({
+        type: 'object',
+        properties: {
+          spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'Any.', properties: {known: {type: 'string'}}},
+        },
+      }),
+    ]),
+  );
 
-  const {'x-kubernetes-preserve-unknown-fields': kept, description, type, properties} = ((await env.swagger())[foo]?.properties?.['spec'] ?? {}) as Json;
-  t.deepEqual([kept, description, type, properties], [true, 'Any.', undefined, undefined], 'readers of the older document understand no types beside it');
+  const {
+    'x-kubernetes-preserve-unknown-fields': kept,
+    description,
+    type,
+    properties,
+  } = ((await env.swagger())[foo]?.properties?.['spec'] ?? {}) as Json;
+  t.deepEqual(
+    [kept, description, type, properties],
+    [true, 'Any.', undefined, undefined],
+    'readers of the older document understand no types beside it',
+  );
   t.is((await env.post(`${widgets}?fieldValidation=Strict`, aWidget('a', {known: 'a', unknown: {b: 'c'}}))).status, 201);
 });
 
 test('the OpenAPI documents include several definitions, across groups, versions and kinds', async t => {
   using env = await start();
-  const named = (group: string, plural: string, kind: string, versions: readonly object[]) => ({...aDefinition(versions, {group, names: {plural, kind}}), metadata: {name: `${plural}.${group}`}});
+  const named = (group: string, plural: string, kind: string, versions: readonly object[]) => ({
+    ...aDefinition(versions, {group, names: {plural, kind}}),
+    metadata: {name: `${plural}.${group}`},
+  });
   await env.define(named('one.example.com', 'foos', 'Foo', [whole(described)]));
   await env.define(named('two.example.com', 'foos', 'Foo', [whole(described), whole(described, {name: 'v2', storage: false})]));
   await env.define(named('two.example.com', 'bars', 'Bar', [whole(described)]));
 
   const names = Object.keys(await env.swagger());
-  for (const name of ['com.example.one.v1.Foo', 'com.example.two.v1.Foo', 'com.example.two.v2.Foo', 'com.example.two.v1.Bar']) t.true(names.includes(name), name);
+  for (const name of ['com.example.one.v1.Foo', 'com.example.two.v1.Foo', 'com.example.two.v2.Foo', 'com.example.two.v1.Bar'])
+    t.true(names.includes(name), name);
 });
 
 test('the documents follow a version that is renamed, and one that is no longer served', async t => {
   using env = await start();
-  const versions = (second: string, served = true) => aDefinition([whole(described), whole(described, {name: second, storage: false, served})]);
-  const widgetDefinitions = async () => Object.keys(await env.swagger()).filter(name => /^com\.example\.v\d+\.Widget$/.test(name)).sort();
+  const versions = (second: string, served = true) =>
+    aDefinition([whole(described), whole(described, {name: second, storage: false, served})]);
+  const widgetDefinitions = async () =>
+    Object.keys(await env.swagger())
+      .filter(name => /^com\.example\.v\d+\.Widget$/.test(name))
+      .sort();
   await env.define(versions('v2'));
   const before = (await env.swagger())[foo];
   t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget', 'com.example.v2.Widget']);
@@ -169,9 +245,20 @@ test('the documents follow a version that is renamed, and one that is no longer 
 
 const applied = {headers: {'content-type': 'application/apply-patch+yaml'}};
 const strictly = 'fieldManager=e2e&fieldValidation=Strict';
-const partly = {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {spec: {type: 'object', properties: {known: {type: 'string'}}}}};
-const embedded = {type: 'object', 'x-kubernetes-embedded-resource': true, properties: {metadata: {type: 'object', properties: {name: {type: 'string'}}}}};
-const embedding = {type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {template: embedded}}}};
+const partly = {
+  type: 'object',
+  'x-kubernetes-preserve-unknown-fields': true,
+  properties: {spec: {type: 'object', properties: {known: {type: 'string'}}}},
+};
+const embedded = {
+  type: 'object',
+  'x-kubernetes-embedded-resource': true,
+  properties: {metadata: {type: 'object', properties: {name: {type: 'string'}}}},
+};
+const embedding = {
+  type: 'object',
+  properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {template: embedded}}},
+};
 
 /** Makes an object, and applies it, where every field is to be known. */
 const strictAnswer = (schema: object, content: object, refusal?: string) => async (t: ExecutionContext) => {
@@ -188,24 +275,49 @@ const strictAnswer = (schema: object, content: object, refusal?: string) => asyn
 };
 
 test('strict callers take a valid object of a schema', strictAnswer(described, {spec: {bars: [{name: 'b'}]}}));
-test('strict callers hear of fields that the schema does not know', strictAnswer(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'));
-test('strict clients add unknown fields where a part is specified and the rest preserved', strictAnswer(partly, {spec: {known: 'a'}, extra: {b: 'c'}}));
-test('strict callers add nothing to the part that is specified', strictAnswer(partly, {spec: {known: 'a', odd: 1}, extra: 1}, 'unknown field "spec.odd"'));
-test('strict clients send any field where there is no schema', strictAnswer({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}));
-test('strict clients get errors for unknown metadata, of the object and of an embedded one', strictAnswer(
-  embedding,
-  {metadata: {name: 'a', unknownMeta: 'x'}, spec: {template: {apiVersion: 'foo/v1', kind: 'Sub', metadata: {name: 'sub', unknownSubMeta: 'y'}}}},
-  'unknown field "metadata.unknownMeta", unknown field "spec.template.metadata.unknownSubMeta"',
-));
+test(
+  'strict callers hear of fields that the schema does not know',
+  strictAnswer(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'),
+);
+test(
+  'strict clients add unknown fields where a part is specified and the rest preserved',
+  strictAnswer(partly, {spec: {known: 'a'}, extra: {b: 'c'}}),
+);
+test(
+  'strict callers add nothing to the part that is specified',
+  strictAnswer(partly, {spec: {known: 'a', odd: 1}, extra: 1}, 'unknown field "spec.odd"'),
+);
+test(
+  'strict clients send any field where there is no schema',
+  strictAnswer({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}),
+);
+test(
+  'strict clients get errors for unknown metadata, of the object and of an embedded one',
+  strictAnswer(
+    embedding,
+    {
+      metadata: {name: 'a', unknownMeta: 'x'},
+      spec: {template: {apiVersion: 'foo/v1', kind: 'Sub', metadata: {name: 'sub', unknownSubMeta: 'y'}}},
+    },
+    'unknown field "metadata.unknownMeta", unknown field "spec.template.metadata.unknownSubMeta"',
+  ),
+);
 
 test('fields that are there twice are refused even where unknown ones are kept', async t => {
   using env = await startCustom();
   await env.define(aDefinition([whole({type: 'object', 'x-kubernetes-preserve-unknown-fields': true})]));
   const text = '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"foo":"a","foo":"b"},"unknown":1}';
   const refused = await env.post(`${widgets}?fieldValidation=Strict`, text);
-  t.deepEqual([refused.status, refused.json<Status>().message?.replace(/^.*strict decoding error: /, '')], [400, 'duplicate field "spec.foo"']);
+  t.deepEqual(
+    [refused.status, refused.json<Status>().message?.replace(/^.*strict decoding error: /, '')],
+    [400, 'duplicate field "spec.foo"'],
+  );
 
-  const yaml = await env.patch(`${widgets}/a?${strictly}`, 'apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: a\n  foo: b\n', applied);
+  const yaml = await env.patch(
+    `${widgets}/a?${strictly}`,
+    'apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: a\n  foo: b\n',
+    applied,
+  );
   t.true(yaml.status >= 400);
   t.regex(yaml.json<Status>().message ?? '', /line 7: key "foo" already set in map/);
 });

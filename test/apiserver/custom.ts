@@ -23,7 +23,12 @@ export const aVersion = ({name = 'v1', spec = {}, status, ...more}: VersionSketc
   name,
   served: true,
   storage: true,
-  schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object', ...spec}, ...(status ? {status: {type: 'object', ...status}} : {})}}},
+  schema: {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: {spec: {type: 'object', ...spec}, ...(status ? {status: {type: 'object', ...status}} : {})},
+    },
+  },
   ...more,
 });
 
@@ -36,14 +41,36 @@ export const aDefinition = (versions: readonly object[] = [aVersion()], spec: ob
 });
 
 export const widgets = '/apis/example.com/v1/namespaces/default/widgets';
-export const aWidget = (name: string, spec: object = {}, rest: object = {}) => ({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}, spec, ...rest});
+export const aWidget = (name: string, spec: object = {}, rest: object = {}) => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: {name},
+  spec,
+  ...rest,
+});
 
 /** A server with custom resources, and the controllers that establish definitions. */
 export const startCustom = async (options: Parameters<typeof startWire>[0] = {}) => {
   const env = await startWire(options);
   const stop = new AbortController();
-  const loops = serverLoops({client: env.clientOf(), clock: env.clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
-  for (const loop of [namesLoop, establishLoop, finalizeLoop(customInstances(env.server.registry, env.server.custom, {name: 'system:apiserver', groups: ['system:masters']}))]) await loops.run(loop);
+  const loops = serverLoops(
+    {
+      client: env.clientOf(),
+      clock: env.clock,
+      random: seededRandom(1),
+      log: noLog,
+      meter: noMeter,
+      gate: () => false,
+      watchSeconds: 86_400,
+    },
+    stop.signal,
+  );
+  for (const loop of [
+    namesLoop,
+    establishLoop,
+    finalizeLoop(customInstances(env.server.registry, env.server.custom, {name: 'system:apiserver', groups: ['system:masters']})),
+  ])
+    await loops.run(loop);
   await env.server.custom.follow(stop.signal);
   /** Defines something and waits until it is served. */
   const define = async (definition: object = aDefinition()) => {

@@ -5,8 +5,7 @@ import {Deadlines} from '#src/apiserver/request/deadline.js';
 import {aConfigMap, configMaps, startWire} from './wire.js';
 
 /** A server whose authorizer never answers for paths with `slow`. */
-const start = () =>
-  startWire({authorizer: {authorize: ({path}) => (path.includes('slow') ? new Promise(() => {}) : {decision: 'allow'})}});
+const start = () => startWire({authorizer: {authorize: ({path}) => (path.includes('slow') ? new Promise(() => {}) : {decision: 'allow'})}});
 
 for (const [query, afterMs] of [
   ['', 60_000],
@@ -22,7 +21,9 @@ for (const [query, afterMs] of [
     test(`${method} with the query '${query}' gives up after ${afterMs} ms`, async t => {
       const {clock, send} = await start();
       let answer: Status | undefined;
-      void send(method, `${configMaps}/slow${query}`, method === 'PUT' ? {body: aConfigMap('slow')} : {}).then(({json}) => (answer = json<Status>()));
+      void send(method, `${configMaps}/slow${query}`, method === 'PUT' ? {body: aConfigMap('slow')} : {}).then(
+        ({json}) => (answer = json<Status>()),
+      );
       await clock.advance(afterMs - 1);
       t.is(answer, undefined);
       await clock.advance(1);
@@ -91,7 +92,10 @@ test('an answer that comes after its time is let go', async t => {
     answer = resolve;
   });
 
-  const answered = t.throwsAsync(new Deadlines(clock).within(1000, work, text => void late.push(text)), {message: /did not complete/});
+  const answered = t.throwsAsync(
+    new Deadlines(clock).within(1000, work, text => void late.push(text)),
+    {message: /did not complete/},
+  );
   await clock.advance(1000);
   await answered;
   answer('here it is');

@@ -19,9 +19,20 @@ test('an object without finalizers is removed, and a Status names it', async t =
   const {status, json} = await remove(one);
 
   t.is(status, 200);
-  t.deepEqual(json<Status>(), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: {name: 'a', kind: 'configmaps', uid: made.metadata?.uid ?? ''}});
+  t.deepEqual(json<Status>(), {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {name: 'a', kind: 'configmaps', uid: made.metadata?.uid ?? ''},
+  });
   t.is((await get(one)).status, 404);
-  t.like((await remove(one)).json<Status>(), {code: 404, reason: 'NotFound', message: 'configmaps "a" not found', details: {name: 'a', kind: 'configmaps'}});
+  t.like((await remove(one)).json<Status>(), {
+    code: 404,
+    reason: 'NotFound',
+    message: 'configmaps "a" not found',
+    details: {name: 'a', kind: 'configmaps'},
+  });
 });
 
 test('some kinds answer with the object they removed', async t => {
@@ -114,9 +125,20 @@ for (const [kind, path, defaults] of [
 ] as const) {
   test(`without a propagation policy, ${kind} ${defaults ? 'leave their dependents behind' : 'take their dependents along'}`, async t => {
     const {post, remove, get} = await startWire({garbageCollector: true});
-    const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: kind.includes('jobs') ? 'Never' : 'Always'}};
-    const spec = kind === 'jobs' ? {template} : kind === 'cron jobs' ? {schedule: '* * * * *', jobTemplate: {spec: {template}}} : kind === 'replication controllers' ? {selector: {a: 'b'}, template} : {selector: {matchLabels: {a: 'b'}}, template};
-    for (const name of ['by-default', 'in-background', 'in-foreground', 'one-of-many']) t.is((await post(path, {metadata: {name}, spec})).status, 201);
+    const template = {
+      metadata: {labels: {a: 'b'}},
+      spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: kind.includes('jobs') ? 'Never' : 'Always'},
+    };
+    const spec =
+      kind === 'jobs'
+        ? {template}
+        : kind === 'cron jobs'
+          ? {schedule: '* * * * *', jobTemplate: {spec: {template}}}
+          : kind === 'replication controllers'
+            ? {selector: {a: 'b'}, template}
+            : {selector: {matchLabels: {a: 'b'}}, template};
+    for (const name of ['by-default', 'in-background', 'in-foreground', 'one-of-many'])
+      t.is((await post(path, {metadata: {name}, spec})).status, 201);
     await remove(`${path}/by-default`);
     await remove(`${path}/in-background?propagationPolicy=Background`);
     await remove(`${path}/in-foreground?propagationPolicy=Foreground`);
@@ -153,7 +175,8 @@ test('a delete with an orphan finalizer answers that it is not done yet', async 
 });
 
 const yaml = 'application/yaml';
-const field = (number: number, content: string | Buffer): Buffer => Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), Buffer.from(content)]);
+const field = (number: number, content: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), Buffer.from(content)]);
 /** Delete options in protobuf: the magic bytes, then the type and the encoded object. */
 const binary = (magic: readonly number[]): Buffer =>
   Buffer.concat([Buffer.from(magic), field(1, Buffer.concat([field(1, 'v1'), field(2, 'DeleteOptions')])), field(2, field(4, 'Orphan'))]);
@@ -180,11 +203,35 @@ test('the options of a deletion are read from the query when there is no body', 
 });
 
 for (const [title, query, body, code, message] of [
-  ['an unknown policy', '', {propagationPolicy: 'Quick'}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Unsupported value: "Quick": supported values: "Foreground", "Background", "Orphan", "nil"'],
-  ['two policies', '', {propagationPolicy: 'Orphan', orphanDependents: true}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'],
-  ['half a dry run', '?dryRun=Some', undefined, 422, 'DeleteOptions.meta.plat.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"'],
+  [
+    'an unknown policy',
+    '',
+    {propagationPolicy: 'Quick'},
+    422,
+    'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Unsupported value: "Quick": supported values: "Foreground", "Background", "Orphan", "nil"',
+  ],
+  [
+    'two policies',
+    '',
+    {propagationPolicy: 'Orphan', orphanDependents: true},
+    422,
+    'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+  ],
+  [
+    'half a dry run',
+    '?dryRun=Some',
+    undefined,
+    422,
+    'DeleteOptions.meta.plat.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
+  ],
   ['a grace that is no number', '?gracePeriodSeconds=soon', undefined, 400, 'strconv.ParseInt: parsing "soon": invalid syntax'],
-  ['another kind', '', {kind: 'ConfigMap', apiVersion: 'v1'}, 400, 'no kind "ConfigMap" is registered for version "v1" in scheme "plat.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"'],
+  [
+    'another kind',
+    '',
+    {kind: 'ConfigMap', apiVersion: 'v1'},
+    400,
+    'no kind "ConfigMap" is registered for version "v1" in scheme "plat.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"',
+  ],
   ['a number for a policy', '', {propagationPolicy: 5}, 400, 'cannot unmarshal number'],
   ['no JSON', '', 'propagationPolicy: Orphan', 400, "couldn't get version/kind"],
 ] as const) {
@@ -206,8 +253,16 @@ test('options in an unknown form are a 415', async t => {
 });
 
 for (const [title, preconditions, cause] of [
-  ['uid', {uid: 'other'}, 'the UID in the precondition (other) does not match the UID in record (UID). The object might have been deleted and then recreated'],
-  ['resourceVersion', {resourceVersion: '1'}, 'the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (VERSION). The object might have been modified'],
+  [
+    'uid',
+    {uid: 'other'},
+    'the UID in the precondition (other) does not match the UID in record (UID). The object might have been deleted and then recreated',
+  ],
+  [
+    'resourceVersion',
+    {resourceVersion: '1'},
+    'the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (VERSION). The object might have been modified',
+  ],
 ] as const) {
   test(`a deletion for another ${title} is a conflict`, async t => {
     const {remove, get, made} = await start();
@@ -215,7 +270,10 @@ for (const [title, preconditions, cause] of [
     const {code, reason, message} = (await remove(one, {body: {preconditions}})).json<Status>();
 
     t.deepEqual([code, reason], [409, 'Conflict']);
-    t.is(message, `Operation cannot be fulfilled on ConfigMap "a": ${cause.replace('UID)', `${uid})`).replace('VERSION)', `${resourceVersion})`).replace('VERSION', resourceVersion)}`);
+    t.is(
+      message,
+      `Operation cannot be fulfilled on ConfigMap "a": ${cause.replace('UID)', `${uid})`).replace('VERSION)', `${resourceVersion})`).replace('VERSION', resourceVersion)}`,
+    );
     t.is((await get(one)).status, 200);
     t.is((await remove(one, {body: {preconditions: {uid, resourceVersion}}})).status, 200);
   });
@@ -224,7 +282,11 @@ for (const [title, preconditions, cause] of [
 test('certificate signing requests answer with a Status, whatever holds them', async t => {
   const {post, remove} = await startWire();
   const sample = samples(words)['CertificateSigningRequest'];
-  for (const [name, finalizers] of [['held', ['x.io/y']], ['free', []]] as const) await post(csrs, {metadata: {name, finalizers}, ...sample});
+  for (const [name, finalizers] of [
+    ['held', ['x.io/y']],
+    ['free', []],
+  ] as const)
+    await post(csrs, {metadata: {name, finalizers}, ...sample});
   const held = await remove(`${csrs}/held`);
   const all = await remove(csrs);
 
@@ -234,7 +296,8 @@ test('certificate signing requests answer with a Status, whatever holds them', a
 
 test('a collection is deleted by its selection, and listed as it was', async t => {
   const {post, remove, get, watch, clock} = await startWire();
-  for (const name of ['a', 'b', 'c']) await post(configMaps, {metadata: {name, labels: {go: String(name !== 'b')}, finalizers: name === 'c' ? ['x.io/y'] : []}});
+  for (const name of ['a', 'b', 'c'])
+    await post(configMaps, {metadata: {name, labels: {go: String(name !== 'b')}, finalizers: name === 'c' ? ['x.io/y'] : []}});
   using stream = await watch(`${configMaps}?watch=1`);
   stream.clear();
   const {status, json} = await remove(`${configMaps}?labelSelector=go=true`);
@@ -242,8 +305,17 @@ test('a collection is deleted by its selection, and listed as it was', async t =
 
   t.is(status, 200);
   t.is(json().kind, 'ConfigMapList');
-  t.deepEqual(json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['a', 'c']);
-  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => [metadata?.name, metadata?.deletionTimestamp]), [['b', undefined], ['c', now]]);
+  t.deepEqual(
+    json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name),
+    ['a', 'c'],
+  );
+  t.deepEqual(
+    (await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => [metadata?.name, metadata?.deletionTimestamp]),
+    [
+      ['b', undefined],
+      ['c', now],
+    ],
+  );
   t.deepEqual([...stream.summaries].sort(), ['DELETED a', 'MODIFIED c']);
 });
 
@@ -252,7 +324,10 @@ test('a limit on the deletion of a collection leaves the rest', async t => {
   for (const name of ['a', 'b', 'c']) await post(configMaps, aConfigMap(name));
   await remove(`${configMaps}?limit=2`);
 
-  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['c']);
+  t.deepEqual(
+    (await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name),
+    ['c'],
+  );
   t.is((await remove(`${configMaps}?resourceVersionMatch=Exact`)).status, 422);
   t.is((await remove(configMaps, {headers: {accept: 'text/html'}})).status, 406);
   t.is((await remove(configMaps)).status, 200);
@@ -267,10 +342,18 @@ test('a namespace goes in two steps', async t => {
   const marked = await remove(address);
 
   t.is(marked.status, 200);
-  t.like(marked.json(), {kind: 'Namespace', metadata: {deletionTimestamp: now}, status: {phase: 'Terminating'}, spec: {finalizers: ['plat']}});
+  t.like(marked.json(), {
+    kind: 'Namespace',
+    metadata: {deletionTimestamp: now},
+    status: {phase: 'Terminating'},
+    spec: {finalizers: ['plat']},
+  });
   t.is(marked.json().metadata?.deletionGracePeriodSeconds, undefined);
   const {uid} = marked.json().metadata!;
-  t.is((await remove(address, {body: {preconditions: {uid: 'other'}}})).json<Status>().message, `Operation cannot be fulfilled on namespaces "n": Precondition failed: UID in precondition: other, UID in object meta: ${uid}`);
+  t.is(
+    (await remove(address, {body: {preconditions: {uid: 'other'}}})).json<Status>().message,
+    `Operation cannot be fulfilled on namespaces "n": Precondition failed: UID in precondition: other, UID in object meta: ${uid}`,
+  );
   const again = await remove(address);
   t.deepEqual([again.status, again.json()], [200, marked.json()]);
   const finalized = await put(`${address}/finalize`, {...marked.json<KubeObject>(), spec: {finalizers: []}});

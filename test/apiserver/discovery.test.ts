@@ -20,29 +20,42 @@ interface Document {
 }
 interface Aggregated {
   readonly metadata: Named;
-  readonly versions: readonly {readonly version: string; readonly resources: readonly ({readonly resource: string} & {readonly subresources?: readonly {readonly subresource: string}[]})[]}[];
+  readonly versions: readonly {
+    readonly version: string;
+    readonly resources: readonly ({readonly resource: string} & {readonly subresources?: readonly {readonly subresource: string}[]})[];
+  }[];
 }
 
 const plat = await startWire();
 /** Lists tokens too, though none are requested. */
 const real = await startWire({namingName: 'kubernetes', tokens: {audiences: [], maxSeconds: 0, extends: false, sign: () => ''}});
-const aggregatedForm = (version = 'v2', group = 'apidiscovery.plat.io') => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
+const aggregatedForm = (version = 'v2', group = 'apidiscovery.plat.io') =>
+  `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
 
 test('the roots list versions and groups', async t => {
-  t.deepEqual((await plat.get('/api')).json(), {kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress: '127.0.0.1:6443'}]} as object);
+  t.deepEqual((await plat.get('/api')).json(), {
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress: '127.0.0.1:6443'}],
+  } as object);
   const {kind, groups} = (await plat.get('/apis')).json<Document>();
 
   t.is(kind, 'APIGroupList');
   t.deepEqual(
     groups?.find(({name}) => name === 'certificates.plat.io'),
-    {name: 'certificates.plat.io', versions: [{groupVersion: 'certificates.plat.io/v1', version: 'v1'}], preferredVersion: {groupVersion: 'certificates.plat.io/v1', version: 'v1'}} as Named,
+    {
+      name: 'certificates.plat.io',
+      versions: [{groupVersion: 'certificates.plat.io/v1', version: 'v1'}],
+      preferredVersion: {groupVersion: 'certificates.plat.io/v1', version: 'v1'},
+    } as Named,
   );
 });
 
 test('a group and a version have documents of their own, an unknown one has none', async t => {
   t.like((await plat.get('/apis/certificates.plat.io')).json(), {kind: 'APIGroup', apiVersion: 'v1'});
   t.like((await plat.get('/apis/certificates.plat.io/v1')).json(), {kind: 'APIResourceList', apiVersion: 'v1'});
-  for (const path of ['/apis/none', '/apis/certificates.plat.io/v9', '/api/v9', '/apis/certificates.k8s.io']) t.is((await plat.get(path)).status, 404, path);
+  for (const path of ['/apis/none', '/apis/certificates.plat.io/v9', '/api/v9', '/apis/certificates.k8s.io'])
+    t.is((await plat.get(path)).status, 404, path);
 });
 
 test('a version lists its resources with their verbs', async t => {
@@ -52,7 +65,10 @@ test('a version lists its resources with their verbs', async t => {
     resources?.find(({name}) => name === 'namespaces/finalize'),
     {name: 'namespaces/finalize', singularName: '', namespaced: false, kind: 'Namespace', verbs: ['update']} as never,
   );
-  t.like(resources?.find(({name}) => name === 'configmaps'), {singularName: 'configmap', namespaced: true, shortNames: ['cm'], storageVersionHash: 'qFsyl6wFWjQ='} as object);
+  t.like(
+    resources?.find(({name}) => name === 'configmaps'),
+    {singularName: 'configmap', namespaced: true, shortNames: ['cm'], storageVersionHash: 'qFsyl6wFWjQ='} as object,
+  );
 });
 
 test('a version has no storage version hashes without the gate StorageVersionHash', async t => {
@@ -61,7 +77,10 @@ test('a version has no storage version hashes without the gate StorageVersionHas
   t.false((await get('/api/v1')).json<Document>().resources!.some(resource => 'storageVersionHash' in resource));
 });
 
-for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'], ['apidiscovery.k8s.io', 'v2', 'v2']] as const) {
+for (const [group, version, preferred] of [
+  ['apidiscovery.plat.io', 'v2', 'v2'],
+  ['apidiscovery.k8s.io', 'v2', 'v2'],
+] as const) {
   test(`all groups come at once as ${group}/${version}, and only once`, async t => {
     const accept = `${aggregatedForm(version, group)},application/json`;
     for (const path of ['/api', '/apis']) {
@@ -79,27 +98,48 @@ for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'],
 }
 
 test('the form of all groups that is served no more is passed over', async t => {
-  t.is((await plat.get('/apis', {headers: {accept: `${aggregatedForm('v2beta1', 'apidiscovery.k8s.io')},application/json`}})).json<Document>().kind, 'APIGroupList');
+  t.is(
+    (await plat.get('/apis', {headers: {accept: `${aggregatedForm('v2beta1', 'apidiscovery.k8s.io')},application/json`}})).json<Document>()
+      .kind,
+    'APIGroupList',
+  );
 });
 
 test('a document of discovery refuses media types that stand for several, and bodies that no document takes', async t => {
   for (const path of ['/api', '/api/v1', '/apis/certificates.plat.io']) {
-    t.like((await plat.get(path, {headers: {accept: 'application/*'}})).json<Status>(), {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf'});
-    t.like((await plat.get(path, {headers: {'content-type': 'text/plain'}})).json<Status>(), {code: 415, message: '415: Unsupported Media Type'});
+    t.like((await plat.get(path, {headers: {accept: 'application/*'}})).json<Status>(), {
+      code: 406,
+      message: '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf',
+    });
+    t.like((await plat.get(path, {headers: {'content-type': 'text/plain'}})).json<Status>(), {
+      code: 415,
+      message: '415: Unsupported Media Type',
+    });
   }
-  for (const headers of [{accept: 'application/*'}, {'content-type': 'text/plain'}] as const) t.is((await plat.get('/apis', {headers})).status, 200);
+  for (const headers of [{accept: 'application/*'}, {'content-type': 'text/plain'}] as const)
+    t.is((await plat.get('/apis', {headers})).status, 200);
 });
 
 test('the version is served as JSON alone', async t => {
-  const {get} = await startWire({routes: versionRoutes(versionInfo({emulated: '1.35', minCompatibility: '1.34', runtime: {version: 'v20', platform: 'linux', arch: 'x64'}}))});
+  const {get} = await startWire({
+    routes: versionRoutes(
+      versionInfo({emulated: '1.35', minCompatibility: '1.34', runtime: {version: 'v20', platform: 'linux', arch: 'x64'}}),
+    ),
+  });
   t.is((await get('/version', {headers: {accept: 'text/html, application/json;q=0.1'}})).status, 200);
-  t.like((await get('/version', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/json'});
+  t.like((await get('/version', {headers: {accept: 'text/html'}})).json<Status>(), {
+    code: 406,
+    message: '406: Not Acceptable\n\nAvailable representations: application/json',
+  });
 });
 
 test('a client that accepts no type of discovery gets 406', async t => {
   const only = 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf';
   t.like((await plat.get('/apis', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, reason: 'NotAcceptable', message: only});
-  t.like((await plat.get('/api/v1', {headers: {accept: 'application/json;as=Table;g=meta.plat.io;v=v1'}})).json<Status>(), {code: 406, message: only});
+  t.like((await plat.get('/api/v1', {headers: {accept: 'application/json;as=Table;g=meta.plat.io;v=v1'}})).json<Status>(), {
+    code: 406,
+    message: only,
+  });
   t.is((await plat.get('/apis', {headers: {accept: aggregatedForm('v9')}})).status, 406);
 });
 
@@ -107,7 +147,8 @@ test('the index lists every path once, in order', async t => {
   const {paths} = (await plat.get('/')).json<{paths: string[]}>();
 
   t.deepEqual(paths, [...new Set(paths)].sort());
-  for (const path of ['/api', '/api/v1', '/apis', '/apis/certificates.plat.io', '/apis/certificates.plat.io/v1', '/healthz']) t.true(paths.includes(path), path);
+  for (const path of ['/api', '/api/v1', '/apis', '/apis/certificates.plat.io', '/apis/certificates.plat.io/v1', '/healthz'])
+    t.true(paths.includes(path), path);
 });
 
 const oracle = process.env['PLAT_ORACLE'];
@@ -118,7 +159,10 @@ const reference = (name: string): Document => JSON.parse(readFileSync(join(oracl
 compare('discovery matches the reference data', async t => {
   const {groups = []} = (await real.get('/apis')).json<Document>();
   const order = reference('apis').groups?.map(({name}) => name) ?? [];
-  t.deepEqual(groups.map(({name}) => name), order.filter(name => groups.some(group => group.name === name)));
+  t.deepEqual(
+    groups.map(({name}) => name),
+    order.filter(name => groups.some(group => group.name === name)),
+  );
 
   const served = new Map<string, Set<string>>();
   for (const {kind} of real.server.registry.served) {
@@ -132,9 +176,14 @@ compare('discovery matches the reference data', async t => {
     const {resources: _, ...head} = own;
     const {resources: __, ...wantedHead} = wanted;
     t.deepEqual(head, wantedHead, path);
-    for (const resource of own.resources ?? []) t.deepEqual(resource, wanted.resources?.find(({name}) => name === resource.name) as typeof resource, `${path} ${resource.name}`);
+    for (const resource of own.resources ?? [])
+      t.deepEqual(resource, wanted.resources?.find(({name}) => name === resource.name) as typeof resource, `${path} ${resource.name}`);
     for (const {name} of wanted.resources ?? []) {
-      if (plurals.has(name.split('/')[0] ?? '')) t.true(own.resources?.some(resource => resource.name === name), `${path} ${name}`);
+      if (plurals.has(name.split('/')[0] ?? ''))
+        t.true(
+          own.resources?.some(resource => resource.name === name),
+          `${path} ${name}`,
+        );
     }
   }
 });
@@ -152,9 +201,16 @@ compare('the aggregated form has the same content', async t => {
       const {resources: knownResources = [], ...knownHead} = known ?? {version: ''};
       t.deepEqual(head, knownHead as typeof head);
       for (const {subresources = [], ...resource} of resources) {
-        const {subresources: knownSubresources = [], ...knownResource} = knownResources.find(candidate => candidate.resource === resource.resource) ?? {resource: ''};
+        const {subresources: knownSubresources = [], ...knownResource} = knownResources.find(
+          candidate => candidate.resource === resource.resource,
+        ) ?? {resource: ''};
         t.deepEqual(resource, knownResource as typeof resource, `${metadata.name}/${version.version} ${resource.resource}`);
-        for (const subresource of subresources) t.deepEqual(subresource, knownSubresources.find(candidate => candidate.subresource === subresource.subresource), `${resource.resource}/${subresource.subresource}`);
+        for (const subresource of subresources)
+          t.deepEqual(
+            subresource,
+            knownSubresources.find(candidate => candidate.subresource === subresource.subresource),
+            `${resource.resource}/${subresource.subresource}`,
+          );
       }
     }
   }
@@ -163,15 +219,27 @@ compare('the aggregated form has the same content', async t => {
 compare('what is passed on to nodes and what runs there is described as the reference data does', async t => {
   const media = {objects: ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'], patches: []};
   const {naming, schemas} = real.server.registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => real.server.discovery.groups, version: 'unversioned', mediaTypes: media});
+  const documents = new OpenApiDocuments({
+    schemas,
+    naming,
+    clock: systemClock,
+    groups: () => real.server.discovery.groups,
+    version: 'unversioned',
+    mediaTypes: media,
+  });
   const withoutTexts = (_: string, value: unknown): unknown => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).filter(([key, inner]) => key !== 'description' || typeof inner !== 'string').sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key, inner]) => key !== 'description' || typeof inner !== 'string')
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
   };
   const read = (text: string) => (JSON.parse(text, withoutTexts) as {paths: Record<string, object>}).paths;
   const wanted = read(readFileSync(join(oracle ?? '', 'openapi-v3', 'api__v1_openapi.json'), 'utf8'));
   const own = read(String(await unpacked((await documents.document('api/v1'))!)));
 
   t.deepEqual(Object.keys(own).sort(), Object.keys(wanted).sort());
-  for (const [path, item] of Object.entries(wanted)) if (/\/(attach|exec|log|portforward|proxy)(\/|$)/.test(path)) t.deepEqual(own[path], item, path);
+  for (const [path, item] of Object.entries(wanted))
+    if (/\/(attach|exec|log|portforward|proxy)(\/|$)/.test(path)) t.deepEqual(own[path], item, path);
 });

@@ -12,13 +12,23 @@ interface Made {
 }
 
 const merge = {headers: {'content-type': 'application/merge-patch+json'}};
-const causes = (text: string): string[] => ((JSON.parse(text) as {details?: {causes?: {field: string}[]}}).details?.causes ?? []).map(({field}) => field);
+const causes = (text: string): string[] =>
+  ((JSON.parse(text) as {details?: {causes?: {field: string}[]}}).details?.causes ?? []).map(({field}) => field);
 
 test('a policy that gets an empty part counts as changed, and one whose metadata does not', async t => {
-  const policy = {apiVersion: 'networking.plat.io/v1', kind: 'NetworkPolicy', metadata: {name: 'p'}, spec: {podSelector: {}, policyTypes: ['Ingress']}};
+  const policy = {
+    apiVersion: 'networking.plat.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: {name: 'p'},
+    spec: {podSelector: {}, policyTypes: ['Ingress']},
+  };
   await post(policies, policy);
   const put = async (more: object, metadata: object = {}) => {
-    const {metadata: meta, spec} = (await send('PUT', `${policies}/p?dryRun=All`, {body: {...policy, metadata: {...policy.metadata, ...metadata}, spec: {...policy.spec, ...more}}})).json<Made>();
+    const {metadata: meta, spec} = (
+      await send('PUT', `${policies}/p?dryRun=All`, {
+        body: {...policy, metadata: {...policy.metadata, ...metadata}, spec: {...policy.spec, ...more}},
+      })
+    ).json<Made>();
     return [meta.generation, Object.keys(spec)];
   };
 
@@ -32,10 +42,18 @@ test('a policy that gets an empty part counts as changed, and one whose metadata
 });
 
 test('a template may not even say that claims have no finalizers', async t => {
-  const template = (metadata: object) => ({apiVersion: 'resource.plat.io/v1', kind: 'ResourceClaimTemplate', metadata: {name: 't'}, spec: {metadata, spec: {}}});
+  const template = (metadata: object) => ({
+    apiVersion: 'resource.plat.io/v1',
+    kind: 'ResourceClaimTemplate',
+    metadata: {name: 't'},
+    spec: {metadata, spec: {}},
+  });
   const url = '/apis/resource.plat.io/v1/namespaces/default/resourceclaimtemplates?dryRun=All';
 
-  t.deepEqual(causes((await post(url, template({finalizers: [], ownerReferences: []}))).text), ['spec.metadata.finalizers', 'spec.metadata.ownerReferences']);
+  t.deepEqual(causes((await post(url, template({finalizers: [], ownerReferences: []}))).text), [
+    'spec.metadata.finalizers',
+    'spec.metadata.ownerReferences',
+  ]);
   t.is((await post(url, template({labels: {}, annotations: {}}))).status, 201);
 });
 
@@ -47,21 +65,34 @@ test('null as bytes in a map is empty', async t => {
 
 test('an empty list of owners in an object within another is none', async t => {
   const spec = {containers: [{name: 'c', image: 'i'}]};
-  const made = await post('/api/v1/namespaces/default/replicationcontrollers', {metadata: {name: 'r'}, spec: {selector: {a: 'b'}, template: {metadata: {labels: {a: 'b'}, managedFields: []}, spec}}});
+  const made = await post('/api/v1/namespaces/default/replicationcontrollers', {
+    metadata: {name: 'r'},
+    spec: {selector: {a: 'b'}, template: {metadata: {labels: {a: 'b'}, managedFields: []}, spec}},
+  });
 
-  t.deepEqual(made.json<Made>().spec['template'] && Object.keys((made.json<Made>().spec['template'] as {metadata: object}).metadata), ['labels']);
+  t.deepEqual(made.json<Made>().spec['template'] && Object.keys((made.json<Made>().spec['template'] as {metadata: object}).metadata), [
+    'labels',
+  ]);
 });
 
 test('a job whose name is made by the server has the labels of its template as they were given', async t => {
-  const job = (metadata: object) => ({metadata, spec: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: 'Never'}}}});
-  const labels = async (metadata: object) => Object.keys((await post('/apis/batch/v1/namespaces/default/jobs?dryRun=All', job(metadata))).json<Made>().metadata.labels ?? {}).length;
+  const job = (metadata: object) => ({
+    metadata,
+    spec: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: 'Never'}}},
+  });
+  const labels = async (metadata: object) =>
+    Object.keys((await post('/apis/batch/v1/namespaces/default/jobs?dryRun=All', job(metadata))).json<Made>().metadata.labels ?? {}).length;
 
   t.is(await labels({generateName: 'j-'}), 1);
   t.is(await labels({name: 'j'}), 5);
 });
 
 test('amounts of a runtime class are kept as fine as they are', async t => {
-  const made = await post('/apis/node.plat.io/v1/runtimeclasses?dryRun=All', {metadata: {name: 'c'}, handler: 'h', overhead: {podFixed: {cpu: '0.0000001'}}});
+  const made = await post('/apis/node.plat.io/v1/runtimeclasses?dryRun=All', {
+    metadata: {name: 'c'},
+    handler: 'h',
+    overhead: {podFixed: {cpu: '0.0000001'}},
+  });
 
   t.like(made.json(), {overhead: {podFixed: {cpu: '100n'}}});
 });
@@ -72,16 +103,31 @@ test('what is created in a namespace without a name is refused for that', async 
   t.deepEqual([status, causes(text)], [422, ['metadata.namespace']]);
 });
 
-const root = (schema: object, subresources: object = {status: {}}) => aDefinition([{...aVersion(), schema: {openAPIV3Schema: {type: 'object', ...schema}}, subresources}]);
+const root = (schema: object, subresources: object = {status: {}}) =>
+  aDefinition([{...aVersion(), schema: {openAPIV3Schema: {type: 'object', ...schema}}, subresources}]);
 
-for (const field of ['allOf', 'anyOf', 'oneOf', 'enum', 'definitions', 'patternProperties', 'x-kubernetes-list-type', 'x-kubernetes-map-type']) {
+for (const field of [
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'enum',
+  'definitions',
+  'patternProperties',
+  'x-kubernetes-list-type',
+  'x-kubernetes-map-type',
+]) {
   test(`beside a status that is written apart ${field} may not stand at the root of a schema, not even empty`, async t => {
     const empty = field.startsWith('x-') ? '' : field.endsWith('s') ? {} : [];
     const refused = await post(`${definitions}?dryRun=All`, root({[field]: empty}));
     const shown = JSON.parse(refused.text) as {details: {causes: {field: string; message: string}[]}};
 
     t.is(refused.status, 422);
-    t.true(shown.details.causes.some(cause => cause.field === 'spec.validation.openAPIV3Schema' && cause.message.includes('fields are allowed at the root of the schema')));
+    t.true(
+      shown.details.causes.some(
+        cause =>
+          cause.field === 'spec.validation.openAPIV3Schema' && cause.message.includes('fields are allowed at the root of the schema'),
+      ),
+    );
     if (!field.startsWith('x-')) {
       const apart = await post(`${definitions}?dryRun=All`, root({[field]: empty}, {}));
       t.is(apart.status, 201, apart.text);
@@ -96,13 +142,16 @@ test('a schema in which no items were read counts as changed', async t => {
   const stored = (await custom.get(`${definitions}/widgets.example.com`)).json<Made>();
   const [version] = stored.spec['versions'] as {schema: {openAPIV3Schema: object}}[];
   const versions = [{...version, schema: {openAPIV3Schema: {...version!.schema.openAPIV3Schema, items: 1}}}];
-  const put = await custom.send('PUT', `${definitions}/widgets.example.com?dryRun=All`, {body: {...stored, spec: {...stored.spec, versions}}});
+  const put = await custom.send('PUT', `${definitions}/widgets.example.com?dryRun=All`, {
+    body: {...stored, spec: {...stored.spec, versions}},
+  });
 
   t.is(put.json<Made>().metadata.generation, 2, put.text);
 });
 
 test('rules are judged beside what else is wrong with a definition, but not where their schema is', async t => {
-  const ruled = (spec: object, more: object = {}) => aDefinition([aVersion({spec: {...spec, 'x-kubernetes-validations': [{rule: 'self.gone'}]}, ...more})]);
+  const ruled = (spec: object, more: object = {}) =>
+    aDefinition([aVersion({spec: {...spec, 'x-kubernetes-validations': [{rule: 'self.gone'}]}, ...more})]);
   const rule = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule';
   const found = async (definition: object) => causes((await post(`${definitions}?dryRun=All`, definition)).text);
 
@@ -114,14 +163,29 @@ test('a part of a custom resource that has no fields keeps none', async t => {
   const made = await post(`${definitions}?dryRun=All`, aDefinition([aVersion({subresources: {status: {odd: 1}}})]));
 
   t.like(made.json(), {spec: {versions: [{subresources: {status: {}}}]}});
-  t.deepEqual(((made.json<Made>().spec['versions'] as {subresources: {status: object}}[])[0])!.subresources.status, {});
+  t.deepEqual((made.json<Made>().spec['versions'] as {subresources: {status: object}}[])[0]!.subresources.status, {});
 });
 
 test('of a custom resource nulls that are applied are judged, and below its status lies its status', async t => {
   using custom = await startCustom();
-  await custom.define(aDefinition([aVersion({spec: {properties: {set: {type: 'array', items: {type: 'string'}, 'x-kubernetes-list-type': 'set'}, nul: {type: 'string', nullable: true}}}, subresources: {status: {}}})]));
+  await custom.define(
+    aDefinition([
+      aVersion({
+        spec: {
+          properties: {
+            set: {type: 'array', items: {type: 'string'}, 'x-kubernetes-list-type': 'set'},
+            nul: {type: 'string', nullable: true},
+          },
+        },
+        subresources: {status: {}},
+      }),
+    ]),
+  );
   await custom.post(widgets, aWidget('a', {set: null}));
-  const applied = await custom.send('PATCH', `${widgets}/a?fieldManager=m`, {body: aWidget('a', {set: null, nul: null}), headers: {'content-type': 'application/apply-patch+yaml'}});
+  const applied = await custom.send('PATCH', `${widgets}/a?fieldManager=m`, {
+    body: aWidget('a', {set: null, nul: null}),
+    headers: {'content-type': 'application/apply-patch+yaml'},
+  });
 
   t.deepEqual([applied.status, causes(applied.text)[0]], [422, 'spec.set']);
   t.is((await custom.get(`${widgets}/a/status/x`)).status, 200);
@@ -136,16 +200,30 @@ test('a dry run through another version is shown as what is stored would be', as
       {...aVersion({name: 'v2', spec: {properties: {b: {type: 'string'}}, 'x-kubernetes-preserve-unknown-fields': true}}), storage: false},
     ]),
   );
-  const dry = await custom.post('/apis/example.com/v2/namespaces/default/widgets?dryRun=All', {...aWidget('a', {b: 'y'}), apiVersion: 'example.com/v2'});
+  const dry = await custom.post('/apis/example.com/v2/namespaces/default/widgets?dryRun=All', {
+    ...aWidget('a', {b: 'y'}),
+    apiVersion: 'example.com/v2',
+  });
 
   t.deepEqual([dry.status, dry.json<Made>().spec], [201, {a: 'x'}], dry.text);
 });
 
 test('whole numbers that are very large are taken in a schema', async t => {
   const huge = '9223372036854775807';
-  const text = JSON.stringify(aDefinition([aVersion({spec: {properties: {n: {type: 'integer', maximum: 1, default: 2, enum: [3]}, s: {type: 'string', maxLength: 4}}}})]));
-  for (const [digit, field] of [['1', '"maximum":'], ['4', '"maxLength":'], ['3', '"enum":[']] as const) {
-    const body = text.replace(`${field}${digit}`, `${field}${huge}`).replace('"default":2', `"default":${field === '"enum":[' ? huge : 1}`).replace(field === '"enum":[' ? '"maximum":1,' : ',"enum":[3]', '');
+  const text = JSON.stringify(
+    aDefinition([
+      aVersion({spec: {properties: {n: {type: 'integer', maximum: 1, default: 2, enum: [3]}, s: {type: 'string', maxLength: 4}}}}),
+    ]),
+  );
+  for (const [digit, field] of [
+    ['1', '"maximum":'],
+    ['4', '"maxLength":'],
+    ['3', '"enum":['],
+  ] as const) {
+    const body = text
+      .replace(`${field}${digit}`, `${field}${huge}`)
+      .replace('"default":2', `"default":${field === '"enum":[' ? huge : 1}`)
+      .replace(field === '"enum":[' ? '"maximum":1,' : ',"enum":[3]', '');
     const made = await send('POST', `${definitions}?dryRun=All`, {body});
     t.true(made.status === 201 || made.status === 422, made.text);
     t.false(made.text.includes('BigInt'), made.text);

@@ -37,10 +37,23 @@ const start = async () => {
 };
 
 test('followers of a kind get the changes made while the history of the store was lost', async t => {
-  const {server: {registry}, clock, following, lose, post, put, remove} = await start();
+  const {
+    server: {registry},
+    clock,
+    following,
+    lose,
+    post,
+    put,
+    remove,
+  } = await start();
   const received: string[] = [];
   for (const name of ['stays', 'changes', 'goes']) await post(configMaps, aConfigMap(name));
-  await listAndWatchKind(registry, kinds.configMaps, ({metadata}, gone) => void received.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
+  await listAndWatchKind(
+    registry,
+    kinds.configMaps,
+    ({metadata}, gone) => void received.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`),
+    following.signal,
+  );
   received.length = 0;
 
   await clock.advance(10_000);
@@ -63,7 +76,12 @@ test('followers of a kind get the changes made while the history of the store wa
 });
 
 test('an error of a follower is reported, and the next change is delivered', async t => {
-  const {server: {registry}, clock, following, post} = await start();
+  const {
+    server: {registry},
+    clock,
+    following,
+    post,
+  } = await start();
   const received: string[] = [];
   const failing = ({metadata}: {metadata?: {name?: string}}) => {
     received.push(metadata!.name!);

@@ -14,15 +14,187 @@ import {admin, aConfigMap, configMaps, startWire} from './wire.js';
 
 const rounds = 6000;
 const words = naming('plat');
-const odd = ['', '.', '..', '/', '%', '%2F', '%2e%2e', '%00', '%zz', '%F0%9F%98%80', '__proto__', 'constructor', 'toString', 'a b', 'a,b', '~', '0', '-1', '1e9', 'x'.repeat(3000), '\u{1F600}', 'null'];
-const methods = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'PUT', 'PATCH', 'PATCH', 'DELETE', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', '__PROTO__', 'CONSTRUCTOR', 'get'];
-const groups = ['api/v1', 'api/v1', 'apis/certificates.plat.io/v1', 'apis/rbac.authorization.plat.io/v1', 'apis/coordination.plat.io/v1', 'apis/events.plat.io/v1', 'apis/authentication.plat.io/v1', 'apis/authorization.plat.io/v1', 'api', 'apis', 'apis/none/v1', 'apis//v1'];
-const plurals = ['configmaps', 'secrets', 'namespaces', 'nodes', 'events', 'serviceaccounts', 'certificatesigningrequests', 'roles', 'rolebindings', 'clusterroles', 'clusterrolebindings', 'leases', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectreviews', 'watch', 'watch/configmaps', 'nothing'];
-const queries = ['watch', 'resourceVersion', 'resourceVersionMatch', 'limit', 'continue', 'labelSelector', 'fieldSelector', 'timeoutSeconds', 'sendInitialEvents', 'allowWatchBookmarks', 'dryRun', 'fieldManager', 'fieldValidation', 'force', 'pretty', 'propagationPolicy', 'gracePeriodSeconds', 'orphanDependents', 'includeObject', 'timeout', 'exclude', 'verbose'];
-const values = ['1', 'true', 'false', '0', 'All', 'Strict', 'Ignore', 'Exact', 'NotOlderThan', 'Orphan', 'Foreground', 'metadata.name=a', 'metadata.name!=a,metadata.namespace=default', 'spec.signerName=x', 'a in (b,c),!d', 'a>1', 'None', 'Object', '5s', 'eyJ2IjoibWV0YS5wbGF0LmlvL3YxIiwicnYiOjUsInN0YXJ0IjoiYVx1MDAwMCJ9', ...odd];
-const medias = ['application/json', 'application/yaml', 'application/vnd.plat.protobuf', 'application/vnd.kubernetes.protobuf', 'application/cbor', 'application/apply-patch+cbor', 'application/merge-patch+json', 'application/json-patch+json', 'application/strategic-merge-patch+json', 'application/apply-patch+yaml', 'application/json;as=Table;v=v1;g=meta.plat.io', 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io,application/json', 'text/html', '*/*', '__proto__', ';;,', 'application/json;q=x'];
-const fields = ['metadata', 'spec', 'status', 'data', 'rules', 'roleRef', 'subjects', 'type', 'kind', 'apiVersion', '$patch', '$deleteFromPrimitiveList/finalizers', '$setElementOrder/ownerReferences', '$retainKeys', 'involvedObject', 'eventTime', 'series', 'nothing', '__proto__', 'constructor'];
-const metaFields = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields', 'deletionTimestamp', 'creationTimestamp', 'generation', '__proto__'];
+const odd = [
+  '',
+  '.',
+  '..',
+  '/',
+  '%',
+  '%2F',
+  '%2e%2e',
+  '%00',
+  '%zz',
+  '%F0%9F%98%80',
+  '__proto__',
+  'constructor',
+  'toString',
+  'a b',
+  'a,b',
+  '~',
+  '0',
+  '-1',
+  '1e9',
+  'x'.repeat(3000),
+  '\u{1F600}',
+  'null',
+];
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'POST',
+  'POST',
+  'PUT',
+  'PUT',
+  'PATCH',
+  'PATCH',
+  'DELETE',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  '__PROTO__',
+  'CONSTRUCTOR',
+  'get',
+];
+const groups = [
+  'api/v1',
+  'api/v1',
+  'apis/certificates.plat.io/v1',
+  'apis/rbac.authorization.plat.io/v1',
+  'apis/coordination.plat.io/v1',
+  'apis/events.plat.io/v1',
+  'apis/authentication.plat.io/v1',
+  'apis/authorization.plat.io/v1',
+  'api',
+  'apis',
+  'apis/none/v1',
+  'apis//v1',
+];
+const plurals = [
+  'configmaps',
+  'secrets',
+  'namespaces',
+  'nodes',
+  'events',
+  'serviceaccounts',
+  'certificatesigningrequests',
+  'roles',
+  'rolebindings',
+  'clusterroles',
+  'clusterrolebindings',
+  'leases',
+  'tokenreviews',
+  'subjectaccessreviews',
+  'selfsubjectreviews',
+  'watch',
+  'watch/configmaps',
+  'nothing',
+];
+const queries = [
+  'watch',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'limit',
+  'continue',
+  'labelSelector',
+  'fieldSelector',
+  'timeoutSeconds',
+  'sendInitialEvents',
+  'allowWatchBookmarks',
+  'dryRun',
+  'fieldManager',
+  'fieldValidation',
+  'force',
+  'pretty',
+  'propagationPolicy',
+  'gracePeriodSeconds',
+  'orphanDependents',
+  'includeObject',
+  'timeout',
+  'exclude',
+  'verbose',
+];
+const values = [
+  '1',
+  'true',
+  'false',
+  '0',
+  'All',
+  'Strict',
+  'Ignore',
+  'Exact',
+  'NotOlderThan',
+  'Orphan',
+  'Foreground',
+  'metadata.name=a',
+  'metadata.name!=a,metadata.namespace=default',
+  'spec.signerName=x',
+  'a in (b,c),!d',
+  'a>1',
+  'None',
+  'Object',
+  '5s',
+  'eyJ2IjoibWV0YS5wbGF0LmlvL3YxIiwicnYiOjUsInN0YXJ0IjoiYVx1MDAwMCJ9',
+  ...odd,
+];
+const medias = [
+  'application/json',
+  'application/yaml',
+  'application/vnd.plat.protobuf',
+  'application/vnd.kubernetes.protobuf',
+  'application/cbor',
+  'application/apply-patch+cbor',
+  'application/merge-patch+json',
+  'application/json-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+  'application/json;as=Table;v=v1;g=meta.plat.io',
+  'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io,application/json',
+  'text/html',
+  '*/*',
+  '__proto__',
+  ';;,',
+  'application/json;q=x',
+];
+const fields = [
+  'metadata',
+  'spec',
+  'status',
+  'data',
+  'rules',
+  'roleRef',
+  'subjects',
+  'type',
+  'kind',
+  'apiVersion',
+  '$patch',
+  '$deleteFromPrimitiveList/finalizers',
+  '$setElementOrder/ownerReferences',
+  '$retainKeys',
+  'involvedObject',
+  'eventTime',
+  'series',
+  'nothing',
+  '__proto__',
+  'constructor',
+];
+const metaFields = [
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'labels',
+  'annotations',
+  'finalizers',
+  'ownerReferences',
+  'managedFields',
+  'deletionTimestamp',
+  'creationTimestamp',
+  'generation',
+  '__proto__',
+];
 
 class Chance {
   readonly #random: Random;
@@ -41,14 +213,33 @@ class Chance {
 }
 
 const value = (chance: Chance, depth = 0): unknown => {
-  if (depth > 4 || chance.is(0.5)) return chance.of<unknown>(['a', 'b', '', 0, 1, -1, 1e300, true, false, null, '2026-01-01T00:00:00Z', 'Yg==', '\ud800', 'x'.repeat(300), ...odd]);
+  if (depth > 4 || chance.is(0.5))
+    return chance.of<unknown>([
+      'a',
+      'b',
+      '',
+      0,
+      1,
+      -1,
+      1e300,
+      true,
+      false,
+      null,
+      '2026-01-01T00:00:00Z',
+      'Yg==',
+      '\ud800',
+      'x'.repeat(300),
+      ...odd,
+    ]);
   if (chance.is(0.4)) return Array.from({length: chance.upTo(3)}, () => value(chance, depth + 1));
   return record(chance, chance.is(0.5) ? metaFields : fields, depth + 1);
 };
 
 /** Own properties whatever they are called, as a parser makes them. */
 const record = (chance: Chance, keys: readonly string[], depth: number): object =>
-  JSON.parse(`{${Array.from({length: chance.upTo(4)}, () => `${JSON.stringify(chance.of(keys))}:${JSON.stringify(value(chance, depth)) ?? 'null'}`).join()}}`) as object;
+  JSON.parse(
+    `{${Array.from({length: chance.upTo(4)}, () => `${JSON.stringify(chance.of(keys))}:${JSON.stringify(value(chance, depth)) ?? 'null'}`).join()}}`,
+  ) as object;
 
 /** A body, half of the time of the kind it is sent to. */
 const bodyOf = (chance: Chance, fitting: object | undefined): unknown => {
@@ -57,20 +248,49 @@ const bodyOf = (chance: Chance, fitting: object | undefined): unknown => {
   const sample = fitting && chance.is(0.5) ? fitting : any;
   const metadata = {name: chance.of(['a', 'b', 'c', chance.of(odd)]), ...(chance.is(0.3) ? record(chance, metaFields, 1) : {})};
   if (pick < 4) return {metadata, ...sample, ...(chance.is(0.3) ? record(chance, fields, 1) : {})};
-  if (pick === 4) return Array.from({length: chance.upTo(4)}, () => ({op: chance.of(['add', 'remove', 'replace', 'move', 'copy', 'test', 'x']), path: chance.of(['/metadata/labels/a', '/data', '', '/', '/a/-', '/metadata/__proto__/x', '~2']), from: '/metadata', value: value(chance)}));
-  if (pick === 5) return chance.of(['', '{', '[1', 'null', '"a"', 'a: [b', '&a [*a]', 'a: &a [x]\nb: [*a, *a]', '\0', '{"metadata":{"name":"a"},"metadata":null}', '['.repeat(2000), '{"a":'.repeat(2000)]);
+  if (pick === 4)
+    return Array.from({length: chance.upTo(4)}, () => ({
+      op: chance.of(['add', 'remove', 'replace', 'move', 'copy', 'test', 'x']),
+      path: chance.of(['/metadata/labels/a', '/data', '', '/', '/a/-', '/metadata/__proto__/x', '~2']),
+      from: '/metadata',
+      value: value(chance),
+    }));
+  if (pick === 5)
+    return chance.of([
+      '',
+      '{',
+      '[1',
+      'null',
+      '"a"',
+      'a: [b',
+      '&a [*a]',
+      'a: &a [x]\nb: [*a, *a]',
+      '\0',
+      '{"metadata":{"name":"a"},"metadata":null}',
+      '['.repeat(2000),
+      '{"a":'.repeat(2000),
+    ]);
   if (pick === 6 && chance.is(0.5)) return encodeCbor(JSON.parse(JSON.stringify({metadata, ...sample, ...record(chance, fields, 1)})));
   if (pick === 6) return Buffer.from(Array.from({length: chance.upTo(60)}, () => chance.upTo(255)));
-  if (pick === 7) return {kind: 'DeleteOptions', apiVersion: 'v1', ...(chance.is(0.5) ? {propagationPolicy: chance.of(values)} : {preconditions: value(chance)})};
+  if (pick === 7)
+    return {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      ...(chance.is(0.5) ? {propagationPolicy: chance.of(values)} : {preconditions: value(chance)}),
+    };
   return value(chance);
 };
 
 /** Mostly a path that exists, sometimes one of random parts. */
 const pathOf = (chance: Chance, collections: readonly string[]): string => {
   const name = () => chance.of(['a', 'b', 'c', 'default', chance.is(0.2) ? chance.of(odd) : 'a']);
-  const rest = [...(chance.is(0.7) ? [name()] : []), ...(chance.is(0.15) ? [chance.of(['status', 'approval', 'finalize', 'scale', 'constructor', '__proto__', 'a/b'])] : [])];
+  const rest = [
+    ...(chance.is(0.7) ? [name()] : []),
+    ...(chance.is(0.15) ? [chance.of(['status', 'approval', 'finalize', 'scale', 'constructor', '__proto__', 'a/b'])] : []),
+  ];
   if (chance.is(0.85)) return [chance.of(collections), ...rest].join('/');
-  if (chance.is(0.3)) return `/${chance.of(['healthz', 'livez/ping', 'metrics', 'version', 'openapi/v3', '', '//', 'a/b', 'api', '%', ...odd])}`;
+  if (chance.is(0.3))
+    return `/${chance.of(['healthz', 'livez/ping', 'metrics', 'version', 'openapi/v3', '', '//', 'a/b', 'api', '%', ...odd])}`;
   return `/${[chance.of(groups), ...(chance.is(0.6) ? ['namespaces', name()] : []), chance.of(plurals), ...rest].join('/')}`;
 };
 
@@ -81,7 +301,10 @@ const methodOf = (chance: Chance): string => {
 };
 
 const queryOf = (chance: Chance): string => {
-  const terms = Array.from({length: chance.is(0.5) ? 0 : chance.upTo(3)}, () => `${chance.of(queries)}=${chance.is(0.8) ? encodeURIComponent(chance.of(values)) : chance.of(values)}`);
+  const terms = Array.from(
+    {length: chance.is(0.5) ? 0 : chance.upTo(3)},
+    () => `${chance.of(queries)}=${chance.is(0.8) ? encodeURIComponent(chance.of(values)) : chance.of(values)}`,
+  );
   return terms.length > 0 ? `?${terms.join('&')}` : '';
 };
 
@@ -89,19 +312,25 @@ const headersOf = (chance: Chance): Record<string, string> => ({
   ...(chance.is(0.5) ? {'content-type': chance.of(medias)} : {}),
   ...(chance.is(0.3) ? {accept: chance.of(medias)} : {}),
   ...(chance.is(0.1) ? {[chance.of(['audit-id', 'impersonate-user', 'user-agent', 'if-none-match'])]: chance.of(odd)} : {}),
-  ...(chance.is(0.03) ? {'impersonate-user': 'jane', [chance.of(['impersonate-group', 'impersonate-uid', 'impersonate-extra-__proto__'])]: chance.of(odd)} : {}),
+  ...(chance.is(0.03)
+    ? {'impersonate-user': 'jane', [chance.of(['impersonate-group', 'impersonate-uid', 'impersonate-extra-__proto__'])]: chance.of(odd)}
+    : {}),
 });
 
 /** The fault of a response; nothing for a good one. */
 const complaint = ({status, body, headers}: ApiResponse): string | undefined => {
   if (!headers['Audit-Id']) return 'no audit id';
-  if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade' || body.kind === 'pages') return status === 200 ? undefined : 'a stream that is none';
+  if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade' || body.kind === 'pages')
+    return status === 200 ? undefined : 'a stream that is none';
   const text = body.kind === 'empty' ? '' : body.kind === 'bytes' ? body.bytes.toString() : body.bytes().toString();
   if (status < 400) return undefined;
   if (/\n\s+at |node:internal|\.ts:\d|\.js:\d/.test(text)) return `a stack: ${text}`;
   const plain = body.kind === 'bytes' && body.contentType.startsWith('text/plain');
   // A path that cannot be unescaped is refused before anything else reads the request.
-  if (plain) return (status === 404 && text.endsWith('\n')) || (status === 400 && text === '400 Bad Request') ? undefined : `odd text: ${status} ${text}`;
+  if (plain)
+    return (status === 404 && text.endsWith('\n')) || (status === 400 && text === '400 Bad Request')
+      ? undefined
+      : `odd text: ${status} ${text}`;
   if (body.kind === 'object' && body.contentType !== 'application/json') return undefined;
   const {kind, code, reason, message} = JSON.parse(text) as Status;
   if (kind !== 'Status' || code !== status || !message) return `no Status: ${text}`;
@@ -113,7 +342,10 @@ const complaint = ({status, body, headers}: ApiResponse): string | undefined => 
 const inTime = async (answer: Promise<ApiResponse>, clock: VirtualClock): Promise<ApiResponse | undefined> => {
   const pending = Symbol('pending');
   for (let turn = 0; turn < 400; turn++) {
-    const first = await Promise.race([answer, turn < 50 ? new Promise(resolve => setImmediate(() => resolve(pending))) : clock.advance(20).then(() => pending)]);
+    const first = await Promise.race([
+      answer,
+      turn < 50 ? new Promise(resolve => setImmediate(() => resolve(pending))) : clock.advance(20).then(() => pending),
+    ]);
     if (first !== pending) return first as ApiResponse;
   }
   return undefined;
@@ -122,27 +354,63 @@ const inTime = async (answer: Promise<ApiResponse>, clock: VirtualClock): Promis
 for (const seed of [1, 2, 3]) {
   test(`nothing that ${rounds} requests of seed ${seed} can hold stops the server or confuses it`, async t => {
     const faults: unknown[] = [];
-    const {server, clock, get, post} = await startWire({failed: error => void faults.push(error), random: seededRandom(seed), gate: name => name === 'WatchList' || name === 'CBORServingAndStorage'});
+    const {server, clock, get, post} = await startWire({
+      failed: error => void faults.push(error),
+      random: seededRandom(seed),
+      gate: name => name === 'WatchList' || name === 'CBORServingAndStorage',
+    });
     const chance = new Chance(seed);
-    const fitting = new Map([...server.registry.served].map(({kind}) => [kind.plural, samples(words)[`${words.group(kind.group)}/${kind.kind}`] ?? samples(words)[kind.kind] ?? {}]));
-    const collections = [...server.registry.served].map(({kind}) => `${kind.group ? `/apis/${words.group(kind.group)}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`);
+    const fitting = new Map(
+      [...server.registry.served].map(({kind}) => [
+        kind.plural,
+        samples(words)[`${words.group(kind.group)}/${kind.kind}`] ?? samples(words)[kind.kind] ?? {},
+      ]),
+    );
+    const collections = [...server.registry.served].map(
+      ({kind}) =>
+        `${kind.group ? `/apis/${words.group(kind.group)}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`,
+    );
     const answers = new Map<number, number>();
     for (let round = 0; round < rounds; round++) {
       const method = methodOf(chance);
       const url = pathOf(chance, collections) + queryOf(chance);
-      const body = method === 'GET' || chance.is(0.1) ? undefined : bodyOf(chance, url.split(/[/?]/).map(part => fitting.get(part)).find(Boolean));
-      const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body) ?? 'null');
-      const answer = server.handler({method, url, headers: headersOf(chance), caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal, ...(bytes ? {body: {kind: 'bytes' as const, read: () => Promise.resolve(bytes)}} : {})});
+      const body =
+        method === 'GET' || chance.is(0.1)
+          ? undefined
+          : bodyOf(
+              chance,
+              url
+                .split(/[/?]/)
+                .map(part => fitting.get(part))
+                .find(Boolean),
+            );
+      const bytes =
+        body === undefined
+          ? undefined
+          : Buffer.isBuffer(body)
+            ? body
+            : Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body) ?? 'null'));
+      const answer = server.handler({
+        method,
+        url,
+        headers: headersOf(chance),
+        caller: {user: admin},
+        remoteAddress: '',
+        signal: new AbortController().signal,
+        ...(bytes ? {body: {kind: 'bytes' as const, read: () => Promise.resolve(bytes)}} : {}),
+      });
       const response = await inTime(answer, clock);
       const context = `${method} ${url} ${bytes?.subarray(0, 300).toString() ?? ''}`;
       if (!response) return t.fail(`no answer: ${context}`);
       answers.set(response.status, (answers.get(response.status) ?? 0) + 1);
-      if (response.body.kind === 'watch') response.body.start({event: event => (event.bytes(), true), drained: () => Promise.resolve(), end() {}})[Symbol.dispose]();
+      if (response.body.kind === 'watch')
+        response.body.start({event: event => (event.bytes(), true), drained: () => Promise.resolve(), end() {}})[Symbol.dispose]();
       const wrong = complaint(response) ?? (faults.length > 0 ? `a fault of the server: ${(faults[0] as Error).stack}` : undefined);
       if (wrong) return t.fail(`${wrong}\n${context}`);
     }
 
-    for (const status of [200, 201, 400, 404, 405, 406, 415, 422]) t.true((answers.get(status) ?? 0) > 0, `${status}: ${answers.get(status)}`);
+    for (const status of [200, 201, 400, 404, 405, 406, 415, 422])
+      t.true((answers.get(status) ?? 0) > 0, `${status}: ${answers.get(status)}`);
     t.is((await post(configMaps, aConfigMap('after-all'))).status, 201);
     t.is((await get(`${configMaps}/after-all`)).status, 200);
     // Events that were made expire in time.

@@ -28,8 +28,10 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const verbose = (await get(`/${endpoint}?verbose`)).text;
       const checks = verbose.trimEnd().split('\n');
       t.is(checks.at(-1), `${endpoint} check passed`);
-      for (const name of ['ping', 'log', store, 'poststarthook/start-system-namespaces-controller', 'poststarthook/rbac/bootstrap-roles']) t.true(checks.includes(`[+]${name} ok`), `${endpoint} ${name}`);
-      for (const name of ['shutdown', `${store}-readiness`, 'informer-sync']) t.is(checks.includes(`[+]${name} ok`), endpoint === 'readyz', `${endpoint} ${name}`);
+      for (const name of ['ping', 'log', store, 'poststarthook/start-system-namespaces-controller', 'poststarthook/rbac/bootstrap-roles'])
+        t.true(checks.includes(`[+]${name} ok`), `${endpoint} ${name}`);
+      for (const name of ['shutdown', `${store}-readiness`, 'informer-sync'])
+        t.is(checks.includes(`[+]${name} ok`), endpoint === 'readyz', `${endpoint} ${name}`);
       t.is((await get(`/${endpoint}/ping`)).text, 'ok');
       t.is((await get(`/${endpoint}/poststarthook/rbac/bootstrap-roles`)).text, 'ok');
       t.is((await get(`/${endpoint}/nothing`)).status, 404);
@@ -41,12 +43,34 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
 
 /** The start hooks of the original's server, by the names of its health checks. */
 const startHooks = [
-  'apiservice-discovery-controller', 'apiservice-openapi-controller', 'apiservice-openapiv3-controller', 'apiservice-registration-controller', 'apiservice-status-local-available-controller',
-  'apiservice-status-remote-available-controller', 'apiservice-wait-for-first-sync', 'bootstrap-controller', 'crd-informer-synced', 'generic-apiserver-start-informers', 'kube-apiserver-autoregistration',
-  'priority-and-fairness-config-consumer', 'priority-and-fairness-config-producer', 'priority-and-fairness-filter', 'rbac/bootstrap-roles', 'scheduling/bootstrap-system-priority-classes',
-  'start-apiextensions-controllers', 'start-apiextensions-informers', 'start-apiserver-admission-initializer', 'start-cluster-authentication-info-controller', 'start-kube-aggregator-informers',
-  'start-kube-apiserver-identity-lease-controller', 'start-kube-apiserver-identity-lease-garbage-collector', 'start-kubernetes-service-cidr-controller', 'start-legacy-token-tracking-controller',
-  'start-service-ip-repair-controllers', 'start-system-namespaces-controller', 'storage-object-count-tracker-hook',
+  'apiservice-discovery-controller',
+  'apiservice-openapi-controller',
+  'apiservice-openapiv3-controller',
+  'apiservice-registration-controller',
+  'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller',
+  'apiservice-wait-for-first-sync',
+  'bootstrap-controller',
+  'crd-informer-synced',
+  'generic-apiserver-start-informers',
+  'kube-apiserver-autoregistration',
+  'priority-and-fairness-config-consumer',
+  'priority-and-fairness-config-producer',
+  'priority-and-fairness-filter',
+  'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
+  'start-apiextensions-controllers',
+  'start-apiextensions-informers',
+  'start-apiserver-admission-initializer',
+  'start-cluster-authentication-info-controller',
+  'start-kube-aggregator-informers',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
+  'start-kubernetes-service-cidr-controller',
+  'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers',
+  'start-system-namespaces-controller',
+  'storage-object-count-tracker-hook',
 ];
 
 test('every step of the start has a check of its own, below each endpoint and in the index', async t => {
@@ -55,12 +79,18 @@ test('every step of the start has a check of its own, below each endpoint and in
   const {paths} = (await get('/')).json<{paths: string[]}>();
 
   for (const endpoint of ['healthz', 'livez', 'readyz']) {
-    const checks = (await get(`/${endpoint}?verbose`)).text.split('\n').flatMap(line => /^\[\+\]poststarthook\/(.*) ok$/.exec(line)?.[1] ?? []);
+    const checks = (await get(`/${endpoint}?verbose`)).text
+      .split('\n')
+      .flatMap(line => /^\[\+\]poststarthook\/(.*) ok$/.exec(line)?.[1] ?? []);
     t.deepEqual(checks.filter(name => name !== 'aggregator-reload-proxy-client-cert').sort(), startHooks);
     for (const name of startHooks) t.is((await get(`/${endpoint}/poststarthook/${name}`)).text, 'ok', name);
-    for (const name of [...startHooks.map(hook => `poststarthook/${hook}`), 'ping', 'log', 'autoregister-completion']) t.true(paths.includes(`/${endpoint}/${name}`), name);
+    for (const name of [...startHooks.map(hook => `poststarthook/${hook}`), 'ping', 'log', 'autoregister-completion'])
+      t.true(paths.includes(`/${endpoint}/${name}`), name);
   }
-  t.deepEqual(paths.filter(path => path.startsWith('/debug')), []);
+  t.deepEqual(
+    paths.filter(path => path.startsWith('/debug')),
+    [],
+  );
   t.true(paths.includes('/openapi/v3/'));
 });
 
@@ -90,10 +120,22 @@ test('readiness fails as soon as shutdown begins, and hides its reason', async t
 
 test('liveness trusts unfinished hooks for the grace period, readiness does not', async t => {
   const clock = new VirtualClock();
-  const health = new ServerHealth({clock, log: noLog, naming: naming('plat'), store: memoryStore({clock}), livezGraceMs: 10_000, healthTimeoutMs: 2000, readyTimeoutMs: 2000});
+  const health = new ServerHealth({
+    clock,
+    log: noLog,
+    naming: naming('plat'),
+    store: memoryStore({clock}),
+    livezGraceMs: 10_000,
+    healthTimeoutMs: 2000,
+    readyTimeoutMs: 2000,
+  });
   let finish = () => {};
   const running = health.run([{name: 'slow', run: () => new Promise<void>(resolve => (finish = resolve))}]);
-  const states = async () => [(await health.livez.all('livez')).status, (await health.readyz.all('readyz')).status, (await health.healthz.all('healthz')).status];
+  const states = async () => [
+    (await health.livez.all('livez')).status,
+    (await health.readyz.all('readyz')).status,
+    (await health.healthz.all('healthz')).status,
+  ];
 
   t.deepEqual(await states(), [200, 500, 500]);
   await clock.advance(9999);
@@ -113,7 +155,9 @@ test('health needs permission, and an administrator reads the version and the me
   await wire(plane.api.handler).send('BREW', '/api/v1/namespaces/none/made-up');
 
   t.is((await get('/version', {user: anonymous})).status, 200);
-  t.like((await get('/api', {user: anonymous})).json<{message: string}>(), {message: 'forbidden: User "system:anonymous" cannot get path "/api"'});
+  t.like((await get('/api', {user: anonymous})).json<{message: string}>(), {
+    message: 'forbidden: User "system:anonymous" cannot get path "/api"',
+  });
   t.is((await get('/metrics', {user: anonymous})).status, 403);
   const version = (await get('/version')).json<Record<string, string>>();
   t.regex(version['gitVersion'] ?? '', /^v1\.35\.\d+-plat/);
@@ -142,18 +186,28 @@ test('health needs permission, and an administrator reads the version and the me
     /^apiserver_watch_events_total\{group="",version="v1",resource="namespaces"\} [1-9]\d*$/m,
     /^apiserver_storage_objects\{resource="namespaces"\} 4$/m,
     /^apiserver_storage_objects\{resource="clusterroles\.rbac\.authorization\.plat\.io"\} [1-9]\d*$/m,
-  ]) t.regex(text, line);
+  ])
+    t.regex(text, line);
   t.false(text.includes('made-up'));
 });
 
 test('service level metrics count health checks, apart from the other metrics', async t => {
-  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({
+    naming: 'plat',
+    listen: false,
+    clock: new VirtualClock(),
+    controllerManagerArgs: ['--controllers='],
+  });
   const {get, send} = wire(plane.api.handler);
   await get('/readyz');
   await get('/livez?exclude=log');
   const {text} = await get('/metrics/slis');
 
-  for (const line of ['plat_healthcheck{name="ping",type="readyz"} 1', 'plat_healthchecks_total{name="kvstore",type="livez",status="success"} 1']) t.true(text.includes(`${line}\n`), line);
+  for (const line of [
+    'plat_healthcheck{name="ping",type="readyz"} 1',
+    'plat_healthchecks_total{name="kvstore",type="livez",status="success"} 1',
+  ])
+    t.true(text.includes(`${line}\n`), line);
   t.false(text.includes('name="log",type="livez"'));
   t.regex(text, /^process_start_time_seconds \d/m);
   t.false(text.includes('apiserver_'));
@@ -164,17 +218,41 @@ test('service level metrics count health checks, apart from the other metrics', 
 
 test('z-pages are served where their gates are on, to monitoring users', async t => {
   const gates = '--feature-gates=ComponentStatusz=true,ComponentFlagz=true';
-  await using plane = await startPlane({naming: 'kubernetes', listen: false, clock: new VirtualClock(), apiserverArgs: [gates], controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({
+    naming: 'kubernetes',
+    listen: false,
+    clock: new VirtualClock(),
+    apiserverArgs: [gates],
+    controllerManagerArgs: ['--controllers='],
+  });
   const {get} = wire(plane.api.handler);
-  const statusz = (await get('/statusz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Statusz'}})).json<{metadata: {name: string}; paths: string[]}>();
-  const flagz = (await get('/flagz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Flagz'}})).json<{metadata: {name: string}; flags: Record<string, string>}>();
+  const statusz = (await get('/statusz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Statusz'}})).json<{
+    metadata: {name: string};
+    paths: string[];
+  }>();
+  const flagz = (await get('/flagz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Flagz'}})).json<{
+    metadata: {name: string};
+    flags: Record<string, string>;
+  }>();
 
-  t.deepEqual([statusz.metadata.name, statusz.paths], ['apiserver', ['/debug', '/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/version']]);
+  t.deepEqual(
+    [statusz.metadata.name, statusz.paths],
+    ['apiserver', ['/debug', '/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/version']],
+  );
   t.is(flagz.metadata.name, 'kube-apiserver');
-  t.like(flagz.flags, {'feature-gates': 'ComponentFlagz=true,ComponentStatusz=true', 'request-timeout': '1m0s', 'authorization-mode': '[RBAC]'});
+  t.like(flagz.flags, {
+    'feature-gates': 'ComponentFlagz=true,ComponentStatusz=true',
+    'request-timeout': '1m0s',
+    'authorization-mode': '[RBAC]',
+  });
   t.is((await get('/statusz', {user: anonymous})).status, 403);
-  const role = (await get('/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring')).json<{rules: {nonResourceURLs?: string[]}[]}>();
-  t.deepEqual(role.rules.flatMap(({nonResourceURLs = []}) => nonResourceURLs).filter(path => path.endsWith('z') && /flag|status/.test(path)), ['/flagz', '/statusz']);
+  const role = (await get('/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring')).json<{
+    rules: {nonResourceURLs?: string[]}[];
+  }>();
+  t.deepEqual(
+    role.rules.flatMap(({nonResourceURLs = []}) => nonResourceURLs).filter(path => path.endsWith('z') && /flag|status/.test(path)),
+    ['/flagz', '/statusz'],
+  );
 
   await using without = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
   for (const path of ['/statusz', '/flagz']) t.is((await wire(without.api.handler).get(path)).status, 404);
@@ -206,7 +284,8 @@ const counting = () => {
     if (response.body.kind === 'object') response.body.bytes();
     return response.status;
   };
-  const metrics = async (pattern: RegExp) => (await meter.exposition()).body.split('\n').filter(line => pattern.test(line) && !line.startsWith('#'));
+  const metrics = async (pattern: RegExp) =>
+    (await meter.exposition()).body.split('\n').filter(line => pattern.test(line) && !line.startsWith('#'));
   return {ask, metrics};
 };
 
@@ -229,8 +308,15 @@ test('authentications and authorizations are counted by result', async t => {
     'authentication_duration_seconds_count{result="failure"} 1',
     'authentication_duration_seconds_count{result="error"} 1',
   ]);
-  t.deepEqual(await metrics(/^authenticated_user_requests/), ['authenticated_user_requests{username="email_id"} 4', 'authenticated_user_requests{username="admin"} 1']);
-  t.deepEqual(await metrics(/^authorization_attempts_total/), ['authorization_attempts_total{result="allowed"} 2', 'authorization_attempts_total{result="error"} 2', 'authorization_attempts_total{result="denied"} 1']);
+  t.deepEqual(await metrics(/^authenticated_user_requests/), [
+    'authenticated_user_requests{username="email_id"} 4',
+    'authenticated_user_requests{username="admin"} 1',
+  ]);
+  t.deepEqual(await metrics(/^authorization_attempts_total/), [
+    'authorization_attempts_total{result="allowed"} 2',
+    'authorization_attempts_total{result="error"} 2',
+    'authorization_attempts_total{result="denied"} 1',
+  ]);
 });
 
 test('requests are counted by the verbs, scopes and dry runs that monitoring knows', async t => {
@@ -243,22 +329,56 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
   await ask('/api/v1/namespaces/a/configmaps/a', {...jane, 'content-type': 'application/merge-patch+json'}, 'PATCH');
   await ask('/api/v1/namespaces/a/pods/a/log', jane);
 
-  const shown = (await metrics(/^apiserver_request_total/)).map(line => /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '));
-  t.deepEqual(shown, ['POST All configmaps  resource', 'POST invalid configmaps  resource', 'LIST  configmaps  namespace', 'APPLY  configmaps  resource', 'PATCH  configmaps  resource', 'CONNECT  pods log resource']);
-  t.deepEqual((await metrics(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
+  const shown = (await metrics(/^apiserver_request_total/)).map(line =>
+    /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '),
+  );
+  t.deepEqual(shown, [
+    'POST All configmaps  resource',
+    'POST invalid configmaps  resource',
+    'LIST  configmaps  namespace',
+    'APPLY  configmaps  resource',
+    'PATCH  configmaps  resource',
+    'CONNECT  pods log resource',
+  ]);
+  t.deepEqual(
+    (await metrics(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]),
+    ['LIST'],
+  );
 });
 
 test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and then passes requests on', async t => {
   const clock = new VirtualClock();
-  const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
-  const waiting = waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
+  const {options} = parseFlags(apiserverFlags, [
+    '--naming=kubernetes',
+    '--authorization-mode=RBAC',
+    '--anonymous-auth=true',
+    '--service-account-issuer=https://issuer.example.com',
+  ]);
+  const waiting = waitingServer({
+    options,
+    naming: naming('kubernetes'),
+    clock,
+    log: noLog,
+    gate: () => false,
+    reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused',
+  });
   const get = async (url: string): Promise<[number, string]> => {
-    const {status, body} = await waiting.handler({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
+    const {status, body} = await waiting.handler({
+      method: 'GET',
+      url,
+      headers: {},
+      caller: {credentials: {certificates: [], connection: {}}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
     return [status, body.kind === 'bytes' ? String(body.bytes) : ''];
   };
 
   for (const endpoint of ['healthz', 'livez', 'readyz']) {
-    t.deepEqual(await get(`/${endpoint}?verbose`), [500, `[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n${endpoint} check failed\n`]);
+    t.deepEqual(await get(`/${endpoint}?verbose`), [
+      500,
+      `[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n${endpoint} check failed\n`,
+    ]);
     t.deepEqual(await get(`/${endpoint}/etcd`), [500, 'internal server error: dial tcp 127.0.0.1:2379: connect: connection refused\n']);
   }
   const [status, text] = await get('/api/v1/pods');

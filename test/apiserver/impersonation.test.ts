@@ -19,21 +19,42 @@ const start = async (...refusedNames: string[]) => {
     },
   });
   const as = (headers: Record<string, string | string[]>) => env.post(whoAmI, body, {headers});
-  const become = async (headers: Record<string, string | string[]>) => (await as(headers)).json<{status: {userInfo: UserInfo}}>().status.userInfo;
+  const become = async (headers: Record<string, string | string[]>) =>
+    (await as(headers)).json<{status: {userInfo: UserInfo}}>().status.userInfo;
   return {checked, as, become};
 };
 
 const authentication = 'authentication.plat.io';
 for (const [title, headers, user, questions] of [
   ['a user', {'Impersonate-User': 'jane'}, {username: 'jane', groups: ['system:authenticated']}, ['|users|||jane']],
-  ['a user of groups', {'Impersonate-User': 'jane', 'Impersonate-Group': ['a', 'b']}, {username: 'jane', groups: ['a', 'b', 'system:authenticated']}, ['|users|||jane', '|groups|||a', '|groups|||b']],
-  ['a user of one group', {'Impersonate-User': 'jane', 'Impersonate-Group': 'system:authenticated'}, {username: 'jane', groups: ['system:authenticated']}, ['|users|||jane', '|groups|||system:authenticated']],
-  ['a user with a uid', {'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1'}, {username: 'jane', uid: 'u1', groups: ['system:authenticated']}, ['|users|||jane', `${authentication}|uids|||u1`]],
+  [
+    'a user of groups',
+    {'Impersonate-User': 'jane', 'Impersonate-Group': ['a', 'b']},
+    {username: 'jane', groups: ['a', 'b', 'system:authenticated']},
+    ['|users|||jane', '|groups|||a', '|groups|||b'],
+  ],
+  [
+    'a user of one group',
+    {'Impersonate-User': 'jane', 'Impersonate-Group': 'system:authenticated'},
+    {username: 'jane', groups: ['system:authenticated']},
+    ['|users|||jane', '|groups|||system:authenticated'],
+  ],
+  [
+    'a user with a uid',
+    {'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1'},
+    {username: 'jane', uid: 'u1', groups: ['system:authenticated']},
+    ['|users|||jane', `${authentication}|uids|||u1`],
+  ],
   [
     'a user with extras',
     {'Impersonate-User': 'jane', 'Impersonate-Extra-Example.com%2FTeam': ['x', 'y'], 'Impersonate-Extra-__proto__': 'z'},
     {username: 'jane', groups: ['system:authenticated'], extra: {'example.com/team': ['x', 'y'], ['__proto__']: ['z']}},
-    ['|users|||jane', `${authentication}|userextras|example.com/team||x`, `${authentication}|userextras|example.com/team||y`, `${authentication}|userextras|__proto__||z`],
+    [
+      '|users|||jane',
+      `${authentication}|userextras|example.com/team||x`,
+      `${authentication}|userextras|example.com/team||y`,
+      `${authentication}|userextras|__proto__||z`,
+    ],
   ],
   [
     'a service account',
@@ -41,11 +62,36 @@ for (const [title, headers, user, questions] of [
     {username: 'system:serviceaccount:ns:sa', groups: ['system:serviceaccounts', 'system:serviceaccounts:ns', 'system:authenticated']},
     ['|serviceaccounts||ns|sa'],
   ],
-  ['a service account of other groups', {'Impersonate-User': 'system:serviceaccount:ns:sa', 'Impersonate-Group': 'g'}, {username: 'system:serviceaccount:ns:sa', groups: ['g', 'system:authenticated']}, ['|serviceaccounts||ns|sa', '|groups|||g']],
-  ['the anonymous user', {'Impersonate-User': 'system:anonymous'}, {username: 'system:anonymous', groups: ['system:unauthenticated']}, ['|users|||system:anonymous']],
-  ['who only looks like a service account', {'Impersonate-User': 'x-system:serviceaccount:ns:sa'}, {username: 'x-system:serviceaccount:ns:sa', groups: ['system:authenticated']}, ['|users|||x-system:serviceaccount:ns:sa']],
-  ['a service account with a word too many', {'Impersonate-User': 'system:serviceaccount:ns:sa:x'}, {username: 'system:serviceaccount:ns:sa:x', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:ns:sa:x']],
-  ['a service account no namespace could hold', {'Impersonate-User': 'system:serviceaccount:Ns:sa'}, {username: 'system:serviceaccount:Ns:sa', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:Ns:sa']],
+  [
+    'a service account of other groups',
+    {'Impersonate-User': 'system:serviceaccount:ns:sa', 'Impersonate-Group': 'g'},
+    {username: 'system:serviceaccount:ns:sa', groups: ['g', 'system:authenticated']},
+    ['|serviceaccounts||ns|sa', '|groups|||g'],
+  ],
+  [
+    'the anonymous user',
+    {'Impersonate-User': 'system:anonymous'},
+    {username: 'system:anonymous', groups: ['system:unauthenticated']},
+    ['|users|||system:anonymous'],
+  ],
+  [
+    'who only looks like a service account',
+    {'Impersonate-User': 'x-system:serviceaccount:ns:sa'},
+    {username: 'x-system:serviceaccount:ns:sa', groups: ['system:authenticated']},
+    ['|users|||x-system:serviceaccount:ns:sa'],
+  ],
+  [
+    'a service account with a word too many',
+    {'Impersonate-User': 'system:serviceaccount:ns:sa:x'},
+    {username: 'system:serviceaccount:ns:sa:x', groups: ['system:authenticated']},
+    ['|users|||system:serviceaccount:ns:sa:x'],
+  ],
+  [
+    'a service account no namespace could hold',
+    {'Impersonate-User': 'system:serviceaccount:Ns:sa'},
+    {username: 'system:serviceaccount:Ns:sa', groups: ['system:authenticated']},
+    ['|users|||system:serviceaccount:Ns:sa'],
+  ],
 ] as const) {
   test(`a permitted user impersonates ${title}`, async t => {
     const {checked, become} = await start();
@@ -56,11 +102,31 @@ for (const [title, headers, user, questions] of [
 }
 
 for (const [name, headers, message] of [
-  ['jane', {'Impersonate-User': 'jane'}, 'users "jane" is forbidden: User "admin" cannot impersonate resource "users" in API group "" at the cluster scope'],
-  ['g', {'Impersonate-User': 'jane', 'Impersonate-Group': 'g'}, 'groups "g" is forbidden: User "admin" cannot impersonate resource "groups" in API group "" at the cluster scope'],
-  ['sa', {'Impersonate-User': 'system:serviceaccount:ns:sa'}, 'serviceaccounts "sa" is forbidden: User "admin" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"'],
-  ['u1', {'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1'}, 'uids.authentication.plat.io "u1" is forbidden: User "admin" cannot impersonate resource "uids" in API group "authentication.plat.io" at the cluster scope'],
-  ['x', {'Impersonate-User': 'jane', 'Impersonate-Extra-Team': 'x'}, 'userextras.authentication.plat.io "x" is forbidden: User "admin" cannot impersonate resource "userextras/team" in API group "authentication.plat.io" at the cluster scope'],
+  [
+    'jane',
+    {'Impersonate-User': 'jane'},
+    'users "jane" is forbidden: User "admin" cannot impersonate resource "users" in API group "" at the cluster scope',
+  ],
+  [
+    'g',
+    {'Impersonate-User': 'jane', 'Impersonate-Group': 'g'},
+    'groups "g" is forbidden: User "admin" cannot impersonate resource "groups" in API group "" at the cluster scope',
+  ],
+  [
+    'sa',
+    {'Impersonate-User': 'system:serviceaccount:ns:sa'},
+    'serviceaccounts "sa" is forbidden: User "admin" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"',
+  ],
+  [
+    'u1',
+    {'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1'},
+    'uids.authentication.plat.io "u1" is forbidden: User "admin" cannot impersonate resource "uids" in API group "authentication.plat.io" at the cluster scope',
+  ],
+  [
+    'x',
+    {'Impersonate-User': 'jane', 'Impersonate-Extra-Team': 'x'},
+    'userextras.authentication.plat.io "x" is forbidden: User "admin" cannot impersonate resource "userextras/team" in API group "authentication.plat.io" at the cluster scope',
+  ],
 ] as const) {
   test(`impersonating ${name} without permission is refused`, async t => {
     const {as} = await start(name);

@@ -20,14 +20,26 @@ const caseOf = (namingName: 'plat' | 'kubernetes', {kind}: ServedResource): Case
   const root = group ? `/apis/${group}` : '/api';
   return {
     collection: `${root}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`,
-    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name: called(kind, name), labels: {family: 'kinds', ...labels}}, ...sample(called(kind, name))}),
+    make: (name, labels = {}) => ({
+      apiVersion: words.apiVersion(kind.group, kind.version),
+      kind: kind.kind,
+      metadata: {name: called(kind, name), labels: {family: 'kinds', ...labels}},
+      ...sample(called(kind, name)),
+    }),
   };
 };
 
 const called = ({kind}: {readonly kind: string}, name: string): string => names[kind]?.[name] ?? name;
 
 /** Gates without which some kinds are not served at all. */
-const gates = new Set(['APIServerIdentity', 'ClusterTrustBundle', 'PodCertificateRequest', 'StorageVersionAPI', 'StorageVersionMigrator', 'WatchList']);
+const gates = new Set([
+  'APIServerIdentity',
+  'ClusterTrustBundle',
+  'PodCertificateRequest',
+  'StorageVersionAPI',
+  'StorageVersionMigrator',
+  'WatchList',
+]);
 const gate = (name: string): boolean => gates.has(name);
 
 const {server} = await startWire({gate});
@@ -64,7 +76,10 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is(same.status, 200, same.text);
       t.deepEqual(same.json(), created.json(), 'a write that changes nothing keeps the resourceVersion');
 
-      const updated = await env.put(item, {...created.json<KubeObject>(), metadata: {...created.json().metadata, annotations: {by: 'put'}}});
+      const updated = await env.put(item, {
+        ...created.json<KubeObject>(),
+        metadata: {...created.json().metadata, annotations: {by: 'put'}},
+      });
       t.is(updated.json().metadata?.annotations?.['by'], 'put', updated.text);
       t.is((await env.put(item, created.json())).status, 409, 'an old resourceVersion is a conflict');
 
@@ -90,7 +105,15 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
         t.like(shown.json(), view ? {metadata: {uid: whole.metadata!.uid}, kind: view.shows.kind.kind} : whole, subresource);
         t.is((await env.put(`${item}/${subresource}`, shown.json())).status, 200);
         t.is((await env.patch(`${item}/${subresource}`, {metadata: {resourceVersion: '1'}})).status, 409);
-        t.is((await env.put(`${collection}/${called(kind, 'none')}/${subresource}`, {...(view ? shown.json<KubeObject>() : {}), ...(view ? {metadata: {name: 'none'}} : make('none'))})).status, 404);
+        t.is(
+          (
+            await env.put(`${collection}/${called(kind, 'none')}/${subresource}`, {
+              ...(view ? shown.json<KubeObject>() : {}),
+              ...(view ? {metadata: {name: 'none'}} : make('none')),
+            })
+          ).status,
+          404,
+        );
       }
 
       const before = await env.get(item);
@@ -103,10 +126,18 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       else if (twoSteps) await env.patch(item, {metadata: {finalizers: null}});
       t.is((await env.remove(item)).status, 404);
       await settled(env.clock);
-      const reported = [`ADDED ${one}`, ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`), `DELETED ${one}`];
+      const reported = [
+        `ADDED ${one}`,
+        ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`),
+        `DELETED ${one}`,
+      ];
       t.deepEqual(stream.summaries, reported);
       const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
-      t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
+      t.deepEqual(
+        versions,
+        [...new Set(versions)].sort((a, b) => a - b),
+        'events come in the order of their versions',
+      );
 
       if (served.resource.definition.excludedVerbs?.includes('deletecollection')) {
         t.is((await env.remove(collection)).status, 405);
@@ -116,7 +147,10 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const gone = await env.remove(`${collection}?labelSelector=kept=false,family=kinds`);
       t.is(gone.status, 200, gone.text);
       const left = (await env.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
-      t.deepEqual(left.items.filter(({metadata}) => !metadata?.deletionTimestamp).map(({metadata}) => metadata?.name), [called(kind, 'b')]);
+      t.deepEqual(
+        left.items.filter(({metadata}) => !metadata?.deletionTimestamp).map(({metadata}) => metadata?.name),
+        [called(kind, 'b')],
+      );
     });
   }
 }
@@ -149,11 +183,21 @@ for (const served of stored.filter(({kind, resource}) => kind.version === resour
       const {post, patch} = await startWire({gate});
       const {collection, make} = caseOf('plat', served);
       await post(collection, make('one'));
-      const metadata = {labels: {x: 'y'}, annotations: {x: 'y'}, finalizers: ['example.com/x'], ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u'}]};
+      const metadata = {
+        labels: {x: 'y'},
+        annotations: {x: 'y'},
+        finalizers: ['example.com/x'],
+        ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u'}],
+      };
       const answer = await patch(`${collection}/${called(served.kind, 'one')}/${subresource}`, {metadata});
       t.is(answer.status, 200, answer.text);
       const now = answer.json().metadata;
-      const there = [now?.annotations?.['x'] && 'annotations', now?.finalizers?.length && 'finalizers', now?.labels?.['x'] && 'labels', now?.ownerReferences?.length && 'ownerReferences'];
+      const there = [
+        now?.annotations?.['x'] && 'annotations',
+        now?.finalizers?.length && 'finalizers',
+        now?.labels?.['x'] && 'labels',
+        now?.ownerReferences?.length && 'ownerReferences',
+      ];
 
       t.deepEqual(there.filter(Boolean), [...(received[`${served.kind.kind}/${subresource}`] ?? everything)]);
     });

@@ -24,7 +24,11 @@ const startMoving = async (answers = true) => {
     async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo) {
       moved.push({method: request.method, url: request.url, bytes: body?.length, user: user.name});
       if (!answers) return undefined;
-      return {status: 200, headers: {Warning: ['299 - "from there"'], 'Audit-Id': String(request.headers['audit-id'])}, body: {kind: 'bytes', contentType: 'application/json', bytes: '{"kind":"ConfigMap"}'}};
+      return {
+        status: 200,
+        headers: {Warning: ['299 - "from there"'], 'Audit-Id': String(request.headers['audit-id'])},
+        body: {kind: 'bytes', contentType: 'application/json', bytes: '{"kind":"ConfigMap"}'},
+      };
     },
   };
   return {moved, ...(await startWire({largeRequests}))};
@@ -90,7 +94,10 @@ test('an in-process update of a large stored object runs in the request thread, 
 
   const patched = await maps.patch('large', 'merge', {metadata: {labels: {a: 'b'}}}, {namespace: 'default'});
   t.is(patched.metadata!.labels!['a'], 'b');
-  t.deepEqual(moved.map(({method, bytes}) => [method, bytes]), [['PATCH', Buffer.byteLength(JSON.stringify({metadata: {labels: {a: 'b'}}}))]]);
+  t.deepEqual(
+    moved.map(({method, bytes}) => [method, bytes]),
+    [['PATCH', Buffer.byteLength(JSON.stringify({metadata: {labels: {a: 'b'}}}))]],
+  );
 });
 
 test('updating or converting a large stored object runs in the request thread, copying its bytes does not', async t => {
@@ -106,7 +113,10 @@ test('updating or converting a large stored object runs in the request thread, c
   t.is(table.json().kind, 'Table');
   t.is((await patch(item, {metadata: {labels: {a: 'b'}}})).status, 200);
   t.is((await put(item, aConfigMap('large'))).status, 200);
-  t.deepEqual(moved.map(({method}) => method), ['GET', 'PATCH', 'PUT']);
+  t.deepEqual(
+    moved.map(({method}) => method),
+    ['GET', 'PATCH', 'PUT'],
+  );
   moved.length = 0;
   t.is((await remove(item)).status, 200);
   t.deepEqual(moved, []);
@@ -133,11 +143,29 @@ test('the items of a collection that is deleted are deleted here, however large'
 test('a subresource write to a large stored object goes to the request thread before anything is done', async t => {
   const {post, get, moved} = await startMoving(false);
   const pods = '/api/v1/namespaces/default/pods';
-  const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'large', annotations: entries(maxWeight)}, spec: {containers: [{name: 'main', image: 'nginx'}]}};
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {name: 'large', annotations: entries(maxWeight)},
+    spec: {containers: [{name: 'main', image: 'nginx'}]},
+  };
   t.is((await post(pods, pod)).status, 201);
   moved.length = 0;
 
-  t.is((await post(`${pods}/large/binding`, {apiVersion: 'v1', kind: 'Binding', metadata: {name: 'large'}, target: {kind: 'Node', name: 'one'}})).status, 201);
-  t.deepEqual(moved.map(({url}) => url), [`${pods}/large/binding`]);
+  t.is(
+    (
+      await post(`${pods}/large/binding`, {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: {name: 'large'},
+        target: {kind: 'Node', name: 'one'},
+      })
+    ).status,
+    201,
+  );
+  t.deepEqual(
+    moved.map(({url}) => url),
+    [`${pods}/large/binding`],
+  );
   t.is((await get(`${pods}/large`)).json<Pod>().spec!.nodeName, 'one');
 });

@@ -44,18 +44,68 @@ export const lifecycles: readonly Lifecycle[] = [
   {of: ['', 'v1', 'limitranges'], kind: 'LimitRange'},
   {of: ['', 'v1', 'events'], kind: 'Event'},
   {of: ['events.k8s.io', 'v1', 'events'], kind: 'Event'},
-  {of: ['', 'v1', 'services'], kind: 'Service', spec: {type: 'LoadBalancer', ports: [{port: 80}]}, status: [balanced('203.0.113.1'), {...balanced('203.0.113.1'), conditions: [{...updated, ...times}]}]},
-  {of: ['', 'v1', 'persistentvolumes'], kind: 'PersistentVolume', clusterScoped: true, held: true, status: [{phase: 'Available', message: 'StatusPatched', reason: 'E2E'}, {phase: 'Available', message: 'StatusUpdated', reason: 'E2E'}]},
+  {
+    of: ['', 'v1', 'services'],
+    kind: 'Service',
+    spec: {type: 'LoadBalancer', ports: [{port: 80}]},
+    status: [balanced('203.0.113.1'), {...balanced('203.0.113.1'), conditions: [{...updated, ...times}]}],
+  },
+  {
+    of: ['', 'v1', 'persistentvolumes'],
+    kind: 'PersistentVolume',
+    clusterScoped: true,
+    held: true,
+    status: [
+      {phase: 'Available', message: 'StatusPatched', reason: 'E2E'},
+      {phase: 'Available', message: 'StatusUpdated', reason: 'E2E'},
+    ],
+  },
   {of: ['', 'v1', 'persistentvolumeclaims'], kind: 'PersistentVolumeClaim', held: true, status: conditions},
-  {of: ['certificates.k8s.io', 'v1', 'certificatesigningrequests'], kind: 'CertificateSigningRequest', clusterScoped: true, status: [{certificate}, {certificate, conditions: [updated]}]},
+  {
+    of: ['certificates.k8s.io', 'v1', 'certificatesigningrequests'],
+    kind: 'CertificateSigningRequest',
+    clusterScoped: true,
+    status: [{certificate}, {certificate, conditions: [updated]}],
+  },
   {of: ['coordination.k8s.io', 'v1', 'leases'], kind: 'Lease'},
   {of: ['discovery.k8s.io', 'v1', 'endpointslices'], kind: 'EndpointSlice'},
-  {of: ['flowcontrol.apiserver.k8s.io', 'v1', 'flowschemas'], kind: 'FlowSchema', clusterScoped: true, statusOnly: true, status: conditions},
-  {of: ['flowcontrol.apiserver.k8s.io', 'v1', 'prioritylevelconfigurations'], kind: 'PriorityLevelConfiguration', clusterScoped: true, statusOnly: true, status: conditions},
-  {of: ['networking.k8s.io', 'v1', 'ingresses'], kind: 'Ingress', status: [{loadBalancer: {ingress: [{ip: '169.1.1.1'}]}}, {loadBalancer: {ingress: [{ip: '169.1.1.2'}]}}]},
+  {
+    of: ['flowcontrol.apiserver.k8s.io', 'v1', 'flowschemas'],
+    kind: 'FlowSchema',
+    clusterScoped: true,
+    statusOnly: true,
+    status: conditions,
+  },
+  {
+    of: ['flowcontrol.apiserver.k8s.io', 'v1', 'prioritylevelconfigurations'],
+    kind: 'PriorityLevelConfiguration',
+    clusterScoped: true,
+    statusOnly: true,
+    status: conditions,
+  },
+  {
+    of: ['networking.k8s.io', 'v1', 'ingresses'],
+    kind: 'Ingress',
+    status: [{loadBalancer: {ingress: [{ip: '169.1.1.1'}]}}, {loadBalancer: {ingress: [{ip: '169.1.1.2'}]}}],
+  },
   {of: ['networking.k8s.io', 'v1', 'ingressclasses'], kind: 'IngressClass', clusterScoped: true},
   {of: ['networking.k8s.io', 'v1', 'networkpolicies'], kind: 'NetworkPolicy'},
-  {of: ['networking.k8s.io', 'v1', 'servicecidrs'], kind: 'ServiceCIDR', clusterScoped: true, held: true, statusOnly: true, status: [{conditions: [{...patchedBy[0], message: '', ...times}]}, {conditions: [{...patchedBy[0], message: '', ...times}, {...updated, ...times}]}]},
+  {
+    of: ['networking.k8s.io', 'v1', 'servicecidrs'],
+    kind: 'ServiceCIDR',
+    clusterScoped: true,
+    held: true,
+    statusOnly: true,
+    status: [
+      {conditions: [{...patchedBy[0], message: '', ...times}]},
+      {
+        conditions: [
+          {...patchedBy[0], message: '', ...times},
+          {...updated, ...times},
+        ],
+      },
+    ],
+  },
   {of: ['networking.k8s.io', 'v1', 'ipaddresses'], kind: 'IPAddress', clusterScoped: true},
   {of: ['node.k8s.io', 'v1', 'runtimeclasses'], kind: 'RuntimeClass', clusterScoped: true},
   {of: ['policy', 'v1', 'poddisruptionbudgets'], kind: 'PodDisruptionBudget'},
@@ -65,7 +115,13 @@ export const lifecycles: readonly Lifecycle[] = [
   {of: ['storage.k8s.io', 'v1', 'csinodes'], kind: 'CSINode', clusterScoped: true},
   {of: ['storage.k8s.io', 'v1', 'csistoragecapacities'], kind: 'CSIStorageCapacity'},
   {of: ['storage.k8s.io', 'v1', 'storageclasses'], kind: 'StorageClass', clusterScoped: true},
-  {of: ['storage.k8s.io', 'v1', 'volumeattachments'], kind: 'VolumeAttachment', clusterScoped: true, statusOnly: true, status: [{attached: true}, {attached: false}]},
+  {
+    of: ['storage.k8s.io', 'v1', 'volumeattachments'],
+    kind: 'VolumeAttachment',
+    clusterScoped: true,
+    statusOnly: true,
+    status: [{attached: true}, {attached: false}],
+  },
   {of: ['storage.k8s.io', 'v1', 'volumeattributesclasses'], kind: 'VolumeAttributesClass', clusterScoped: true, held: true},
 ];
 
@@ -82,7 +138,11 @@ const discovers = async (t: ExecutionContext, {get}: Wire, {of: [group, version,
     t.true((await get(`/apis/${group}`)).json<Group>().versions.some(each => each.version === version));
   }
   const {resources} = (await get(group ? `/apis/${group}/${version}` : `/api/${version}`)).json<{resources: {name: string}[]}>();
-  for (const name of [plural, ...(status ? [`${plural}/status`] : [])]) t.true(resources.some(resource => resource.name === name), name);
+  for (const name of [plural, ...(status ? [`${plural}/status`] : [])])
+    t.true(
+      resources.some(resource => resource.name === name),
+      name,
+    );
 };
 
 const annotated = (key: string) => ({metadata: {annotations: {[key]: 'true'}}});
@@ -90,13 +150,23 @@ const annotated = (key: string) => ({metadata: {annotations: {[key]: 'true'}}});
 /** Runs the operations of a kind in the order of the suite, and compares the events of a watch. */
 export const lives = async (t: ExecutionContext, env: Wire & {settle(): Promise<void>}, row: Lifecycle): Promise<void> => {
   const {get, post, put, patch, remove, watch} = env;
-  const {of: [group, version, plural], kind, clusterScoped = false, status, statusOnly = false, held = false, spec} = row;
+  const {
+    of: [group, version, plural],
+    kind,
+    clusterScoped = false,
+    status,
+    statusOnly = false,
+    held = false,
+    spec,
+  } = row;
   const namespace = `of-${group ? `${group.split('.')[0]}-` : ''}${plural}`;
   const known = samples(words);
   const above = `${group ? `/apis/${group}` : '/api'}/${version}`;
   const collection = clusterScoped ? `${above}/${plural}` : `${above}/namespaces/${namespace}/${plural}`;
   const selector = `labelSelector=suite=${namespace}`;
-  const sample = JSON.parse(JSON.stringify(known[`${group}/${kind}`] ?? known[kind] ?? {}).replaceAll('"namespace":"default"', `"namespace":"${namespace}"`)) as object;
+  const sample = JSON.parse(
+    JSON.stringify(known[`${group}/${kind}`] ?? known[kind] ?? {}).replaceAll('"namespace":"default"', `"namespace":"${namespace}"`),
+  ) as object;
   const called = ['one', 'a', 'b'].map(name => names[kind]?.[name] ?? `${name}-${namespace}`) as [string, string, string];
   const make = (name: string) => ({metadata: {name, labels: {suite: namespace}}, ...sample, ...(spec ? {spec} : {})});
   const [one] = called;
@@ -118,7 +188,10 @@ export const lives = async (t: ExecutionContext, env: Wire & {settle(): Promise<
   using stream = await watch(`${collection}?watch=1&${selector}&resourceVersion=${listed.metadata?.resourceVersion}`);
   const patched = await patch(item, annotated('patched'));
   t.is(patched.json().metadata?.annotations?.['patched'], 'true', patched.text);
-  const put1 = await put(item, {...patched.json<KubeObject>(), metadata: {...patched.json().metadata, annotations: {patched: 'true', updated: 'true'}}});
+  const put1 = await put(item, {
+    ...patched.json<KubeObject>(),
+    metadata: {...patched.json().metadata, annotations: {patched: 'true', updated: 'true'}},
+  });
   t.is(put1.json().metadata?.annotations?.['updated'], 'true', put1.text);
 
   if (status) {
@@ -144,8 +217,15 @@ export const lives = async (t: ExecutionContext, env: Wire & {settle(): Promise<
 
   // Controllers may change it too.
   t.true(stream.summaries.filter(event => event === `MODIFIED ${one}`).length >= (status ? 4 : 2));
-  t.deepEqual(stream.summaries.filter(event => !event.startsWith('MODIFIED')), [one, ...called.slice(1).sort()].map(name => `DELETED ${name}`));
+  t.deepEqual(
+    stream.summaries.filter(event => !event.startsWith('MODIFIED')),
+    [one, ...called.slice(1).sort()].map(name => `DELETED ${name}`),
+  );
   const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
-  t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'in the order of their versions');
+  t.deepEqual(
+    versions,
+    [...new Set(versions)].sort((a, b) => a - b),
+    'in the order of their versions',
+  );
   if (!clusterScoped) await remove(`/api/v1/namespaces/${namespace}`);
 };

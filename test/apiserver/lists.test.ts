@@ -11,7 +11,11 @@ const names = ({items}: List): string[] => items.map(({metadata}) => metadata?.n
 const start = async () => {
   const env = await startWire();
   const versions: string[] = [];
-  for (let i = 0; i < 10; i++) versions.push((await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}))).json().metadata?.resourceVersion ?? '');
+  for (let i = 0; i < 10; i++)
+    versions.push(
+      (await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}))).json().metadata
+        ?.resourceVersion ?? '',
+    );
   const page = async (query: string) => {
     const {json, status} = await env.get(`${configMaps}?${query}`);
     if (status !== 200) throw new Error(json<Status>().message);
@@ -30,13 +34,19 @@ test('a list is sorted by key, complete, and has a resource version', async t =>
   t.like(all, {kind: 'ConfigMapList', apiVersion: 'v1'});
   t.deepEqual(Object.keys(all.metadata ?? {}), ['resourceVersion']);
   t.is(Number(all.metadata?.resourceVersion), Number(last) + 2);
-  t.deepEqual(all.items.map(item => [item.kind, item.apiVersion]), Array.from({length: 11}, () => [undefined, undefined]));
+  t.deepEqual(
+    all.items.map(item => [item.kind, item.apiVersion]),
+    Array.from({length: 11}, () => [undefined, undefined]),
+  );
 });
 
 test('an empty list has no items, not none', async t => {
   const {get} = await startWire();
 
-  t.regex((await get(configMaps)).text, /^\{"kind":"ConfigMapList","apiVersion":"v1","metadata":\{"resourceVersion":"\d+"\},"items":\[\]\}\n$/);
+  t.regex(
+    (await get(configMaps)).text,
+    /^\{"kind":"ConfigMapList","apiVersion":"v1","metadata":\{"resourceVersion":"\d+"\},"items":\[\]\}\n$/,
+  );
 });
 
 test('pages show one revision, whatever is written meanwhile, and count the remaining items', async t => {
@@ -50,8 +60,15 @@ test('pages show one revision, whatever is written meanwhile, and count the rema
   t.is(second.metadata?.remainingItemCount, 4);
   const third = await page(`limit=4&continue=${second.metadata?.continue}`);
 
-  t.deepEqual([first, second, third].map(names), [['m0', 'm1', 'm2'], ['m3', 'm4', 'm5'], ['m6', 'm7', 'm8', 'm9']]);
-  t.deepEqual([first, second, third].map(({metadata}) => metadata?.resourceVersion), [last, last, last]);
+  t.deepEqual([first, second, third].map(names), [
+    ['m0', 'm1', 'm2'],
+    ['m3', 'm4', 'm5'],
+    ['m6', 'm7', 'm8', 'm9'],
+  ]);
+  t.deepEqual(
+    [first, second, third].map(({metadata}) => metadata?.resourceVersion),
+    [last, last, last],
+  );
   t.deepEqual(Object.keys(third.metadata ?? {}), ['resourceVersion']);
 });
 
@@ -70,7 +87,11 @@ test('a token is the version, the revision and the key it goes on from', async t
   const {page, last} = await start();
   const {metadata} = await page('limit=2');
 
-  t.deepEqual(JSON.parse(Buffer.from(metadata?.continue ?? '', 'base64url').toString()), {v: 'meta.plat.io/v1', rv: Number(last), start: 'm1\0'});
+  t.deepEqual(JSON.parse(Buffer.from(metadata?.continue ?? '', 'base64url').toString()), {
+    v: 'meta.plat.io/v1',
+    rv: Number(last),
+    start: 'm1\0',
+  });
 });
 
 const tokenOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -127,7 +148,10 @@ for (const [query, causes] of [
   ['resourceVersionMatch=Exact', forbidden('resourceVersionMatch is forbidden unless resourceVersion is provided')],
   ['resourceVersion=0&resourceVersionMatch=Exact', forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')],
   ['resourceVersion=5&resourceVersionMatch=Exact&continue=x', forbidden('resourceVersionMatch is forbidden when continue is provided')],
-  ['resourceVersion=5&resourceVersionMatch=newest', [['FieldValueNotSupported', 'resourceVersionMatch', 'Unsupported value: "newest": supported values: "Exact", "NotOlderThan", ""']]],
+  [
+    'resourceVersion=5&resourceVersionMatch=newest',
+    [['FieldValueNotSupported', 'resourceVersionMatch', 'Unsupported value: "newest": supported values: "Exact", "NotOlderThan", ""']],
+  ],
   ['sendInitialEvents=true', [['FieldValueForbidden', 'sendInitialEvents', 'Forbidden: sendInitialEvents is forbidden for list']]],
   ['sendInitialEvents=false', [['FieldValueForbidden', 'sendInitialEvents', 'Forbidden: sendInitialEvents is forbidden for list']]],
 ] as const) {
@@ -136,7 +160,11 @@ for (const [query, causes] of [
     const {json, status} = await get(`${configMaps}?${query}`);
 
     t.is(status, 422);
-    t.deepEqual(json<Status>().details, {group: 'meta.plat.io', kind: 'ListOptions', causes: causes.map(([reason, field, message]) => ({reason, message, field})) as never});
+    t.deepEqual(json<Status>().details, {
+      group: 'meta.plat.io',
+      kind: 'ListOptions',
+      causes: causes.map(([reason, field, message]) => ({reason, message, field})) as never,
+    });
   });
 }
 
@@ -249,7 +277,11 @@ test('a list whose history was compacted answers 410, with a token that resumes 
 test('a limit counts for nothing where any state will do, and may be as large as can be', async t => {
   const {get} = await start();
 
-  for (const query of ['resourceVersion=0&limit=2', 'resourceVersion=0&resourceVersionMatch=NotOlderThan&limit=2', 'limit=9223372036854775807']) {
+  for (const query of [
+    'resourceVersion=0&limit=2',
+    'resourceVersion=0&resourceVersionMatch=NotOlderThan&limit=2',
+    'limit=9223372036854775807',
+  ]) {
     const {items, metadata} = (await get(`${configMaps}?${query}`)).json<List>();
     t.deepEqual([items.length, metadata?.continue], [10, undefined], query);
   }
@@ -259,8 +291,14 @@ test('deprecated versions of a group are warned of', async t => {
   const {get} = await startWire();
   const warnings = async (path: string) => (await get(path)).header('warning')?.toString();
 
-  t.is(await warnings('/apis/networking.plat.io/v1beta1/ipaddresses'), '299 - "networking.plat.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+"');
-  t.is(await warnings('/apis/storage.plat.io/v1beta1/volumeattributesclasses'), '299 - "storage.plat.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.plat.io/v1 VolumeAttributesClass"');
+  t.is(
+    await warnings('/apis/networking.plat.io/v1beta1/ipaddresses'),
+    '299 - "networking.plat.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+"',
+  );
+  t.is(
+    await warnings('/apis/storage.plat.io/v1beta1/volumeattributesclasses'),
+    '299 - "storage.plat.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.plat.io/v1 VolumeAttributesClass"',
+  );
   t.is(await warnings('/apis/networking.plat.io/v1/ipaddresses'), undefined);
   t.is(await warnings('/api/v1/componentstatuses?watch=1'), '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
@@ -268,9 +306,13 @@ test('deprecated versions of a group are warned of', async t => {
 test('tables have the columns of their kind, or those that every kind has', async t => {
   const {get} = await startWire();
   const accept = 'application/json;as=Table;v=v1;g=meta.plat.io';
-  const columns = async (path: string) => (await get(path, {headers: {accept}})).json<{columnDefinitions: {name: string; format: string}[]}>().columnDefinitions;
+  const columns = async (path: string) =>
+    (await get(path, {headers: {accept}})).json<{columnDefinitions: {name: string; format: string}[]}>().columnDefinitions;
 
-  t.deepEqual((await columns('/apis/storage.plat.io/v1/csistoragecapacities')).map(({name}) => name), ['Name', 'Created At']);
+  t.deepEqual(
+    (await columns('/apis/storage.plat.io/v1/csistoragecapacities')).map(({name}) => name),
+    ['Name', 'Created At'],
+  );
   t.like((await columns('/api/v1/events')).at(-1), {name: 'Name', format: 'name', priority: 1} as object);
 });
 
@@ -284,7 +326,10 @@ test('a list waits for a version that is coming', async t => {
 
   const vain = get(`${configMaps}?resourceVersion=${Number(last) + 9}&resourceVersionMatch=Exact`);
   await clock.advance(3100);
-  t.like((await vain).json<Status>(), {code: 504, message: `Timeout: Too large resource version: ${Number(last) + 9}, current: ${Number(last) + 1}`});
+  t.like((await vain).json<Status>(), {
+    code: 504,
+    message: `Timeout: Too large resource version: ${Number(last) + 9}, current: ${Number(last) + 1}`,
+  });
 });
 
 test('a page of one namespace ends with it', async t => {
@@ -304,7 +349,12 @@ test('the bytes of a list are those of its objects, whatever they are and howeve
   const objects = [
     {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}},
     {apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: {text: 'zwölf "Boxkämpfer" \u{1F600}'}},
-    {apiVersion: 'certificates.plat.io/v1', kind: 'CertificateSigningRequest', metadata: {name: 'c', labels: {x: 'y'}}, spec: {filler: 'x'.repeat(5000)}},
+    {
+      apiVersion: 'certificates.plat.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: {name: 'c', labels: {x: 'y'}},
+      spec: {filler: 'x'.repeat(5000)},
+    },
   ];
   for (const chosen of [[], [0], [1], [2], [0, 1], [2, 0, 1], [1, 1, 2, 0, 0]]) {
     const records = chosen.map((index, at) => ({value: encodeRecord(objects[index]!), revision: 10 ** at}));
@@ -313,6 +363,7 @@ test('the bytes of a list are those of its objects, whatever they are and howeve
       return {metadata: {resourceVersion: String(10 ** at), ...metadata}, ...rest};
     });
 
-    for (const before of ['', '{"kind":"ÄList","items":']) t.is(listJson(records, `${before}[`, ']').toString(), `${before}${JSON.stringify(items)}`);
+    for (const before of ['', '{"kind":"ÄList","items":'])
+      t.is(listJson(records, `${before}[`, ']').toString(), `${before}${JSON.stringify(items)}`);
   }
 });

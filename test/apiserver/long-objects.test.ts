@@ -28,7 +28,10 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise(resolve => setImmediate(resolve));
 };
 
-for (const [what, of] of [['objects', 'resource'], ['metadata', 'metadata']] as const) {
+for (const [what, of] of [
+  ['objects', 'resource'],
+  ['metadata', 'metadata'],
+] as const) {
   test.serial(`in-process watchers receive long ${what} in order, and nothing long is parsed at once`, async t => {
     const {post, put, remove, clientOf} = await startWire();
     const maps = clientOf()[of](kinds.configMaps);
@@ -40,7 +43,13 @@ for (const [what, of] of [['objects', 'resource'], ['metadata', 'metadata']] as 
       received.push(`${type} ${object.metadata!.name}`);
     });
     await until(() => received.length === 1);
-    const changes = [() => post(configMaps, long('a')), () => post(configMaps, aConfigMap('b')), () => put(`${configMaps}/a`, aConfigMap('a', {data: {...many, more: 'x'}})), () => remove(`${configMaps}/a`), () => post(configMaps, aConfigMap('c'))];
+    const changes = [
+      () => post(configMaps, long('a')),
+      () => post(configMaps, aConfigMap('b')),
+      () => put(`${configMaps}/a`, aConfigMap('a', {data: {...many, more: 'x'}})),
+      () => remove(`${configMaps}/a`),
+      () => post(configMaps, aConfigMap('c')),
+    ];
     for (const change of changes) await change();
     await until(() => received.length === 6);
     subscription.unsubscribe();
@@ -91,7 +100,11 @@ test.serial('a long object is chosen by a field without being parsed as a whole'
   const {post, get} = await startWire();
   const secrets = '/api/v1/namespaces/default/secrets';
   const data = Object.fromEntries(Object.keys(many).map(key => [key, 'eA==']));
-  for (const [name, type] of [['a', 'mine'], ['b', 'other']]) await post(secrets, {apiVersion: 'v1', kind: 'Secret', metadata: {name, annotations: {text: ',{"[}'}}, type, data});
+  for (const [name, type] of [
+    ['a', 'mine'],
+    ['b', 'other'],
+  ])
+    await post(secrets, {apiVersion: 'v1', kind: 'Secret', metadata: {name, annotations: {text: ',{"[}'}}, type, data});
   const names: string[] = [];
 
   const longest = await longestParsed(async () => {

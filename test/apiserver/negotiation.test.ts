@@ -58,7 +58,13 @@ for (const [accept, reason] of [
 ] as const) {
   test(`Accept ${accept} alone lists the supported types, as JSON, and writes nothing`, async t => {
     const headers = {accept};
-    const answers = [await get(one, {headers}), await post(configMaps, aConfigMap('new'), {headers}), await put(one, aConfigMap('a'), {headers}), await patch(one, {data: {x: 'y'}}, {headers}), await remove(one, {headers})];
+    const answers = [
+      await get(one, {headers}),
+      await post(configMaps, aConfigMap('new'), {headers}),
+      await put(one, aConfigMap('a'), {headers}),
+      await patch(one, {data: {x: 'y'}}, {headers}),
+      await remove(one, {headers}),
+    ];
 
     for (const {status, type, json} of answers) {
       t.deepEqual([status, type], [406, 'application/json']);
@@ -144,15 +150,29 @@ interface Table {
   rows: {cells: unknown[]; object: KubeObject | null}[];
 }
 
-for (const [group, version] of [['meta.plat.io', 'v1'], ['meta.k8s.io', 'v1'], ['meta.plat.io', 'v1beta1']] as const) {
+for (const [group, version] of [
+  ['meta.plat.io', 'v1'],
+  ['meta.k8s.io', 'v1'],
+  ['meta.plat.io', 'v1beta1'],
+] as const) {
   test(`a table of ${group}/${version} goes to clients that accept it`, async t => {
     const {json, type} = await get(configMaps, {headers: {accept: as('Table', version, group)}});
     const table = json<Table>();
 
     t.is(type, 'application/json');
     t.deepEqual([table.kind, table.apiVersion], ['Table', `${group}/${version}`]);
-    t.deepEqual(table.columnDefinitions.map(({name, type: of, format, priority}) => [name, of, format, priority]), [['Name', 'string', 'name', 0], ['Data', 'string', '', 0], ['Age', 'string', '', 0]]);
-    t.deepEqual(table.rows.map(({cells}) => cells), [['a', 1, '0s']]);
+    t.deepEqual(
+      table.columnDefinitions.map(({name, type: of, format, priority}) => [name, of, format, priority]),
+      [
+        ['Name', 'string', 'name', 0],
+        ['Data', 'string', '', 0],
+        ['Age', 'string', '', 0],
+      ],
+    );
+    t.deepEqual(
+      table.rows.map(({cells}) => cells),
+      [['a', 1, '0s']],
+    );
     t.like(table.rows[0]?.object, {kind: 'PartialObjectMetadata', apiVersion: `${group}/${version}`, metadata: {name: 'a'}});
     t.deepEqual(Object.keys(table.metadata), ['resourceVersion']);
   });
@@ -174,7 +194,10 @@ test('includeObject selects how much of each object is included', async t => {
 test('an empty table has columns and no rows', async t => {
   const table = (await get(csrs, {headers: {accept: as('Table')}})).json<Table>();
 
-  t.deepEqual(table.columnDefinitions.map(({name}) => name), ['Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition']);
+  t.deepEqual(
+    table.columnDefinitions.map(({name}) => name),
+    ['Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'],
+  );
   t.deepEqual(table.rows, []);
 });
 
@@ -189,7 +212,11 @@ test('a page of a table carries its token', async t => {
 test('metadata alone comes as JSON and YAML, of one and of many', async t => {
   const item = (await get(one, {headers: {accept: as('PartialObjectMetadata')}})).json<KubeObject>();
   const yaml = await get(one, {headers: {accept: as('PartialObjectMetadata').replace('json', 'yaml')}});
-  const list = (await get(configMaps, {headers: {accept: as('PartialObjectMetadataList')}})).json<{kind: string; apiVersion: string; items: KubeObject[]}>();
+  const list = (await get(configMaps, {headers: {accept: as('PartialObjectMetadataList')}})).json<{
+    kind: string;
+    apiVersion: string;
+    items: KubeObject[];
+  }>();
   const shown = {kind: 'PartialObjectMetadata', apiVersion: 'meta.plat.io/v1', metadata: {...item.metadata}};
 
   t.deepEqual(item, shown);
@@ -204,7 +231,10 @@ test('a row may have a cell without a column', async t => {
   const table = (await get(addresses, {headers: {accept: as('Table')}})).json<Table>();
   const row = (table.rows as {cells: unknown[]; object: KubeObject}[]).find(({object}) => object.metadata?.name === '10.0.0.99');
 
-  t.deepEqual(table.columnDefinitions.map(({name}) => name), ['Name', 'ParentRef']);
+  t.deepEqual(
+    table.columnDefinitions.map(({name}) => name),
+    ['Name', 'ParentRef'],
+  );
   t.deepEqual(row?.cells, ['10.0.0.99', 'services/a/s', '0s']);
 });
 
@@ -213,12 +243,14 @@ test('an annotation that stands for a field is shown with the whole object alone
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';
   const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
   await post(sets, {metadata: {name: 'd', annotations: {a: 'b'}}, spec: {selector: {matchLabels: {a: 'b'}}, template}});
-  const shown = async (url: string, shape?: string) => (await get(url, shape ? {headers: {accept: as(shape)}} : {})).json<KubeObject & {rows: {object: KubeObject}[]; items: KubeObject[]}>();
+  const shown = async (url: string, shape?: string) =>
+    (await get(url, shape ? {headers: {accept: as(shape)}} : {})).json<KubeObject & {rows: {object: KubeObject}[]; items: KubeObject[]}>();
   const table = await shown(sets, 'Table');
   const list = await shown(sets, 'PartialObjectMetadataList');
 
   t.deepEqual((await shown(`${sets}/d`)).metadata?.annotations, {a: 'b', 'deprecated.daemonset.template.generation': '1'});
-  for (const {metadata} of [table.rows[0]!.object, list.items[0]!, await shown(`${sets}/d`, 'PartialObjectMetadata')]) t.deepEqual(metadata?.annotations, {a: 'b'});
+  for (const {metadata} of [table.rows[0]!.object, list.items[0]!, await shown(`${sets}/d`, 'PartialObjectMetadata')])
+    t.deepEqual(metadata?.annotations, {a: 'b'});
 });
 
 test('a list in YAML is the list in JSON', async t => {
@@ -235,7 +267,10 @@ test('warnings are quoted, each once', async t => {
 
 test('too many warnings are cut, and then left out', async t => {
   const {post: add} = await startWire();
-  const {header} = await add(configMaps, {metadata: {name: 'w'}, ...Object.fromEntries(Array.from({length: 40}, (_, i) => [`${'x'.repeat(300)}${i}`, 1]))});
+  const {header} = await add(configMaps, {
+    metadata: {name: 'w'},
+    ...Object.fromEntries(Array.from({length: 40}, (_, i) => [`${'x'.repeat(300)}${i}`, 1])),
+  });
   const warnings = header('warning') as string[];
 
   t.is(warnings.length, 16);
@@ -246,14 +281,26 @@ test('a request that accepts nothing the address answers in gets no warning of a
   const endpoints = '/api/v1/namespaces/default/endpoints';
   await post(endpoints, {metadata: {name: 'e'}});
 
-  t.deepEqual((await get(`${endpoints}/e`)).header('warning'), ['299 - "v1 Endpoints is deprecated in v1.33+; use discovery.plat.io/v1 EndpointSlice"']);
+  t.deepEqual((await get(`${endpoints}/e`)).header('warning'), [
+    '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.plat.io/v1 EndpointSlice"',
+  ]);
   t.is((await get(`${endpoints}/e`, {headers: {accept: 'text/odd'}})).header('warning'), undefined);
   t.is((await patch(`${endpoints}/e`, {}, {headers: {'content-type': 'text/odd'}})).header('warning'), undefined);
 });
 
 test('the status of an APIService has no table', async t => {
   const services = '/apis/apiregistration.plat.io/v1/apiservices';
-  await post(services, {metadata: {name: 'v1.a.example'}, spec: {group: 'a.example', version: 'v1', groupPriorityMinimum: 100, versionPriority: 10, service: {namespace: 'x', name: 'y'}, insecureSkipTLSVerify: true}});
+  await post(services, {
+    metadata: {name: 'v1.a.example'},
+    spec: {
+      group: 'a.example',
+      version: 'v1',
+      groupPriorityMinimum: 100,
+      versionPriority: 10,
+      service: {namespace: 'x', name: 'y'},
+      insecureSkipTLSVerify: true,
+    },
+  });
   const headers = {accept: `${as('Table')}, application/json`};
 
   t.is((await get(`${services}/v1.a.example`, {headers})).json().kind, 'Table');
@@ -261,8 +308,14 @@ test('the status of an APIService has no table', async t => {
 });
 
 test('a token of a next page is read before the version beside it is refused', async t => {
-  t.is((await get(`${configMaps}?limit=1&continue=x&resourceVersion=1`)).json<Status>().message, 'invalid continue token: continue key is not valid: illegal base64 data at input byte 0');
+  t.is(
+    (await get(`${configMaps}?limit=1&continue=x&resourceVersion=1`)).json<Status>().message,
+    'invalid continue token: continue key is not valid: illegal base64 data at input byte 0',
+  );
   await post(configMaps, aConfigMap('b'));
   const {metadata} = (await get(`${configMaps}?limit=1`)).json() as {metadata: {continue: string}};
-  t.is((await get(`${configMaps}?limit=1&continue=${metadata.continue}&resourceVersion=1`)).json<Status>().message, 'specifying resource version is not allowed when using continue');
+  t.is(
+    (await get(`${configMaps}?limit=1&continue=${metadata.continue}&resourceVersion=1`)).json<Status>().message,
+    'specifying resource version is not allowed when using continue',
+  );
 });

@@ -11,8 +11,16 @@ const aRole = (name: string, metadata: object = {}) => ({metadata: {name, ...met
 for (const [title, metadata, message] of [
   ['another name', {name: 'b'}, 'the name of the object (b) does not match the name on the URL (a)'],
   ['no name', {}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
-  ['another namespace', {name: 'a', namespace: 'other'}, 'the namespace of the provided object does not match the namespace sent on the request'],
-  ['another name in another namespace', {name: 'b', namespace: 'other'}, 'the namespace of the provided object does not match the namespace sent on the request'],
+  [
+    'another namespace',
+    {name: 'a', namespace: 'other'},
+    'the namespace of the provided object does not match the namespace sent on the request',
+  ],
+  [
+    'another name in another namespace',
+    {name: 'b', namespace: 'other'},
+    'the namespace of the provided object does not match the namespace sent on the request',
+  ],
 ] as const) {
   test(`PUT refuses ${title}, whether or not the object is there`, async t => {
     const {post, put} = await startWire();
@@ -25,11 +33,16 @@ for (const [title, metadata, message] of [
 test('PUT of a missing object is a 404, or a creation where the kind allows it', async t => {
   const {put, get} = await startWire();
 
-  t.like((await put(`${configMaps}/a`, aConfigMap('a'))).json<Status>(), {code: 404, reason: 'NotFound', message: 'configmaps "a" not found'});
+  t.like((await put(`${configMaps}/a`, aConfigMap('a'))).json<Status>(), {
+    code: 404,
+    reason: 'NotFound',
+    message: 'configmaps "a" not found',
+  });
   t.like((await put(`${roles}/a`, aRole('a', {uid: 'u'}))).json<Status>(), {
     code: 409,
     reason: 'Conflict',
-    message: 'Operation cannot be fulfilled on roles.rbac.authorization.plat.io "a": uid mismatch: the provided object specified uid u, and no existing object was found',
+    message:
+      'Operation cannot be fulfilled on roles.rbac.authorization.plat.io "a": uid mismatch: the provided object specified uid u, and no existing object was found',
   });
   t.is((await put(`${roles}/a?dryRun=All`, aRole('a'))).status, 201);
   t.is((await get(`${roles}/a`)).status, 404);
@@ -38,10 +51,16 @@ test('PUT of a missing object is a 404, or a creation where the kind allows it',
 });
 
 test('a PUT that creates needs the right to create', async t => {
-  const {put} = await startWire({authorizer: {authorize: ({verb, user}) => ({decision: user.name === 'jane' && verb === 'create' ? 'noOpinion' : 'allow'})}});
+  const {put} = await startWire({
+    authorizer: {authorize: ({verb, user}) => ({decision: user.name === 'jane' && verb === 'create' ? 'noOpinion' : 'allow'})},
+  });
   const {json} = await put(`${roles}/a`, aRole('a'), {user: {name: 'jane', groups: []}});
 
-  t.like(json<Status>(), {code: 403, message: 'roles.rbac.authorization.plat.io "a" is forbidden: User "jane" cannot create resource "roles" in API group "rbac.authorization.plat.io" in the namespace "default"'});
+  t.like(json<Status>(), {
+    code: 403,
+    message:
+      'roles.rbac.authorization.plat.io "a" is forbidden: User "jane" cannot create resource "roles" in API group "rbac.authorization.plat.io" in the namespace "default"',
+  });
 });
 
 test('two PUTs that both create end as one creation and one update', async t => {
@@ -55,13 +74,15 @@ test('a PUT must know the version it replaces, or leave it out where the kind al
   const {post, put} = await startWire();
   const made = (await post(configMaps, aConfigMap('a'))).json();
   const version = made.metadata?.resourceVersion ?? '';
-  const write = (resourceVersion: string | undefined, by: string) => put(`${configMaps}/a`, {metadata: {name: 'a', ...(resourceVersion === undefined ? {} : {resourceVersion}), annotations: {by}}});
+  const write = (resourceVersion: string | undefined, by: string) =>
+    put(`${configMaps}/a`, {metadata: {name: 'a', ...(resourceVersion === undefined ? {} : {resourceVersion}), annotations: {by}}});
 
   t.is((await write(version, '1')).status, 200);
   t.like((await write(version, '2')).json<Status>(), {
     code: 409,
     reason: 'Conflict',
-    message: 'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+    message:
+      'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
     details: {name: 'a', kind: 'configmaps'},
   });
   t.is((await write(undefined, '3')).status, 200);
@@ -73,7 +94,11 @@ test('a PUT must know the version it replaces, or leave it out where the kind al
     code: 422,
     reason: 'Invalid',
     message: 'leases.coordination.plat.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
-    details: {causes: [{reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update'}]},
+    details: {
+      causes: [
+        {reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update'},
+      ],
+    },
   });
 });
 
@@ -82,28 +107,45 @@ test('a uid on PUT is a precondition', async t => {
   const {metadata} = (await post(configMaps, aConfigMap('a'))).json();
 
   t.is((await put(`${configMaps}/a`, {metadata: {name: 'a', uid: metadata?.uid}})).status, 200);
-  for (const [query, key] of [['', '/registry/configmaps/default/a'], ['?dryRun=All', '/configmaps/default/a']]) t.like((await put(`${configMaps}/a${query}`, {metadata: {name: 'a', uid: 'other'}})).json<Status>(), {
-    code: 409,
-    message: `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${metadata?.uid}`,
-  });
+  for (const [query, key] of [
+    ['', '/registry/configmaps/default/a'],
+    ['?dryRun=All', '/configmaps/default/a'],
+  ])
+    t.like((await put(`${configMaps}/a${query}`, {metadata: {name: 'a', uid: 'other'}})).json<Status>(), {
+      code: 409,
+      message: `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${metadata?.uid}`,
+    });
 });
 
 test('fields of the server survive a PUT, and fields of the client are replaced', async t => {
   const {post, put} = await startWire();
   const made = (await post(configMaps, {metadata: {name: 'a', labels: {x: 'y'}, generateName: 'a'}, data: {k: 'v'}})).json();
-  const {metadata} = (await put(`${configMaps}/a`, {metadata: {name: 'a', creationTimestamp: '1999-01-01T00:00:00Z', generation: 9}})).json();
+  const {metadata} = (
+    await put(`${configMaps}/a`, {metadata: {name: 'a', creationTimestamp: '1999-01-01T00:00:00Z', generation: 9}})
+  ).json();
 
   const {managedFields: _, ...rest} = metadata ?? {};
-  t.deepEqual(rest, {name: 'a', namespace: 'default', uid: made.metadata?.uid, creationTimestamp: now, resourceVersion: metadata?.resourceVersion} as typeof rest);
+  t.deepEqual(rest, {
+    name: 'a',
+    namespace: 'default',
+    uid: made.metadata?.uid,
+    creationTimestamp: now,
+    resourceVersion: metadata?.resourceVersion,
+  } as typeof rest);
 });
 
 test('an update may repeat or leave out the deletion, and not change it', async t => {
   const {post, put, patch} = await startWire();
   await post(configMaps, {metadata: {name: 'a'}});
-  const refused = await put(`${configMaps}/a`, {metadata: {name: 'a', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5}});
+  const refused = await put(`${configMaps}/a`, {
+    metadata: {name: 'a', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5},
+  });
 
   t.is(refused.status, 422);
-  t.is(refused.json<Status>().message, 'ConfigMap "a" is invalid: [metadata.deletionTimestamp: Invalid value: "1999-01-01T00:00:00Z": field is immutable, metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable]');
+  t.is(
+    refused.json<Status>().message,
+    'ConfigMap "a" is invalid: [metadata.deletionTimestamp: Invalid value: "1999-01-01T00:00:00Z": field is immutable, metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable]',
+  );
   t.is((await patch(`${configMaps}/a`, {metadata: {deletionTimestamp: null}})).status, 200);
 });
 
@@ -159,8 +201,14 @@ test('owner references that are there twice are dropped with a warning', async t
     '299 - ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u1, u1"';
 
   t.deepEqual(made.header('warning'), [warning]);
-  t.deepEqual(made.json().metadata?.ownerReferences?.map(({uid}) => uid), ['u1', 'u2']);
-  t.is((await put(`${configMaps}/a`, {metadata: {name: 'a', ownerReferences: [owner, owner]}})).json().metadata?.ownerReferences?.length, 1);
+  t.deepEqual(
+    made.json().metadata?.ownerReferences?.map(({uid}) => uid),
+    ['u1', 'u2'],
+  );
+  t.is(
+    (await put(`${configMaps}/a`, {metadata: {name: 'a', ownerReferences: [owner, owner]}})).json().metadata?.ownerReferences?.length,
+    1,
+  );
   const patched = await patch(`${configMaps}/a`, {metadata: {ownerReferences: [owner, owner]}});
   t.regex(String(patched.header('warning')), /duplicate entries after mutating admission happens/);
 });
@@ -168,12 +216,22 @@ test('owner references that are there twice are dropped with a warning', async t
 for (const [title, patch, code, message] of [
   ['the name', {metadata: {name: 'b'}}, 400, 'the name of the object (b) does not match the name on the URL (a)'],
   ['the name away', {metadata: {name: null}}, 400, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
-  ['the namespace', {metadata: {namespace: 'b'}}, 400, 'the namespace of the provided object does not match the namespace sent on the request'],
+  [
+    'the namespace',
+    {metadata: {namespace: 'b'}},
+    400,
+    'the namespace of the provided object does not match the namespace sent on the request',
+  ],
   ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
   ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
   ['the kind', {kind: 'Secret'}, 422, ' "" is invalid: patch: Invalid value: "{'],
   ['what it is', {kind: 'Secret'}, 422, '}": converting (v1.Secret) to (core.ConfigMap): unknown conversion'],
-  ['the version of its API', {apiVersion: 'v2'}, 422, '}": no kind "ConfigMap" is registered for version "v2" in scheme "pkg/api/legacyscheme/scheme.go:30"'],
+  [
+    'the version of its API',
+    {apiVersion: 'v2'},
+    422,
+    '}": no kind "ConfigMap" is registered for version "v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+  ],
 ] as const) {
   test(`a patch cannot change ${title}`, async t => {
     const {post, patch: send} = await startWire();
@@ -188,7 +246,11 @@ for (const [title, patch, code, message] of [
 test('the kind in a strategic patch is ignored', async t => {
   const {post, patch} = await startWire();
   await post(configMaps, aConfigMap('a'));
-  const answer = await patch(`${configMaps}/a`, {kind: 'Secret', apiVersion: 'v2', data: {k: 'v'}}, {headers: {'content-type': 'application/strategic-merge-patch+json'}});
+  const answer = await patch(
+    `${configMaps}/a`,
+    {kind: 'Secret', apiVersion: 'v2', data: {k: 'v'}},
+    {headers: {'content-type': 'application/strategic-merge-patch+json'}},
+  );
 
   t.like(answer.json(), {kind: 'ConfigMap', apiVersion: 'v1', data: {k: 'v'}} as object);
 });
@@ -217,7 +279,9 @@ test('patches that meet are all applied', async t => {
 test('of two PUTs that know the same version one wins', async t => {
   const {post, put} = await startWire();
   const made = (await post(configMaps, aConfigMap('a'))).json();
-  const answers = await Promise.all(['1', '2'].map(by => put(`${configMaps}/a`, {...made, metadata: {...made.metadata, annotations: {by}}})));
+  const answers = await Promise.all(
+    ['1', '2'].map(by => put(`${configMaps}/a`, {...made, metadata: {...made.metadata, annotations: {by}}})),
+  );
 
   t.deepEqual(answers.map(({status}) => status).sort(), [200, 409]);
 });

@@ -26,14 +26,30 @@ test('fields of the server are filled in, whatever the client sends', async t =>
   t.is(status, 201);
   t.deepEqual([kind, apiVersion], ['ConfigMap', 'v1']);
   t.regex(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
-  t.deepEqual(Object.keys(metadata).sort(), ['creationTimestamp', 'generateName', 'generation', 'managedFields', 'name', 'namespace', 'resourceVersion', 'uid']);
+  t.deepEqual(Object.keys(metadata).sort(), [
+    'creationTimestamp',
+    'generateName',
+    'generation',
+    'managedFields',
+    'name',
+    'namespace',
+    'resourceVersion',
+    'uid',
+  ]);
   // A kind without generations keeps the value it is sent.
   t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-', generation: 7});
 });
 
 test('a creation may set an empty resource version, and fields that only the server sets have no owner', async t => {
   const {post, patch, get} = await startWire();
-  t.is((await post(configMaps, {metadata: {name: 'a', resourceVersion: '0', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5}})).status, 201);
+  t.is(
+    (
+      await post(configMaps, {
+        metadata: {name: 'a', resourceVersion: '0', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5},
+      })
+    ).status,
+    201,
+  );
   const changed = (await patch(`${configMaps}/a`, {metadata: {generation: 7}})).json();
 
   t.deepEqual([changed.metadata?.managedFields, changed.metadata?.deletionTimestamp], [undefined, undefined]);
@@ -46,9 +62,15 @@ test('a patch is looked for an object before it is read, and is something', asyn
   const operations = {headers: {'content-type': 'application/json-patch+json'}};
 
   t.is((await patch(`${configMaps}/none`, {}, operations)).json<Status>().message, 'configmaps "none" not found');
-  t.like((await patch(`${configMaps}/a`, {}, operations)).json<Status>(), {code: 400, message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp'});
+  t.like((await patch(`${configMaps}/a`, {}, operations)).json<Status>(), {
+    code: 400,
+    message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+  });
   t.like((await patch(`${configMaps}/a`, 'null')).json<Status>(), {code: 400, message: 'Invalid JSON Patch'});
-  t.is((await patch(`${configMaps}/a`, {more: 1, extra: 2})).header('warning')?.toString(), '299 - "unknown field \\"extra\\"",299 - "unknown field \\"more\\""');
+  t.is(
+    (await patch(`${configMaps}/a`, {more: 1, extra: 2})).header('warning')?.toString(),
+    '299 - "unknown field \\"extra\\"",299 - "unknown field \\"more\\""',
+  );
 });
 
 test('a generated name is the prefix, cut where it must be, and five characters', async t => {
@@ -87,7 +109,11 @@ test('a name taken by one that is being deleted is refused in other words', asyn
   await remove(`${configMaps}/b`);
 
   t.is((await post(configMaps, aConfigMap('a'))).json<Status>().message, 'configmaps "a" already exists');
-  t.like((await post(configMaps, aConfigMap('b'))).json<Status>(), {reason: 'AlreadyExists', message: 'object is being deleted: configmaps "b" already exists', details: {name: 'b', kind: 'configmaps'}});
+  t.like((await post(configMaps, aConfigMap('b'))).json<Status>(), {
+    reason: 'AlreadyExists',
+    message: 'object is being deleted: configmaps "b" already exists',
+    details: {name: 'b', kind: 'configmaps'},
+  });
   t.is((await post(`${configMaps}?dryRun=All`, aConfigMap('a'))).status, 409);
 });
 
@@ -96,22 +122,50 @@ test('the namespace of a body must be that of the path, and is dropped where the
   const other = await post(configMaps, {metadata: {name: 'a', namespace: 'other'}});
   const node = await post('/api/v1/nodes', {metadata: {name: 'n', namespace: 'other'}});
 
-  t.like(other.json<Status>(), {code: 400, reason: 'BadRequest', message: 'the namespace of the provided object does not match the namespace sent on the request'});
+  t.like(other.json<Status>(), {
+    code: 400,
+    reason: 'BadRequest',
+    message: 'the namespace of the provided object does not match the namespace sent on the request',
+  });
   t.is(node.status, 201);
   t.is(node.json().metadata?.namespace, undefined);
   t.is((await put('/api/v1/nodes/n', {metadata: {name: 'n', namespace: 'other'}})).status, 200);
 });
 
 for (const [title, body, message] of [
-  ['nothing', '', 'the object provided is unrecognized (must be of type ConfigMap): couldn\'t get version/kind; json parse error: unexpected end of JSON input (<empty>)'],
-  ['half an object', '{"kind":"ConfigMap","apiVersion":"v1"', '(must be of type ConfigMap): couldn\'t get version/kind; json parse error: unexpected end of JSON input ({"kind":"ConfigMap","apiVersio ...)'],
+  [
+    'nothing',
+    '',
+    "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)",
+  ],
+  [
+    'half an object',
+    '{"kind":"ConfigMap","apiVersion":"v1"',
+    '(must be of type ConfigMap): couldn\'t get version/kind; json parse error: unexpected end of JSON input ({"kind":"ConfigMap","apiVersio ...)',
+  ],
   ['text', 'hello', '(68656c6c6f)'],
   ['a list', '[]', '(5b5d)'],
   ['another kind', {kind: 'Secret', apiVersion: 'v1'}, 'Secret in version "v1" cannot be handled as a ConfigMap: '],
-  ['an unknown kind', {kind: 'Thing', apiVersion: 'example.com/v3'}, 'Thing in version "v3" cannot be handled as a ConfigMap: no kind "Thing" is registered for version "example.com/v3" in scheme '],
-  ['a List of objects', {kind: 'List', apiVersion: 'v1', items: []}, 'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion'],
-  ['another version', {kind: 'ConfigMap', apiVersion: 'v2'}, 'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2" in scheme "pkg/api/legacyscheme/scheme.go:30"'],
-  ['a field of the wrong type', {data: {a: 1}, metadata: {name: 'a'}}, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string'],
+  [
+    'an unknown kind',
+    {kind: 'Thing', apiVersion: 'example.com/v3'},
+    'Thing in version "v3" cannot be handled as a ConfigMap: no kind "Thing" is registered for version "example.com/v3" in scheme ',
+  ],
+  [
+    'a List of objects',
+    {kind: 'List', apiVersion: 'v1', items: []},
+    'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion',
+  ],
+  [
+    'another version',
+    {kind: 'ConfigMap', apiVersion: 'v2'},
+    'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+  ],
+  [
+    'a field of the wrong type',
+    {data: {a: 1}, metadata: {name: 'a'}},
+    'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
+  ],
   ['a version on creation', {metadata: {name: 'a', resourceVersion: '7'}}, 'resourceVersion should not be set on objects to be created'],
 ] as const) {
   test(`${title} is no object to create`, async t => {
@@ -135,10 +189,25 @@ for (const [query, kind, causes] of [
   ['dryRun=x', 'CreateOptions', [['FieldValueNotSupported', 'dryRun', 'Unsupported value: ["x"]: supported values: "All"']]],
   ['dryRun=', 'CreateOptions', [['FieldValueNotSupported', 'dryRun', 'Unsupported value: [""]: supported values: "All"']]],
   [`fieldManager=${'x'.repeat(129)}`, 'CreateOptions', [['FieldValueTooLong', 'fieldManager', 'Too long: may not be more than 128 bytes']]],
-  ['fieldManager=a%09b', 'CreateOptions', [['FieldValueInvalid', 'fieldManager', 'Invalid value: "a\\tb": invalid character U+0009 (at position 1)']]],
-  ['fieldValidation=strict', 'CreateOptions', [['FieldValueNotSupported', 'fieldValidation', 'Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"']]],
+  [
+    'fieldManager=a%09b',
+    'CreateOptions',
+    [['FieldValueInvalid', 'fieldManager', 'Invalid value: "a\\tb": invalid character U+0009 (at position 1)']],
+  ],
+  [
+    'fieldValidation=strict',
+    'CreateOptions',
+    [['FieldValueNotSupported', 'fieldValidation', 'Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"']],
+  ],
   ['force=true', 'PatchOptions', [['FieldValueForbidden', 'force', 'Forbidden: may not be specified for non-apply patch']]],
-  ['force=false&dryRun=no', 'PatchOptions', [['FieldValueForbidden', 'force', 'Forbidden: may not be specified for non-apply patch'], ['FieldValueNotSupported', 'dryRun', 'Unsupported value: ["no"]: supported values: "All"']]],
+  [
+    'force=false&dryRun=no',
+    'PatchOptions',
+    [
+      ['FieldValueForbidden', 'force', 'Forbidden: may not be specified for non-apply patch'],
+      ['FieldValueNotSupported', 'dryRun', 'Unsupported value: ["no"]: supported values: "All"'],
+    ],
+  ],
 ] as const) {
   for (const method of kind === 'PatchOptions' ? (['PATCH'] as const) : (['POST', 'PUT'] as const)) {
     test(`${method} refuses the options ${query.slice(0, 40)}`, async t => {
@@ -147,7 +216,11 @@ for (const [query, kind, causes] of [
       const {details, reason, message} = json<Status>();
 
       t.deepEqual([status, reason], [422, 'Invalid']);
-      t.deepEqual(details, {group: 'meta.plat.io', kind: method === 'PUT' ? 'UpdateOptions' : kind, causes: causes.map(([cause, field, text]) => ({reason: cause, message: text, field}))});
+      t.deepEqual(details, {
+        group: 'meta.plat.io',
+        kind: method === 'PUT' ? 'UpdateOptions' : kind,
+        causes: causes.map(([cause, field, text]) => ({reason: cause, message: text, field})),
+      });
       t.true(message?.startsWith(`${method === 'PUT' ? 'UpdateOptions' : kind}.meta.plat.io "" is invalid: `), message);
     });
   }
@@ -165,8 +238,15 @@ for (const [fieldValidation, status, warnings] of [
     const answer = await post(`${configMaps}?fieldValidation=${fieldValidation}`, body);
 
     t.is(answer.status, status);
-    t.deepEqual(answer.header('warning'), warnings ? ['299 - "unknown field \\"nothing\\""', '299 - "duplicate field \\"data\\""'] : undefined);
-    if (status === 400) t.is(answer.json<Status>().message, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "nothing", duplicate field "data"');
+    t.deepEqual(
+      answer.header('warning'),
+      warnings ? ['299 - "unknown field \\"nothing\\""', '299 - "duplicate field \\"data\\""'] : undefined,
+    );
+    if (status === 400)
+      t.is(
+        answer.json<Status>().message,
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "nothing", duplicate field "data"',
+      );
     else t.deepEqual((await get(`${configMaps}/a`)).json<{data: object}>().data, {a: '2'});
   });
 }
@@ -182,11 +262,17 @@ test('a dry run returns the result and stores nothing', async t => {
   const collected = await remove(`${configMaps}?dryRun=All`);
   await settled(clock);
 
-  t.deepEqual([created, updated, patched, removed, collected].map(({status}) => status), [201, 200, 200, 200, 200]);
+  t.deepEqual(
+    [created, updated, patched, removed, collected].map(({status}) => status),
+    [201, 200, 200, 200, 200],
+  );
   t.is(created.json().metadata?.resourceVersion, undefined);
   t.truthy(created.json().metadata?.uid);
   t.is(updated.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
-  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata), [made.metadata]);
+  t.deepEqual(
+    (await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata),
+    [made.metadata],
+  );
   t.deepEqual(stream.summaries, []);
 });
 
@@ -216,18 +302,28 @@ test('a GET waits for a version that is coming, and not for ever', async t => {
     details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
   });
   t.is((await get(`${configMaps}/a?resourceVersion=0`)).status, 200);
-  t.like((await get(`${configMaps}/a?resourceVersion=x`)).json<Status>(), {code: 500, reason: undefined, message: 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'});
+  t.like((await get(`${configMaps}/a?resourceVersion=x`)).json<Status>(), {
+    code: 500,
+    reason: undefined,
+    message: 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+  });
 });
 
 /** A map of many keys, whose owners take as much room as they, and a text that takes six bytes a letter. */
 const aLargeMap = (letters: number) => ({
-  ...aConfigMap('large', {data: {...Object.fromEntries(Array.from({length: 3000}, (_, i) => [`${i}`.padEnd(253, 'x'), ''])), text: '\u0001'.repeat(letters)}}),
+  ...aConfigMap('large', {
+    data: {...Object.fromEntries(Array.from({length: 3000}, (_, i) => [`${i}`.padEnd(253, 'x'), ''])), text: '\u0001'.repeat(letters)},
+  }),
 });
 const [fits, fitsAlone, fitsNot] = [200_000, 280_000, 400_000];
 
 for (const [what, write] of [
   ['that replaces', ({put}: Awaited<ReturnType<typeof startWire>>, letters: number) => put(`${configMaps}/large`, aLargeMap(letters))],
-  ['that patches', ({patch}: Awaited<ReturnType<typeof startWire>>, letters: number) => patch(`${configMaps}/large`, {data: {text: '\u0001'.repeat(letters)}})],
+  [
+    'that patches',
+    ({patch}: Awaited<ReturnType<typeof startWire>>, letters: number) =>
+      patch(`${configMaps}/large`, {data: {text: '\u0001'.repeat(letters)}}),
+  ],
 ] as const) {
   test(`a write ${what} drops managed fields where the object is too large with them`, async t => {
     const env = await startWire();
@@ -246,7 +342,9 @@ for (const [what, write] of [
 
 test('an object is made without the record of owners where it is too large with it, but not applied', async t => {
   const {post, patch} = await startWire();
-  const applied = await patch(`${configMaps}/large?fieldManager=m`, aLargeMap(fitsAlone), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  const applied = await patch(`${configMaps}/large?fieldManager=m`, aLargeMap(fitsAlone), {
+    headers: {'content-type': 'application/apply-patch+yaml'},
+  });
 
   t.is(applied.status, 500);
   t.regex(applied.json<Status>().message ?? '', /^request is too large: /);
@@ -264,29 +362,50 @@ test('whole numbers of 64 bits are stored, shown, patched and owned to the digit
 
   t.true(made.text.includes(`"data":{"n":${digits}}`) && made.text.includes(`"revision":${digits}`), made.text);
   t.is((await get(one)).text, made.text);
-  for (const accept of ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf, application/yaml;q=0.1']) t.is((await get(one, {headers: {accept}})).status, 200, accept);
+  for (const accept of ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf, application/yaml;q=0.1'])
+    t.is((await get(one, {headers: {accept}})).status, 200, accept);
   t.regex((await get(one, {headers: {accept: 'application/yaml'}})).text, /\nrevision: 9223372036854775807\n/);
   t.true((await get(path)).text.includes(`"revision":${digits}`));
   t.true((await get(`${one}?pretty=1`)).text.includes(`"revision": ${digits}`));
   t.true(stream.lines[0]?.includes(digits));
   t.is((await put(one, Buffer.from(made.text))).text, made.text, 'what is sent back as it was changes nothing');
   const steps = Buffer.from(`[{"op":"test","path":"/revision","value":${digits}},{"op":"replace","path":"/revision","value":${other}}]`);
-  t.true((await patch(`${one}?dryRun=All`, steps, {headers: {'content-type': 'application/json-patch+json'}})).text.includes(`"revision":${other}`));
+  t.true(
+    (await patch(`${one}?dryRun=All`, steps, {headers: {'content-type': 'application/json-patch+json'}})).text.includes(
+      `"revision":${other}`,
+    ),
+  );
   const wrong = Buffer.from(`[{"op":"test","path":"/revision","value":9223372036854775806}]`);
   t.is((await patch(one, wrong, {headers: {'content-type': 'application/json-patch+json'}})).status, 422);
   for (const type of ['merge-patch+json', 'strategic-merge-patch+json']) {
-    t.true((await patch(`${one}?dryRun=All`, Buffer.from(`{"revision":${other}}`), {headers: {'content-type': `application/${type}`}})).text.includes(`"revision":${other}`), type);
+    t.true(
+      (
+        await patch(`${one}?dryRun=All`, Buffer.from(`{"revision":${other}}`), {headers: {'content-type': `application/${type}`}})
+      ).text.includes(`"revision":${other}`),
+      type,
+    );
   }
   const applied = await patch(`${one}?fieldManager=m`, Buffer.from(text), {headers: {'content-type': 'application/apply-patch+yaml'}});
   t.deepEqual([applied.status, applied.text.includes(`"revision":${digits}`)], [200, true]);
-  const conflict = await patch(`${one}?fieldManager=n`, Buffer.from(text.replace(digits, '9223372036854775806')), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  const conflict = await patch(`${one}?fieldManager=n`, Buffer.from(text.replace(digits, '9223372036854775806')), {
+    headers: {'content-type': 'application/apply-patch+yaml'},
+  });
   t.is(conflict.status, 409);
 });
 
 test('errors about an event name the group of the request', async t => {
   const {post, put, get, remove} = await startWire();
   const events = '/apis/events.plat.io/v1/namespaces/default/events';
-  const event = {metadata: {name: 'e'}, regarding: {namespace: 'default'}, reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
+  const event = {
+    metadata: {name: 'e'},
+    regarding: {namespace: 'default'},
+    reason: 'r',
+    action: 'a',
+    type: 'Normal',
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'a/b',
+    reportingInstance: 'i',
+  };
   const made = (await post(events, event)).json<KubeObject>();
   const reported = [
     await post(events, event),
@@ -303,5 +422,8 @@ test('errors about an event name the group of the request', async t => {
   t.like((await remove(`${events}/e`)).json<Status>().details, {group: 'events.plat.io', kind: 'events'});
   t.is((await get('/api/v1/namespaces/default/events/x')).json<Status>().message, 'events "x" not found');
   // Events are read from the store, which refuses a version that is none in its own way.
-  t.like((await get(`${events}/e?resourceVersion=x`)).json<Status>(), {code: 400, message: 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'});
+  t.like((await get(`${events}/e?resourceVersion=x`)).json<Status>(), {
+    code: 400,
+    message: 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+  });
 });

@@ -26,9 +26,24 @@ const start = async () => {
   store.range = query => (ranges.push(query), range(query));
   const env = await startWire({clock, store});
   const made: KubeObject[] = [];
-  for (let i = 10; i < 50; i++) made.push((await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}))).json());
+  for (let i = 10; i < 50; i++)
+    made.push(
+      (
+        await env.post(
+          configMaps,
+          aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}),
+        )
+      ).json(),
+    );
   const open = async (query: string, headers: Record<string, string> = {}, signal = new AbortController().signal): Promise<PagedBody> => {
-    const {body} = await env.server.handler({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
+    const {body} = await env.server.handler({
+      method: 'GET',
+      url: `${configMaps}?${query}`,
+      headers,
+      caller: {user: admin},
+      remoteAddress: '',
+      signal,
+    });
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     return body;
   };
@@ -82,7 +97,10 @@ test('a list is of one revision whatever is written while it is sent, and no pag
   const list = JSON.parse(Buffer.concat(pages as Buffer[]).toString()) as List;
 
   t.is(list.metadata?.resourceVersion, last);
-  t.deepEqual(list.items.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]), made.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]));
+  t.deepEqual(
+    list.items.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]),
+    made.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]),
+  );
   t.true(pages.length > 4);
   t.true(pages.every(page => page!.length < 300 << 10));
 });
@@ -91,7 +109,10 @@ test('a consumer of objects gets the whole list', async t => {
   const {open, made} = await start();
   const {items} = (await (await open('')).object()) as List;
 
-  t.deepEqual(items.map(({metadata}) => metadata), made.map(({metadata}) => metadata));
+  t.deepEqual(
+    items.map(({metadata}) => metadata),
+    made.map(({metadata}) => metadata),
+  );
 });
 
 test('a large page with a limit counts the rest, and continues after it', async t => {
@@ -101,7 +122,10 @@ test('a large page with a limit counts the rest, and continues after it', async 
 
   t.is(first.items.length, 36);
   t.is(first.metadata?.remainingItemCount, 4);
-  t.deepEqual(rest.items.map(({metadata}) => metadata!.name), ['m46', 'm47', 'm48', 'm49']);
+  t.deepEqual(
+    rest.items.map(({metadata}) => metadata!.name),
+    ['m46', 'm47', 'm48', 'm49'],
+  );
   const odd = (await get(`${configMaps}?labelSelector=odd%3Dtrue&limit=19`)).json<List>();
   const last = (await get(`${configMaps}?labelSelector=odd%3Dtrue&limit=19&continue=${odd.metadata?.continue}`)).json<List>();
   t.deepEqual([odd.items.length, last.items.map(({metadata}) => metadata!.name), last.metadata?.continue], [19, ['m49'], undefined]);
@@ -124,7 +148,14 @@ test('a list is read as it is sent, and no further once it is closed', async t =
 test('a selection stops when its caller is gone, and a list when its time is up', async t => {
   const {server, clock, ranges, open} = await start();
   const gone = new AbortController();
-  const answer = server.handler({method: 'GET', url: `${configMaps}?labelSelector=no%3Done`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: gone.signal});
+  const answer = server.handler({
+    method: 'GET',
+    url: `${configMaps}?labelSelector=no%3Done`,
+    headers: {},
+    caller: {user: admin},
+    remoteAddress: '',
+    signal: gone.signal,
+  });
   await ownTurn();
   gone.abort();
   t.is((await answer).status, 504);
@@ -154,7 +185,10 @@ test('the server reads collections for its own use in pieces, too', async t => {
 
   t.deepEqual([received.length, read.length], [40, 40]);
   t.true(ranges.length > 10);
-  t.deepEqual(ranges.filter(({bytes, limit}) => bytes === undefined && limit === undefined), []);
+  t.deepEqual(
+    ranges.filter(({bytes, limit}) => bytes === undefined && limit === undefined),
+    [],
+  );
 });
 
 test('others have their turn between the pieces of a selection, a table and the state a watch begins with', async t => {
@@ -173,11 +207,22 @@ test('others have their turn between the pieces of a selection, a table and the 
   };
   const headers = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
   const watchOf = async (tables: boolean) => {
-    const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`, headers: tables ? headers : {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await server.handler({
+      method: 'GET',
+      url: `${configMaps}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`,
+      headers: tables ? headers : {},
+      caller: {user: admin},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
     if (body.kind !== 'watch') throw new Error('no watch');
     const types: string[] = [];
     await new Promise<void>(resolve => {
-      const sink: WatchSink = {event: ({type}) => (types.push(type), type === 'BOOKMARK' && resolve(), true), drained: () => Promise.resolve(), end() {}};
+      const sink: WatchSink = {
+        event: ({type}) => (types.push(type), type === 'BOOKMARK' && resolve(), true),
+        drained: () => Promise.resolve(),
+        end() {},
+      };
       body.start(sink);
     });
     t.deepEqual(types, [...Array.from({length: 40}, () => 'ADDED'), 'BOOKMARK']);
@@ -192,9 +237,20 @@ test('others have their turn between the pieces of a selection, a table and the 
 test('a watch sends its initial state at one revision, and then the later writes', async t => {
   const {server, remove, post, clock} = await start();
   const reported: string[] = [];
-  const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  const {body} = await server.handler({
+    method: 'GET',
+    url: `${configMaps}?watch=1`,
+    headers: {},
+    caller: {user: admin},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
   if (body.kind !== 'watch') return t.fail();
-  const sink: WatchSink = {event: event => (reported.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true), drained: () => Promise.resolve(), end() {}};
+  const sink: WatchSink = {
+    event: event => (reported.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true),
+    drained: () => Promise.resolve(),
+    end() {},
+  };
   using _ = body.start(sink);
   const before = reported.length;
   await remove(`${configMaps}/m49`);
@@ -209,6 +265,9 @@ test('deleting a large collection returns the deleted items', async t => {
   const {remove, get, made} = await start();
   const {items} = (await remove(configMaps)).json<List>();
 
-  t.deepEqual(items.map(({metadata}) => metadata!.uid), made.map(({metadata}) => metadata!.uid));
+  t.deepEqual(
+    items.map(({metadata}) => metadata!.uid),
+    made.map(({metadata}) => metadata!.uid),
+  );
   t.deepEqual((await get(configMaps)).json<List>().items, []);
 });

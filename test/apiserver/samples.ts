@@ -11,7 +11,15 @@ const workload = {spec: {selector: {matchLabels: {app: 'a'}}, template}};
 const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 
 const rule = {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']};
-const webhooks = [{name: 'a.example.com', clientConfig: {url: 'https://example.com/x'}, rules: [rule], sideEffects: 'None', admissionReviewVersions: ['v1']}];
+const webhooks = [
+  {
+    name: 'a.example.com',
+    clientConfig: {url: 'https://example.com/x'},
+    rules: [rule],
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  },
+];
 
 const podKey = await generatePrivateKey({kind: 'ed25519'});
 const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now: Date.UTC(2026, 0, 1)});
@@ -29,7 +37,9 @@ export const samples = (naming: Naming, name?: string): Readonly<Record<string, 
       group: 'example.com',
       names: {plural: (name ?? 'ones.example.com').split('.')[0], kind: `Kind${(name ?? 'ones').split('.')[0]}`},
       scope: 'Namespaced',
-      versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object'}}}}}],
+      versions: [
+        {name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object'}}}}},
+      ],
     },
   },
   Pod: {spec: {containers: [{name: 'c', image: 'nginx'}]}},
@@ -38,7 +48,10 @@ export const samples = (naming: Naming, name?: string): Readonly<Record<string, 
   Secret: {type: 'Opaque', data: {a: 'Yg=='}},
   Role: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},
   ClusterRole: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},
-  RoleBinding: {roleRef: {apiGroup: naming.group('rbac.authorization'), kind: 'ClusterRole', name: 'view'}, subjects: [{kind: 'User', apiGroup: naming.group('rbac.authorization'), name: 'jane'}]},
+  RoleBinding: {
+    roleRef: {apiGroup: naming.group('rbac.authorization'), kind: 'ClusterRole', name: 'view'},
+    subjects: [{kind: 'User', apiGroup: naming.group('rbac.authorization'), name: 'jane'}],
+  },
   ClusterRoleBinding: {roleRef: {apiGroup: naming.group('rbac.authorization'), kind: 'ClusterRole', name: 'view'}},
   Event: {involvedObject: {kind: 'ConfigMap', namespace: 'default', name: 'x'}, reason: 'Tried', message: 'it was tried', type: 'Normal'},
   [`${naming.group('events')}/Event`]: {
@@ -55,7 +68,13 @@ export const samples = (naming: Naming, name?: string): Readonly<Record<string, 
   ValidatingWebhookConfiguration: {webhooks},
   ValidatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, validations: [{expression: 'true'}]}},
   ValidatingAdmissionPolicyBinding: {spec: {policyName: 'x', validationActions: ['Deny']}},
-  MutatingAdmissionPolicy: {spec: {reinvocationPolicy: 'Never', matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/kind", value: "Pod"}]'}}]}},
+  MutatingAdmissionPolicy: {
+    spec: {
+      reinvocationPolicy: 'Never',
+      matchConstraints: {resourceRules: [rule]},
+      mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/kind", value: "Pod"}]'}}],
+    },
+  },
   MutatingAdmissionPolicyBinding: {spec: {policyName: 'x'}},
   PodCertificateRequest: {
     spec: {

@@ -25,10 +25,17 @@ const start = async () => {
   store.range = query => {
     const {filter} = query;
     if (!filter) return range(query);
-    return range({...query, filter: {known: (key, revision) => filter.known(key, revision), passes: record => (looked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), filter.passes(record))}});
+    return range({
+      ...query,
+      filter: {
+        known: (key, revision) => filter.known(key, revision),
+        passes: record => (looked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), filter.passes(record)),
+      },
+    });
   };
   const env = await startWire({clock, store});
-  for (let i = 0; i < 10; i++) await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}));
+  for (let i = 0; i < 10; i++)
+    await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}));
   const select = async (query: string, collection = configMaps) => names((await env.get(`${collection}?${query}`)).json<List>());
   return {...env, looked, select};
 };
@@ -87,8 +94,19 @@ test('pages of a selection show one state, whatever is written meanwhile', async
 test('labels are those of the object, not of nested objects', async t => {
   const {select, post} = await start();
   const inner = '{"labels":{"odd":"inner"},"metadata":{"labels":{"odd":"inner"}}}';
-  await post(pods, {metadata: {name: 'bare', annotations: {note: inner, labels: 'odd'}}, spec: {containers: [{name: 'c', image: 'i'}], affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: 'k', labelSelector: {matchLabels: {odd: 'inner'}}}]}}}});
-  await post(pods, {metadata: {name: 'full', annotations: {note: `${inner}\\"`, labels: '{'}, labels: {odd: 'ü"\\'.replace(/[^a-z]/gu, 'x')}}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await post(pods, {
+    metadata: {name: 'bare', annotations: {note: inner, labels: 'odd'}},
+    spec: {
+      containers: [{name: 'c', image: 'i'}],
+      affinity: {
+        podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: 'k', labelSelector: {matchLabels: {odd: 'inner'}}}]},
+      },
+    },
+  });
+  await post(pods, {
+    metadata: {name: 'full', annotations: {note: `${inner}\\"`, labels: '{'}, labels: {odd: 'ü"\\'.replace(/[^a-z]/gu, 'x')}},
+    spec: {containers: [{name: 'c', image: 'i'}]},
+  });
 
   t.deepEqual(await select('labelSelector=odd', pods), ['full']);
   t.deepEqual(await select('labelSelector=!odd', pods), ['bare']);
@@ -96,7 +114,11 @@ test('labels are those of the object, not of nested objects', async t => {
 
 test('a change is looked into once, however many watch with selectors', async t => {
   const {server, watch, put, clock} = await start();
-  const streams = await Promise.all(['odd%3Dtrue', 'odd%3Dfalse', 'odd', '!odd'].map(selector => watch(`${configMaps}?watch=1&resourceVersion=12&labelSelector=${selector}`)));
+  const streams = await Promise.all(
+    ['odd%3Dtrue', 'odd%3Dfalse', 'odd', '!odd'].map(selector =>
+      watch(`${configMaps}?watch=1&resourceVersion=12&labelSelector=${selector}`),
+    ),
+  );
   const {attributes} = server.registry.find('', 'v1', 'configmaps')!.resource;
   const requested: string[] = [];
   const of = attributes.of.bind(attributes);
@@ -104,7 +126,10 @@ test('a change is looked into once, however many watch with selectors', async t 
   await put(`${configMaps}/m4`, aConfigMap('m4', {metadata: {name: 'm4', labels: {odd: 'true'}}}));
   await settled(clock);
 
-  t.deepEqual(streams.map(({summaries}) => summaries.at(-1)), ['ADDED m4', 'DELETED m4', 'MODIFIED m4', undefined]);
+  t.deepEqual(
+    streams.map(({summaries}) => summaries.at(-1)),
+    ['ADDED m4', 'DELETED m4', 'MODIFIED m4', undefined],
+  );
   t.deepEqual(requested, ['m4', 'm4']);
 });
 
@@ -118,7 +143,12 @@ const attributesOf = (cache = new SelectionCache(noMeter)) => {
     parseFields: parse,
     row: object => ({text: JSON.stringify([object.metadata?.name]), times: []}),
   });
-  const record = (key: string, revision: number, labels: Record<string, string> = {a: key}): StoredRecord => ({key, revision, created: 1, value: encodeRecord({apiVersion: 'v1', kind: 'Secret', metadata: {name: key, labels}, type: `t${revision}`} as KubeObject)});
+  const record = (key: string, revision: number, labels: Record<string, string> = {a: key}): StoredRecord => ({
+    key,
+    revision,
+    created: 1,
+    value: encodeRecord({apiVersion: 'v1', kind: 'Secret', metadata: {name: key, labels}, type: `t${revision}`} as KubeObject),
+  });
   return {cache, attributes, parsed, record};
 };
 
@@ -128,7 +158,10 @@ test('labels are known without parsing, fields and cells by parsing once', t => 
 
   t.deepEqual(attributes.of(one).labels, {a: 'x'});
   t.deepEqual(parsed, []);
-  t.deepEqual([attributes.withFields(one).fields, attributes.withFields(one).fields, attributes.rowOf(one), attributes.rowOf(one)], [['t5'], ['t5'], {text: '["x"]', times: []}, {text: '["x"]', times: []}]);
+  t.deepEqual(
+    [attributes.withFields(one).fields, attributes.withFields(one).fields, attributes.rowOf(one), attributes.rowOf(one)],
+    [['t5'], ['t5'], {text: '["x"]', times: []}, {text: '["x"]', times: []}],
+  );
   t.is(parsed.length, 2);
   t.is(attributes.known('x', 4), undefined);
   t.deepEqual(attributes.withFields(record('x', 4)).fields, ['t4']);
@@ -190,7 +223,16 @@ test('the cells of a table come from its objects, with their current age', async
   await post(pods, {metadata: {name: 'p', annotations: {'b.c/d': 'ü"}{\\'}}, spec: {containers: [{name: 'c', image: 'i'}]}});
   const pod = (await get(`${pods}/p`)).json<KubeObject & {status: object}>();
   const finishedAt = new Date(clock.now()).toISOString().replace(/\.\d+/, '');
-  await put(`${pods}/p/status`, {...pod, status: {phase: 'Failed', reason: 'a "b"\u0000', containerStatuses: [{name: 'c', restartCount: 2, ready: false, image: 'i', imageID: '', lastState: {terminated: {exitCode: 1, finishedAt}}}]}});
+  await put(`${pods}/p/status`, {
+    ...pod,
+    status: {
+      phase: 'Failed',
+      reason: 'a "b"\u0000',
+      containerStatuses: [
+        {name: 'c', restartCount: 2, ready: false, image: 'i', imageID: '', lastState: {terminated: {exitCode: 1, finishedAt}}},
+      ],
+    },
+  });
   await put(`${configMaps}/m3`, aConfigMap('m3', {data: {a: 'x'}}));
   interface Table {
     readonly rows: readonly {readonly cells: readonly unknown[]; readonly object: KubeObject | null}[];
@@ -200,7 +242,9 @@ test('the cells of a table come from its objects, with their current age', async
     t.deepEqual(table, (await get(`${path}${path.includes('?') ? '&' : '?'}pretty=true`, asTable)).json<Table>());
     return table.rows.map(({cells}) => cells);
   };
-  for (let pass = 0; pass < 2; pass++) for (const path of [configMaps, pods, `${pods}?includeObject=None`, `${pods}?includeObject=Object`, '/api/v1/namespaces']) await shown(path);
+  for (let pass = 0; pass < 2; pass++)
+    for (const path of [configMaps, pods, `${pods}?includeObject=None`, `${pods}?includeObject=Object`, '/api/v1/namespaces'])
+      await shown(path);
   t.deepEqual((await shown(configMaps))[3], ['m3', 1, '0s']);
   await clock.advance(300_000);
 

@@ -14,7 +14,9 @@ const ask = (url: string, path: string): Promise<Answer> =>
     https
       .get(`${url}${path}`, {rejectUnauthorized: false, agent: false}, response => {
         let body = '';
-        response.on('data', (piece: Buffer) => (body += piece.toString())).on('end', () => resolve({status: response.statusCode ?? 0, headers: response.headers, body}));
+        response
+          .on('data', (piece: Buffer) => (body += piece.toString()))
+          .on('end', () => resolve({status: response.statusCode ?? 0, headers: response.headers, body}));
       })
       .on('error', reject);
   });
@@ -38,7 +40,10 @@ test('a plane that leaves is not ready at once, goes on for the delay, and then 
   const {done, hasStopped} = stop();
   await clock.advance(9000);
 
-  t.deepEqual([(await get('/readyz')).status, (await get('/livez')).status, (await get('/healthz')).status, (await get('/version')).status], [500, 200, 200, 200]);
+  t.deepEqual(
+    [(await get('/readyz')).status, (await get('/livez')).status, (await get('/healthz')).status, (await get('/version')).status],
+    [500, 200, 200, 200],
+  );
   t.false(hasStopped());
   await clock.advance(1000);
   await done;
@@ -53,7 +58,10 @@ test('on shutdown, new requests are refused while those under way are answered',
   await clock.advance(1000);
   const refused = await get('/version');
 
-  t.deepEqual([refused.status, refused.body, refused.headers['retry-after'], refused.headers['connection']], [429, 'The apiserver is shutting down, please try again later.\n', '5', 'close']);
+  t.deepEqual(
+    [refused.status, refused.body, refused.headers['retry-after'], refused.headers['connection']],
+    [429, 'The apiserver is shutting down, please try again later.\n', '5', 'close'],
+  );
   t.is((await get('/livez')).status, 200);
   t.is((await get('/readyz')).status, 500);
   t.false(hasStopped());

@@ -66,7 +66,10 @@ test('a request that can be refused without its body does not wait for it', asyn
     slowly(server.handler, 'other', 'PATCH', `${configMaps}/one`),
   ];
 
-  t.deepEqual((await Promise.all(answers.map(({done}) => done))).map(({status}) => status), [403, 405, 404, 415]);
+  t.deepEqual(
+    (await Promise.all(answers.map(({done}) => done))).map(({status}) => status),
+    [403, 405, 404, 415],
+  );
   t.is(server.inFlight.all, 0);
 });
 

@@ -34,10 +34,16 @@ const meter = new MetricsRegistry();
 const trust = {verified: {ca: agent.ca, pair}, unverified: {pair, insecure: true}};
 const system = systemNetwork(systemClock);
 // Every address is this machine: those that lead here openly may not be called.
-const {server: api, post, put} = await startWire({
+const {
+  server: api,
+  post,
+  put,
+} = await startWire({
   clock: systemClock as VirtualClock,
   meter,
-  gate: name => !off.has(name) && ['TranslateStreamCloseWebsocketRequests', 'PortForwardWebsockets', 'AuthorizePodWebsocketUpgradeCreatePermission'].includes(name),
+  gate: name =>
+    !off.has(name) &&
+    ['TranslateStreamCloseWebsocketRequests', 'PortForwardWebsockets', 'AuthorizePodWebsocketUpgradeCreatePermission'].includes(name),
   network: {dial: (_, port) => system.dial('127.0.0.1', port), resolve: () => Promise.resolve(['10.0.0.1'])},
   agents: {addresses: ['Hostname', 'InternalIP'], trust: {current: trust}, timeoutMs: 5000},
 });
@@ -48,9 +54,15 @@ const asAdmin =
 const server = await serve(asAdmin(api.handler));
 const pods = '/api/v1/namespaces/default/pods';
 const aNode = (name: string, address: string, port: number) =>
-  post('/api/v1/nodes', {metadata: {name}, status: {addresses: [{type: 'InternalIP', address}], daemonEndpoints: {kubeletEndpoint: {Port: port}}}});
+  post('/api/v1/nodes', {
+    metadata: {name},
+    status: {addresses: [{type: 'InternalIP', address}], daemonEndpoints: {kubeletEndpoint: {Port: port}}},
+  });
 const aPod = async (name: string, nodeName: string, ...containers: string[]) => {
-  const {status, text} = await post(pods, {metadata: {name}, spec: {nodeName, containers: containers.map(container => ({name: container, image: 'x'}))}});
+  const {status, text} = await post(pods, {
+    metadata: {name},
+    spec: {nodeName, containers: containers.map(container => ({name: container, image: 'x'}))},
+  });
   if (status !== 201) throw new Error(text);
 };
 await aNode('n', 'localhost', agent.port);
@@ -62,11 +74,18 @@ await aPod('elsewhere', 'misnamed', 'c');
 await aPod('far', 'gone', 'c');
 await put(`${pods}/p/status`, {metadata: {name: 'p'}, status: {podIP: '10.1.1.1', podIPs: [{ip: '10.1.1.1'}]}});
 
-const shop = await aBackend((request, response) => response.writeHead(200, {'x-method': request.method!}).end(request.method === 'HEAD' ? undefined : `${request.method} ${request.url}`));
+const shop = await aBackend((request, response) =>
+  response.writeHead(200, {'x-method': request.method!}).end(request.method === 'HEAD' ? undefined : `${request.method} ${request.url}`),
+);
 await post('/api/v1/namespaces/default/services', {metadata: {name: 'shop'}, spec: {ports: [{name: 'http', port: 80}]}});
 await post('/api/v1/namespaces/default/endpoints', {
   metadata: {name: 'shop'},
-  subsets: [{addresses: [{ip: '10.1.1.1', targetRef: {kind: 'Pod', namespace: 'default', name: 'p'}}], ports: [{name: 'http', port: Number(shop.port)}]}],
+  subsets: [
+    {
+      addresses: [{ip: '10.1.1.1', targetRef: {kind: 'Pod', namespace: 'default', name: 'p'}}],
+      ports: [{name: 'http', port: Number(shop.port)}],
+    },
+  ],
 });
 test.after.always(async () => {
   api.backends[Symbol.dispose]();
@@ -79,18 +98,29 @@ const messageOf = (body: Buffer): string => (JSON.parse(body.toString()) as Stat
 
 for (const [version, ask] of bothVersions) {
   test(`a log is the text that the agent writes (${version})`, async t => {
-    const answer = await ask(server, {path: `${pods}/p/log?tailLines=5&timestamps=true`, headers: {authorization: 'Bearer secret', cookie: 'a=b'}});
+    const answer = await ask(server, {
+      path: `${pods}/p/log?tailLines=5&timestamps=true`,
+      headers: {authorization: 'Bearer secret', cookie: 'a=b'},
+    });
     const request = agent.requests.findLast(({url}) => url.includes('/p/c'))!;
 
     t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-internal']], [200, 'text/plain', undefined]);
     t.is(answer.body.toString(), 'c says hello\n?tailLines=5&timestamps=true\n');
-    t.deepEqual([request.method, request.url, request.client], ['GET', '/containerLogs/default/p/c?tailLines=5&timestamps=true', 'the-server']);
-    t.deepEqual([request.headers.authorization, request.headers.cookie, request.headers['x-forwarded-for']], [undefined, undefined, undefined]);
+    t.deepEqual(
+      [request.method, request.url, request.client],
+      ['GET', '/containerLogs/default/p/c?tailLines=5&timestamps=true', 'the-server'],
+    );
+    t.deepEqual(
+      [request.headers.authorization, request.headers.cookie, request.headers['x-forwarded-for']],
+      [undefined, undefined, undefined],
+    );
   });
 }
 
 test.serial('a log that is followed goes on as it is written, until the caller has enough', async t => {
-  const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const outgoing = https
+    .get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`})
+    .on('error', () => {});
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   answer.on('error', () => {});
   const received: string[] = [];
@@ -108,9 +138,24 @@ test.serial('a log that is followed goes on as it is written, until the caller h
 
 for (const [what, path, code, message] of [
   ['is broken', 'several/log?container=broken', 500, 'Internal error occurred: the log is broken\n'],
-  ['is answered oddly', 'several/log?container=strange', 418, 'the server responded with the status code 418 but did not return more information ( pods/log several)'],
-  ['is elsewhere', 'several/log?container=elsewhere', 500, `Get "https://localhost:${agent.port}/containerLogs/default/several/elsewhere": redirects forbidden`],
-  ['lies on a node that has another name', 'elsewhere/log', 500, `Get "https://10.9.9.9:${agent.port}/containerLogs/default/elsewhere/c": tls: failed to verify certificate: x509: certificate is valid for localhost, 127.0.0.1, not 10.9.9.9`],
+  [
+    'is answered oddly',
+    'several/log?container=strange',
+    418,
+    'the server responded with the status code 418 but did not return more information ( pods/log several)',
+  ],
+  [
+    'is elsewhere',
+    'several/log?container=elsewhere',
+    500,
+    `Get "https://localhost:${agent.port}/containerLogs/default/several/elsewhere": redirects forbidden`,
+  ],
+  [
+    'lies on a node that has another name',
+    'elsewhere/log',
+    500,
+    `Get "https://10.9.9.9:${agent.port}/containerLogs/default/elsewhere/c": tls: failed to verify certificate: x509: certificate is valid for localhost, 127.0.0.1, not 10.9.9.9`,
+  ],
 ] as const) {
   test(`of a log that ${what} the client is informed`, async t => {
     const {status, body} = await ask1(server, {path: `${pods}/${path}`});
@@ -161,7 +206,9 @@ for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
   test(`a log over WebSocket comes in messages of ${protocol}`, async t => {
     const client = new WebSocket(`wss://127.0.0.1:${server.port}${pods}/p/log`, [protocol], {ca: server.ca});
     const received: string[] = [];
-    client.on('message', (data: Buffer) => received.push(protocol.startsWith('base64') ? Buffer.from(data.toString(), 'base64').toString() : data.toString()));
+    client.on('message', (data: Buffer) =>
+      received.push(protocol.startsWith('base64') ? Buffer.from(data.toString(), 'base64').toString() : data.toString()),
+    );
     await once(client, 'close');
 
     t.is(received[0], '');
@@ -170,10 +217,20 @@ for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
   });
 }
 
-for (const [what, path] of [['a log', 'p/log'], ['a command', 'p/exec?command=true&stdout=true'], ['a port', 'p/portforward']] as const) {
+for (const [what, path] of [
+  ['a log', 'p/log'],
+  ['a command', 'p/exec?command=true&stdout=true'],
+  ['a port', 'p/portforward'],
+] as const) {
   test(`${what} over WebSocket is refused without a key, and no agent is called`, async t => {
     const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
-    const headers = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...(what === 'a log' ? [] : [`Sec-WebSocket-Protocol: ${what === 'a port' ? 'SPDY/3.1+portforward.k8s.io' : 'v5.channel.k8s.io'}`])];
+    const headers = [
+      'Host: x',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      ...(what === 'a log' ? [] : [`Sec-WebSocket-Protocol: ${what === 'a port' ? 'SPDY/3.1+portforward.k8s.io' : 'v5.channel.k8s.io'}`]),
+    ];
     socket.write(`GET ${pods}/${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     const answer = Buffer.concat(await socket.toArray()).toString();
 
@@ -187,7 +244,8 @@ test('a log over WebSocket in an unknown protocol is refused', async t => {
 });
 
 const v5 = ['v5.channel.k8s.io'];
-const exec = (pod: string, command: readonly string[], streams = 'stdin=true&stdout=true&stderr=true') => `${pods}/${pod}/exec?${streams}&${command.map(part => `command=${encodeURIComponent(part)}`).join('&')}`;
+const exec = (pod: string, command: readonly string[], streams = 'stdin=true&stdout=true&stderr=true') =>
+  `${pods}/${pod}/exec?${streams}&${command.map(part => `command=${encodeURIComponent(part)}`).join('&')}`;
 
 test('exec over WebSocket reaches an agent over SPDY, and returns the exit status', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'cat; echo bad >&2; exit 3']), v5);
@@ -198,7 +256,12 @@ test('exec over WebSocket reaches an agent over SPDY, and returns the exit statu
 
   t.is(await closed, 1000);
   t.deepEqual([first(), received[1], received[2]], [1, 'input', 'bad\n']);
-  t.like(status(), {status: 'Failure', reason: 'NonZeroExitCode', message: 'command terminated with non-zero exit code: command terminated with exit code 3', details: {causes: [{reason: 'ExitCode', message: '3'}]}});
+  t.like(status(), {
+    status: 'Failure',
+    reason: 'NonZeroExitCode',
+    message: 'command terminated with non-zero exit code: command terminated with exit code 3',
+    details: {causes: [{reason: 'ExitCode', message: '3'}]},
+  });
   const request = agent.requests.findLast(({url}) => url.includes('exit+3'))!;
   t.is(request.method, 'POST');
   t.is(request.headers['x-stream-protocol-version'], 'v5.channel.k8s.io, v4.channel.k8s.io, v3.channel.k8s.io, v2.channel.k8s.io');
@@ -257,8 +320,16 @@ test('a client that disconnects ends the command', async t => {
 for (const [what, pod, message] of [
   ['will not', 'refusing', 'Internal error occurred: unable to upgrade connection: not here'],
   ['gives a reason', 'failing', 'no such container'],
-  ['sends elsewhere', 'moved', `Internal error occurred: error sending request: Post "https://localhost:${agent.port}/exec/default/moved/c?command=true&output=1": redirect not allowed`],
-  ['is not there', 'far', 'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/far/c?command=true&output=1": dial tcp 127.0.0.1:1: connect: connection refused'],
+  [
+    'sends elsewhere',
+    'moved',
+    `Internal error occurred: error sending request: Post "https://localhost:${agent.port}/exec/default/moved/c?command=true&output=1": redirect not allowed`,
+  ],
+  [
+    'is not there',
+    'far',
+    'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/far/c?command=true&output=1": dial tcp 127.0.0.1:1: connect: connection refused',
+  ],
   ['breaks off', 'dying', 'Internal error occurred: error reading from error stream: unexpected EOF'],
 ] as const) {
   test(`of an agent that ${what} a client over WebSocket is informed on the error channel`, async t => {
@@ -274,16 +345,28 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
   test(`older ways of a WebSocket (${protocol}) are the agent's to speak`, async t => {
     const client = await webSocket(exec('p', ['sh', '-c', 'echo out; exit 2'], 'stdout=true'), [protocol]);
     const messages: string[] = [];
-    client.on('message', (data: Buffer) => messages.push(protocol.includes('base64') ? data[0]! - 48 + Buffer.from(data.toString().slice(1), 'base64').toString() : data[0] + data.subarray(1).toString()));
+    client.on('message', (data: Buffer) =>
+      messages.push(
+        protocol.includes('base64')
+          ? data[0]! - 48 + Buffer.from(data.toString().slice(1), 'base64').toString()
+          : data[0] + data.subarray(1).toString(),
+      ),
+    );
     await once(client, 'close');
 
     t.is(client.protocol, protocol);
-    t.is(messages.filter(text => text.startsWith('1')).join('').replaceAll('1', ''), 'out\n');
+    t.is(
+      messages
+        .filter(text => text.startsWith('1'))
+        .join('')
+        .replaceAll('1', ''),
+      'out\n',
+    );
     t.regex(messages.at(-1)!, /^3.*"ExitCode","message":"2"/);
   });
 }
 
-test.serial('without the gate the newest way is the agent\'s to speak, too', async t => {
+test.serial("without the gate the newest way is the agent's to speak, too", async t => {
   off.add('TranslateStreamCloseWebsocketRequests');
   const client = await webSocket(exec('p', ['true'], 'stdout=true'), ['v5.channel.k8s.io', 'v4.channel.k8s.io']);
   off.delete('TranslateStreamCloseWebsocketRequests');
@@ -295,8 +378,18 @@ test.serial('without the gate the newest way is the agent\'s to speak, too', asy
 /** A connection that speaks SPDY, through a POST. */
 const spdyTo = (path: string, version: string): Promise<{readonly session: SpdySession; readonly answer: IncomingMessage}> =>
   new Promise((resolve, reject) => {
-    const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', path, headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': version, 'content-length': 0}});
-    outgoing.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => resolve({session: new SpdySession(socket, {side: 'client', head}), answer}));
+    const outgoing = https.request({
+      host: '127.0.0.1',
+      port: server.port,
+      ca: server.ca,
+      agent: false,
+      method: 'POST',
+      path,
+      headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': version, 'content-length': 0},
+    });
+    outgoing.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) =>
+      resolve({session: new SpdySession(socket, {side: 'client', head}), answer}),
+    );
     outgoing.once('response', (answer: IncomingMessage) => {
       let text = '';
       answer.on('data', chunk => (text += String(chunk))).on('end', () => reject(new Error(`${answer.statusCode} ${text}`)));
@@ -309,7 +402,11 @@ const textOf = async (stream: SpdyStream): Promise<string> => Buffer.concat((awa
 
 test('SPDY goes through as it is', async t => {
   const {session, answer} = await spdyTo(exec('p', ['sh', '-c', 'cat; exit 4']), 'v4.channel.k8s.io');
-  const [error, stdin, stdout] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => session.open({streamtype: kind})) as [SpdyStream, SpdyStream, SpdyStream];
+  const [error, stdin, stdout] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => session.open({streamtype: kind})) as [
+    SpdyStream,
+    SpdyStream,
+    SpdyStream,
+  ];
   stdin.end('through and back');
 
   t.is(answer.headers['x-stream-protocol-version'], 'v4.channel.k8s.io');
@@ -344,16 +441,36 @@ const aPort = async () => {
 /** Members of the library that its types leave out. */
 const {Receiver, Sender} = library as unknown as {
   Receiver: new (options: {isServer: boolean}) => Writable;
-  Sender: new (socket: net.Socket) => {send(data: Buffer, options: object, done: () => void): void; close(code: number, reason: string, mask: boolean, done: () => void): void};
+  Sender: new (socket: net.Socket) => {
+    send(data: Buffer, options: object, done: () => void): void;
+    close(code: number, reason: string, mask: boolean, done: () => void): void;
+  };
 };
 
 /** A connection through a WebSocket, in a protocol whose name the library will not have. Rejects with status and body of a refusal. */
 const tunnelTo = (pod: string): Promise<SpdySession> =>
   new Promise((resolve, reject) => {
-    const headers = {connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': randomBytes(16).toString('base64'), 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io'};
-    const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/${pod}/portforward`, headers});
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': randomBytes(16).toString('base64'),
+      'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io',
+    };
+    const outgoing = https.get({
+      host: '127.0.0.1',
+      port: server.port,
+      ca: server.ca,
+      agent: false,
+      path: `${pods}/${pod}/portforward`,
+      headers,
+    });
     outgoing.once('error', reject);
-    outgoing.once('response', (answer: IncomingMessage) => void answer.toArray().then(chunks => reject(new Error(`${answer.statusCode} ${Buffer.concat(chunks as Buffer[]).toString()}`))));
+    outgoing.once(
+      'response',
+      (answer: IncomingMessage) =>
+        void answer.toArray().then(chunks => reject(new Error(`${answer.statusCode} ${Buffer.concat(chunks as Buffer[]).toString()}`))),
+    );
     outgoing.once('upgrade', (answer: IncomingMessage, socket: net.Socket, head: Buffer) => {
       if (answer.headers['sec-websocket-protocol'] !== 'SPDY/3.1+portforward.k8s.io') return reject(new Error('another protocol'));
       resolve(new SpdySession(messagesOf(socket, head), {side: 'client'}));
@@ -396,7 +513,10 @@ for (const [way, open] of [
     const shut = session.open({streamtype: 'error', port: '1', requestid: '9'});
     session.open({streamtype: 'data', port: '1', requestid: '9'});
 
-    t.deepEqual(output, [['ONE', ''], ['TWO', '']]);
+    t.deepEqual(output, [
+      ['ONE', ''],
+      ['TWO', ''],
+    ]);
     t.regex(await textOf(shut), /cannot reach port 1/);
     session.close();
     await session.closed;
@@ -429,7 +549,9 @@ test('proxied calls to a pod reach its port, also over TLS without verification'
 });
 
 test.serial('shutdown ends open streams while their clients still read', async t => {
-  const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const outgoing = https
+    .get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`})
+    .on('error', () => {});
   const [log] = (await once(outgoing, 'response')) as [IncomingMessage];
   log.on('error', () => {}).resume();
   const client = await webSocket(exec('p', ['cat']), v5);
@@ -445,8 +567,13 @@ test.serial('shutdown ends open streams while their clients still read', async t
 });
 
 test('proxied connections are counted', async t => {
-  for (const path of ['p/log', 'elsewhere/log', 'elsewhere/log?insecureSkipTLSVerifyBackend=true']) await ask1(server, {path: `${pods}/${path}`});
-  for (const [pod, command] of [['p', ['false']], ['failing', ['true']]] as const) await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
+  for (const path of ['p/log', 'elsewhere/log', 'elsewhere/log?insecureSkipTLSVerifyBackend=true'])
+    await ask1(server, {path: `${pods}/${path}`});
+  for (const [pod, command] of [
+    ['p', ['false']],
+    ['failing', ['true']],
+  ] as const)
+    await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
   (await tunnelTo('p')).close();
   await t.throwsAsync(tunnelTo('far'));
 
@@ -507,10 +634,17 @@ for (const size of [1, 7, 1000]) {
   });
 }
 
-for (const [coding, pack, unpack] of [['gzip', gzipSync, gunzipSync], ['deflate', deflateRawSync, inflateRawSync]] as const) {
+for (const [coding, pack, unpack] of [
+  ['gzip', gzipSync, gunzipSync],
+  ['deflate', deflateRawSync, inflateRawSync],
+] as const) {
   test(`a page that is packed (${coding}) is rewritten too`, async t => {
     const answer = rewriteResponse(
-      {status: 200, headers: {'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': coding, 'Content-Length': '1'}, body: {kind: 'stream', source: Readable.from([pack('<a href="/a">')])}},
+      {
+        status: 200,
+        headers: {'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': coding, 'Content-Length': '1'},
+        body: {kind: 'stream', source: Readable.from([pack('<a href="/a">')])},
+      },
       {before: '/before', backend: 'b', proxyHost: 'f'},
     );
     const {source} = answer.body as {source: Readable};
@@ -528,7 +662,10 @@ for (const where of ['pods', 'services']) {
       const below = await ask1(server, {method, path: `${root}/some/path/with/${method}?a=b`, headers: {connection: 'close'}});
       const top = await ask1(server, {method, path: `${root}?a=b`, headers: {connection: 'close'}});
 
-      t.deepEqual([below.status, below.headers['x-method'], below.body.toString()], [200, method, method === 'HEAD' ? '' : `${method} /some/path/with/${method}?a=b`]);
+      t.deepEqual(
+        [below.status, below.headers['x-method'], below.body.toString()],
+        [200, method, method === 'HEAD' ? '' : `${method} /some/path/with/${method}?a=b`],
+      );
       if (reads) t.deepEqual([top.status, top.headers['location']], [301, `${root}/?a=b`]);
       else t.deepEqual([top.status, top.body.toString()], [200, `${method} /?a=b`]);
     });

@@ -35,7 +35,10 @@ for (const [query, initial] of [
   ['resourceVersion=FIRST&resourceVersionMatch=NotOlderThan&sendInitialEvents=false', ['ADDED b']],
   ['resourceVersionMatch=NotOlderThan&sendInitialEvents=true', ['ADDED a', 'ADDED b']],
   ['resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
-  ['resourceVersion=LAST&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=1', ['ADDED a', 'ADDED b', 'BOOKMARK']],
+  [
+    'resourceVersion=LAST&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=1',
+    ['ADDED a', 'ADDED b', 'BOOKMARK'],
+  ],
   ['allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
   ['resourceVersion=0&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
   ['resourceVersion=LAST&allowWatchBookmarks=true', []],
@@ -56,7 +59,11 @@ test('the end of the initial events is marked in both spellings', async t => {
 
   t.deepEqual(stream.events[2], {
     type: 'BOOKMARK',
-    object: {kind: 'ConfigMap', apiVersion: 'v1', metadata: {resourceVersion: last, annotations: {'plat.io/initial-events-end': 'true', 'k8s.io/initial-events-end': 'true'}}},
+    object: {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: {resourceVersion: last, annotations: {'plat.io/initial-events-end': 'true', 'k8s.io/initial-events-end': 'true'}},
+    },
   });
 });
 
@@ -65,23 +72,37 @@ test('without its gate a streaming list is refused, and a legacy watch marks not
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
 
   t.deepEqual(stream.summaries, ['ADDED a', 'ADDED b']);
-  t.deepEqual((await get(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`)).json<Status>().details?.causes, [
-    {reason: 'FieldValueForbidden', message: 'Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled', field: 'sendInitialEvents'},
-  ]);
+  t.deepEqual(
+    (await get(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`)).json<Status>().details?.causes,
+    [
+      {
+        reason: 'FieldValueForbidden',
+        message: 'Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+        field: 'sendInitialEvents',
+      },
+    ],
+  );
 });
 
 for (const [query, message] of [
   ['sendInitialEvents=true', 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
   ['resourceVersionMatch=NotOlderThan', 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'],
   ['continue=x', 'Forbidden: resourceVersionMatch is forbidden when continue is provided'],
-  ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x', 'Forbidden: resourceVersionMatch is forbidden when continue is provided'],
+  [
+    'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x',
+    'Forbidden: resourceVersionMatch is forbidden when continue is provided',
+  ],
 ] as const) {
   test(`a watch with '${query}' is invalid`, async t => {
     const {get} = await startWire();
     const {json, status} = await get(`${configMaps}?watch=1&${query}`);
 
     t.is(status, 422);
-    t.deepEqual(json<Status>().details, {group: 'meta.plat.io', kind: 'ListOptions', causes: [{reason: 'FieldValueForbidden', message, field: 'resourceVersionMatch'}]});
+    t.deepEqual(json<Status>().details, {
+      group: 'meta.plat.io',
+      kind: 'ListOptions',
+      causes: [{reason: 'FieldValueForbidden', message, field: 'resourceVersionMatch'}],
+    });
   });
 }
 
@@ -89,7 +110,13 @@ test('other matches of a watch are listed with the existing objects', async t =>
   const {get} = await startWire();
   const {details} = (await get(`${configMaps}?watch=1&resourceVersionMatch=Exact&sendInitialEvents=true`)).json<Status>();
 
-  t.deepEqual(details?.causes?.map(({message}) => message), ['Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan', 'Unsupported value: "Exact": supported values: "NotOlderThan"']);
+  t.deepEqual(
+    details?.causes?.map(({message}) => message),
+    [
+      'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+      'Unsupported value: "Exact": supported values: "NotOlderThan"',
+    ],
+  );
 });
 
 test('a watch from a future version begins at once and sends the changes after it', async t => {
@@ -113,11 +140,19 @@ test('a watch from a version that does not come to a store of its own ends, so t
 
 test('a future resource version that is never reached ends its watch', async t => {
   const {watch, clock, versions} = await start();
-  const opened = watch(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${Number(versions.at(-1)) + 9}`);
+  const opened = watch(
+    `${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${Number(versions.at(-1)) + 9}`,
+  );
   await clock.advance(3100);
   using stream = await opened;
 
-  t.like(stream.events[0], {type: 'ERROR', object: {code: 504, details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]}}} as object);
+  t.like(stream.events[0], {
+    type: 'ERROR',
+    object: {
+      code: 504,
+      details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
+    },
+  } as object);
   t.deepEqual([stream.events.length, stream.ended], [1, true]);
 });
 
@@ -129,7 +164,18 @@ test('compacted history is an error event in the stream', async t => {
   await settled(clock);
 
   t.deepEqual(stream.events, [
-    {type: 'ERROR', object: {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `too old resource version: ${versions[0]} (${newest})`, reason: 'Expired', code: 410}},
+    {
+      type: 'ERROR',
+      object: {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: `too old resource version: ${versions[0]} (${newest})`,
+        reason: 'Expired',
+        code: 410,
+      },
+    },
   ] as unknown as typeof stream.events);
   t.true(stream.ended);
 });
@@ -137,7 +183,13 @@ test('compacted history is an error event in the stream', async t => {
 test('invalid parameters are refused before the stream begins', async t => {
   const {get} = await startWire();
 
-  for (const [query, code] of [['resourceVersion=x', 500], ['labelSelector=!!', 400], ['fieldSelector=spec.x%3D1', 400], ['timeoutSeconds=x', 400]] as const) t.is((await get(`${configMaps}?watch=1&${query}`)).status, code, query);
+  for (const [query, code] of [
+    ['resourceVersion=x', 500],
+    ['labelSelector=!!', 400],
+    ['fieldSelector=spec.x%3D1', 400],
+    ['timeoutSeconds=x', 400],
+  ] as const)
+    t.is((await get(`${configMaps}?watch=1&${query}`)).status, code, query);
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/yaml'}})).status, 406);
 });
 
@@ -167,7 +219,11 @@ test('the last state of an object comes with the version of its deletion', async
   t.is(stream.events[0]?.object.metadata?.resourceVersion, String(Number(last) + 1));
 });
 
-for (const path of ['/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST', `${configMaps}?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=LAST`, '/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST&fieldSelector=metadata.name%3Da']) {
+for (const path of [
+  '/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST',
+  `${configMaps}?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=LAST`,
+  '/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST&fieldSelector=metadata.name%3Da',
+]) {
   test(`${path} watches one object`, async t => {
     const {watch, patch, clock, last} = await start();
     using stream = await watch(path.replace('LAST', last));
@@ -182,7 +238,10 @@ for (const selector of ['metadata.name=b', 'metadata.name!=a', 'metadata.namespa
   test(`a watch of one object does not select ${selector}`, async t => {
     const {get} = await start();
 
-    t.like((await get(`/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=${encodeURIComponent(selector)}`)).json<Status>(), {code: 400, message: "fieldSelector metadata.name doesn't match requested name"});
+    t.like((await get(`/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=${encodeURIComponent(selector)}`)).json<Status>(), {
+      code: 400,
+      message: "fieldSelector metadata.name doesn't match requested name",
+    });
   });
 }
 
@@ -213,7 +272,10 @@ test('bookmarks are sent each minute and before the end, if requested', async t 
   await clock.advance(59_999);
   t.deepEqual(marked.summaries, []);
   await clock.advance(1);
-  t.deepEqual(marked.events.map(({type, object}) => [type, object.kind, Object.keys(object.metadata ?? {})]), [['BOOKMARK', 'ConfigMap', ['resourceVersion']]]);
+  t.deepEqual(
+    marked.events.map(({type, object}) => [type, object.kind, Object.keys(object.metadata ?? {})]),
+    [['BOOKMARK', 'ConfigMap', ['resourceVersion']]],
+  );
   await clock.advance(28_000);
   t.deepEqual(marked.summaries, ['BOOKMARK', 'BOOKMARK']);
   t.is(marked.events[1]?.object.metadata?.resourceVersion, other);
@@ -267,7 +329,14 @@ test('a consumer under backpressure gets the initial state in pieces, and then t
     end() {},
   };
   const url = `${configMaps}?watch=1&allowWatchBookmarks=true`;
-  const {body} = await server.handler({method: 'GET', url, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  const {body} = await server.handler({
+    method: 'GET',
+    url,
+    headers: {},
+    caller: {user: admin},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
   if (body.kind !== 'watch') return t.fail();
   using _ = body.start(slow);
   await post(configMaps, aConfigMap('c'));
@@ -292,9 +361,19 @@ test('a bookmark has the fields that objects of its kind have when nothing is se
     return rest;
   };
 
-  t.deepEqual(await bookmarkOf('/apis/apps/v1/deployments'), {kind: 'Deployment', apiVersion: 'apps/v1', spec: {replicas: 0, selector: null, strategy: {}, template: {metadata: {}, spec: {containers: null}}}, status: {}} as object);
+  t.deepEqual(await bookmarkOf('/apis/apps/v1/deployments'), {
+    kind: 'Deployment',
+    apiVersion: 'apps/v1',
+    spec: {replicas: 0, selector: null, strategy: {}, template: {metadata: {}, spec: {containers: null}}},
+    status: {},
+  } as object);
   t.deepEqual(await bookmarkOf('/api/v1/services'), {kind: 'Service', apiVersion: 'v1', spec: {}, status: {loadBalancer: {}}} as object);
-  t.deepEqual(await bookmarkOf('/apis/autoscaling/v1/horizontalpodautoscalers'), {kind: 'HorizontalPodAutoscaler', apiVersion: 'autoscaling/v1', spec: {maxReplicas: 0, scaleTargetRef: {kind: '', name: ''}}, status: {currentReplicas: 0, desiredReplicas: 0}} as object);
+  t.deepEqual(await bookmarkOf('/apis/autoscaling/v1/horizontalpodautoscalers'), {
+    kind: 'HorizontalPodAutoscaler',
+    apiVersion: 'autoscaling/v1',
+    spec: {maxReplicas: 0, scaleTargetRef: {kind: '', name: ''}},
+    status: {currentReplicas: 0, desiredReplicas: 0},
+  } as object);
 });
 
 test('a watch of tables sends the columns once, and bookmarks carry metadata', async t => {
@@ -302,9 +381,25 @@ test('a watch of tables sends the columns once, and bookmarks carry metadata', a
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: table});
   await post(configMaps, aConfigMap('c'));
   await settled(clock);
-  const tables = stream.events.map(({object}) => object as unknown as {kind: string; metadata: {resourceVersion: string}; columnDefinitions: unknown[] | null; rows: {cells: unknown[]; object: {kind: string; metadata: {name?: string}}}[]});
+  const tables = stream.events.map(
+    ({object}) =>
+      object as unknown as {
+        kind: string;
+        metadata: {resourceVersion: string};
+        columnDefinitions: unknown[] | null;
+        rows: {cells: unknown[]; object: {kind: string; metadata: {name?: string}}}[];
+      },
+  );
 
-  t.deepEqual(tables.map(({kind, columnDefinitions, rows}) => [kind, columnDefinitions?.length ?? null, rows.length]), [['Table', 3, 1], ['Table', null, 1], ['Table', null, 1], ['Table', null, 1]]);
+  t.deepEqual(
+    tables.map(({kind, columnDefinitions, rows}) => [kind, columnDefinitions?.length ?? null, rows.length]),
+    [
+      ['Table', 3, 1],
+      ['Table', null, 1],
+      ['Table', null, 1],
+      ['Table', null, 1],
+    ],
+  );
   t.deepEqual(tables[0]?.rows[0]?.cells, ['a', 0, '0s']);
   t.like(tables[0]?.rows[0]?.object, {kind: 'PartialObjectMetadata', apiVersion: 'meta.plat.io/v1', metadata: {name: 'a'}});
   t.is(tables[2]?.metadata.resourceVersion, last);
@@ -320,9 +415,14 @@ test('a bookmark in a watch of tables disturbs no column', async t => {
 
 test('a watch of metadata sends metadata alone, bookmarks too', async t => {
   const {watch, last} = await start();
-  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: {accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io'}});
+  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {
+    headers: {accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io'},
+  });
 
-  t.deepEqual(stream.events.map(({object}) => [object.kind, object.apiVersion]), Array.from({length: 3}, () => ['PartialObjectMetadata', 'meta.plat.io/v1']));
+  t.deepEqual(
+    stream.events.map(({object}) => [object.kind, object.apiVersion]),
+    Array.from({length: 3}, () => ['PartialObjectMetadata', 'meta.plat.io/v1']),
+  );
   t.deepEqual(Object.keys(stream.events[0]?.object ?? {}), ['kind', 'apiVersion', 'metadata']);
   t.is(stream.events[2]?.object.metadata?.resourceVersion, last);
 });

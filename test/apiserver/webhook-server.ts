@@ -55,20 +55,35 @@ export const json = (response: ServerResponse, value: unknown, status = 200): vo
 const fiftyYears = 50 * 365 * 86_400_000;
 
 /** A real HTTPS server at a port of this machine, which records its requests. */
-export const startWebhook = async (respond: Respond, {hosts = ['127.0.0.1', 'localhost'], now = Date.UTC(2026, 0, 1), lifetimeMs = fiftyYears, requestsCertificate = false}: WebhookOptions = {}): Promise<TestWebhook> => {
-  const authority = createAuthority(await generatePrivateKey(), {commonName: `authority of ${hosts.join()}`, now: now - 300_000, lifetimeMs: fiftyYears});
+export const startWebhook = async (
+  respond: Respond,
+  {
+    hosts = ['127.0.0.1', 'localhost'],
+    now = Date.UTC(2026, 0, 1),
+    lifetimeMs = fiftyYears,
+    requestsCertificate = false,
+  }: WebhookOptions = {},
+): Promise<TestWebhook> => {
+  const authority = createAuthority(await generatePrivateKey(), {
+    commonName: `authority of ${hosts.join()}`,
+    now: now - 300_000,
+    lifetimeMs: fiftyYears,
+  });
   const pair = keyPairPem(await issueServingCertificate(authority, {commonName: 'webhook', hosts, now, lifetimeMs}));
   const seen: Seen[] = [];
   let connections = 0;
   const webhook = {respond};
-  const server = createServer({cert: pair.certificate, key: pair.key, requestCert: requestsCertificate, rejectUnauthorized: false}, (request, response) => {
-    void collected(request).then(async body => {
-      const caller = (request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined;
-      const call: Seen = {method: request.method!, url: request.url!, headers: request.headers, body, caller};
-      seen.push(call);
-      await webhook.respond(call, response);
-    });
-  });
+  const server = createServer(
+    {cert: pair.certificate, key: pair.key, requestCert: requestsCertificate, rejectUnauthorized: false},
+    (request, response) => {
+      void collected(request).then(async body => {
+        const caller = (request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined;
+        const call: Seen = {method: request.method!, url: request.url!, headers: request.headers, body, caller};
+        seen.push(call);
+        await webhook.respond(call, response);
+      });
+    },
+  );
   server.on('secureConnection', () => connections++);
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);

@@ -1,4 +1,12 @@
-import {pagesOf, type ApiRequest, type ApiResponse, type EncodedEvent, type ApiHandler, type PagedBody, type WatchSink} from '#src/api/request.js';
+import {
+  pagesOf,
+  type ApiRequest,
+  type ApiResponse,
+  type EncodedEvent,
+  type ApiHandler,
+  type PagedBody,
+  type WatchSink,
+} from '#src/api/request.js';
 import {naming, type NamingName} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -46,7 +54,14 @@ export interface Stream extends Disposable {
 }
 
 const requestOf = (method: string, url: string, {body, headers = {}, user = admin}: Sent): ApiRequest => {
-  const bytes = body === undefined ? undefined : typeof body === 'string' ? Buffer.from(body) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  const bytes =
+    body === undefined
+      ? undefined
+      : typeof body === 'string'
+        ? Buffer.from(body)
+        : Buffer.isBuffer(body)
+          ? body
+          : Buffer.from(JSON.stringify(body));
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     method,
@@ -145,7 +160,8 @@ class Recorder implements Stream, WatchSink {
 
 /** Calls an API handler with bytes, as a client over HTTP does. */
 export const wire = (handler: ApiHandler) => {
-  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => await received(await handler(requestOf(method, url, sent)));
+  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> =>
+    await received(await handler(requestOf(method, url, sent)));
   return {
     send,
     get: (url: string, sent?: Sent) => send('GET', url, sent),
@@ -166,7 +182,12 @@ export const wire = (handler: ApiHandler) => {
 
 /** A server on virtual time with the namespace `default`, reached as over the wire. */
 export const startWire = async ({namingName = 'plat', ...options}: ServerOptions & {readonly namingName?: NamingName} = {}) => {
-  const env = startServer({gate: name => ['StorageVersionHash', 'WatchList'].includes(name), naming: naming(namingName), clock: new VirtualClock(), ...options});
+  const env = startServer({
+    gate: name => ['StorageVersionHash', 'WatchList'].includes(name),
+    naming: naming(namingName),
+    clock: new VirtualClock(),
+    ...options,
+  });
   const client = wire(env.server.handler);
   const made = await client.post('/api/v1/namespaces', {metadata: {name: 'default'}});
   if (made.status !== 201) throw new Error(made.text);

@@ -120,7 +120,13 @@ test('files that could not be looked at once are looked at again when they chang
   const check = () => {
     if (++looks === 1) throw new Error('unreadable');
   };
-  followFiles({files: {...systemFiles, stamp: () => String(stamp), watch: () => ({[Symbol.dispose]() {}})}, clock, paths: ['/x/y'], signal: stop.signal, check});
+  followFiles({
+    files: {...systemFiles, stamp: () => String(stamp), watch: () => ({[Symbol.dispose]() {}})},
+    clock,
+    paths: ['/x/y'],
+    signal: stop.signal,
+    check,
+  });
   for (stamp of [1, 2, 3]) await of.advance(60_000);
   stop.abort();
 
@@ -137,7 +143,7 @@ test('a file that cannot be looked at does not throw', t => {
   t.is(systemFiles.stamp(join(directory, 'x'.repeat(300))), 'ENAMETOOLONG');
 });
 
-test.serial('files are replaced where handles cannot be synced by themselves, as under Plug\'n\'Play', async t => {
+test.serial("files are replaced where handles cannot be synced by themselves, as under Plug'n'Play", async t => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-files-'));
   t.teardown(() => rmSync(folder, {recursive: true}));
   const handle = await open(join(folder, 'other'), 'w');
@@ -171,7 +177,10 @@ for (const text of [
 }
 
 test('integers beyond 64 bits, fractions and other numbers keep their digits', t => {
-  t.deepEqual(parseJson('[9007199254740991, 9007199254740993.5, 1e18, 9223372036854775808, 12345678901234567890123]'), [9007199254740991, 9007199254740994, 1e18, 9223372036854775808, 1.2345678901234568e22]);
+  t.deepEqual(
+    parseJson('[9007199254740991, 9007199254740993.5, 1e18, 9223372036854775808, 12345678901234567890123]'),
+    [9007199254740991, 9007199254740994, 1e18, 9223372036854775808, 1.2345678901234568e22],
+  );
   t.deepEqual(parseJson('{"a":"1234567890123456789","a":1}'), {a: 1});
   t.throws(() => parseJson('[9007199254740993,]'), {instanceOf: SyntaxError});
 });

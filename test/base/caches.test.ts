@@ -92,7 +92,11 @@ test('rules of users are remembered within 32 MiB however many groups the users 
 
 /** Where caches are made, with their names. */
 const declared = sources('src', 'controllers', 'informers').flatMap(({path, text}) =>
-  [...text.matchAll(/new (CacheBound|OwnedCaches<\w+>)\('([^']+)'/g)].map(([, of, name]) => ({path, name: name!, isShared: of === 'CacheBound'})),
+  [...text.matchAll(/new (CacheBound|OwnedCaches<\w+>)\('([^']+)'/g)].map(([, of, name]) => ({
+    path,
+    name: name!,
+    isShared: of === 'CacheBound',
+  })),
 );
 
 test.before(async () => {
@@ -103,16 +107,26 @@ test('every cache shows its bytes and their bound', async t => {
   const names = declared.map(({name}) => name);
   t.true(names.length >= 20);
   const shown = caches().filter(({name}) => !name.startsWith('test '));
-  t.deepEqual(shown.map(({name}) => name), [...names].sort());
+  t.deepEqual(
+    shown.map(({name}) => name),
+    [...names].sort(),
+  );
 
   const {body} = await new MetricsRegistry({process: true}).exposition();
-  for (const name of names) for (const metric of ['process_cache_bytes', 'process_cache_limit_bytes']) t.regex(body, new RegExp(`^${metric}\\{cache="${name}"\\} \\d+$`, 'm'));
+  for (const name of names)
+    for (const metric of ['process_cache_bytes', 'process_cache_limit_bytes'])
+      t.regex(body, new RegExp(`^${metric}\\{cache="${name}"\\} \\d+$`, 'm'));
 });
 
 const inWords = (bytes: number): string => (bytes % (1 << 20) === 0 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`);
 
 test('the page on security lists every cache, with the bound where it is one for all', t => {
-  const rows = new Map([...readFileSync(join(root, 'docs/security.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+ \w+) \|/gm)].map(([, name = '', bound = '']) => [name, bound]));
+  const rows = new Map(
+    [...readFileSync(join(root, 'docs/security.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+ \w+) \|/gm)].map(([, name = '', bound = '']) => [
+      name,
+      bound,
+    ]),
+  );
   const bounds = new Map(caches().map(({name, maxBytes}) => [name, inWords(maxBytes)]));
 
   t.deepEqual([...rows.keys()], declared.map(({name}) => name).sort());
@@ -128,5 +142,8 @@ const excepted = new Set(['src/apiserver/registry/selection-cache.ts']);
 test('no map keeps itself small by the number of its entries', t => {
   const found = sources('src', 'controllers', 'informers').filter(({path, code}) => !excepted.has(path) && bySize.test(code));
 
-  t.deepEqual(found.map(({path}) => path), []);
+  t.deepEqual(
+    found.map(({path}) => path),
+    [],
+  );
 });

@@ -10,7 +10,22 @@ import {twoVariables} from '#src/cel/libraries/two-variables.js';
 import {NativeList, NativeMap} from '#src/cel/values/native.js';
 import {standard} from '#src/cel/standard/index.js';
 import {
-  bool, bytes, double, duration, dyn, int, listOf, mapOf, nullType, opaqueType, param, string, timestamp, typeOf, uint, type Type,
+  bool,
+  bytes,
+  double,
+  duration,
+  dyn,
+  int,
+  listOf,
+  mapOf,
+  nullType,
+  opaqueType,
+  param,
+  string,
+  timestamp,
+  typeOf,
+  uint,
+  type Type,
 } from '#src/cel/values/types.js';
 import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
 
@@ -107,7 +122,13 @@ const shown = (value: Value): unknown => {
   if (typeof value === 'number') return {double: Object.is(value, -0) ? '-0' : value};
   if (value instanceof Bytes) return {bytes: Buffer.from(value.data).toString('hex')};
   if (value instanceof ListValue) return {list: [...value].map(shown)};
-  if (value instanceof MapValue) return {map: [...value.keys()].map(key => [shown(key), shown(value.find(key)!)] as const).map(entry => text(entry)).toSorted()};
+  if (value instanceof MapValue)
+    return {
+      map: [...value.keys()]
+        .map(key => [shown(key), shown(value.find(key)!)] as const)
+        .map(entry => text(entry))
+        .toSorted(),
+    };
   if (value instanceof TypeValue) return {type: value.type.name};
   if (value instanceof Timestamp) return {timestamp: value.nanos};
   if (value instanceof Duration) return {duration: value.nanos};
@@ -115,7 +136,9 @@ const shown = (value: Value): unknown => {
   return value;
 };
 
-const text = (value: unknown): string => JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : typeof part === 'number' ? String(part) : part)) ?? 'nothing';
+const text = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : typeof part === 'number' ? String(part) : part)) ??
+  'nothing';
 
 const variables = ({typeEnv = []}: Case): Record<string, Type> =>
   Object.fromEntries(typeEnv.flatMap(({name, ident}) => (ident ? [[name, declared((ident as Json)['type'] as Json)]] : [])));
@@ -134,11 +157,16 @@ const complaint = (one: Case, error: string | undefined): string | undefined => 
     return 'types' in ast === (error === undefined) ? undefined : 'is typed otherwise';
   }
   const program = compile(environment, one.expr);
-  const outcome = isCompileError(program) ? {error: program.message} : program.evaluate(Object.fromEntries(Object.entries(one.bindings ?? {}).map(([name, {value}]) => [name, valueOf(value)])));
-  if (one.evalError ?? (error !== undefined && !one.value)) return 'error' in outcome ? undefined : `gives ${text(shown(outcome.value))} instead of an error`;
+  const outcome = isCompileError(program)
+    ? {error: program.message}
+    : program.evaluate(Object.fromEntries(Object.entries(one.bindings ?? {}).map(([name, {value}]) => [name, valueOf(value)])));
+  if (one.evalError ?? (error !== undefined && !one.value))
+    return 'error' in outcome ? undefined : `gives ${text(shown(outcome.value))} instead of an error`;
   if ('error' in outcome) return `fails: ${outcome.error}`;
   const expected = valueOf(one.value ?? one.typedResult?.result ?? {boolValue: true});
-  return text(shown(outcome.value)) === text(shown(expected)) ? undefined : `gives ${text(shown(outcome.value))}, not ${text(shown(expected))}`;
+  return text(shown(outcome.value)) === text(shown(expected))
+    ? undefined
+    : `gives ${text(shown(outcome.value))}, not ${text(shown(expected))}`;
 };
 
 /** Features that this implementation leaves out, and how such a case is recognized. */
@@ -150,7 +178,10 @@ const excluded: readonly (readonly [reason: string, is: (one: Case, section: str
   ['the library of encoders', (_, section) => section === 'encoders_ext'],
   ['extensions of protobuf', (_, section) => section === 'proto2_ext'],
   ['keys that stand in a map literal twice, which the original takes', one => one.name.startsWith('map_value_repeat_key')],
-  ['a field of what is no object, which is just not there in the original', one => one.name === 'map_null_entry_no_such_key' || one.name === 'map_present_key_invalid_field'],
+  [
+    'a field of what is no object, which is just not there in the original',
+    one => one.name === 'map_null_entry_no_such_key' || one.name === 'map_present_key_invalid_field',
+  ],
   ['an index beyond the text, where the original finds nothing', one => /^(?:last)?indexof_out_of_range$/.test(one.name)],
   ['the words of formats of a later version of the library', (one, section) => section === 'string_ext' && laterFormats.test(one.expr)],
   ['functions that only the case declares', one => one.typeEnv?.some(entry => 'function' in entry) === true],

@@ -20,7 +20,11 @@ const program = (environment: Environment, text: string): Program => {
   return made;
 };
 
-const nodeOf = (schema: JsonSchema): SchemaNode => customSchema({type: 'object', properties: {value: schema}}, {metadata: {type: 'object'}, validateMetadata: () => []}).node.properties!.get('value')!;
+const nodeOf = (schema: JsonSchema): SchemaNode =>
+  customSchema(
+    {type: 'object', properties: {value: schema}},
+    {metadata: {type: 'object'}, validateMetadata: () => []},
+  ).node.properties!.get('value')!;
 
 test('calls cost what the original documents, with the same estimates', t => {
   const environment = extend(withLibrary(newExpressions, jsonPatches), {validatesLiterals: false, variables: {authorizer: authorizerType}});
@@ -28,7 +32,11 @@ test('calls cost what the original documents, with the same estimates', t => {
   const bindings = authorizerVariables(asker, {requestResource: {group: '', resource: 'pods'}});
   for (const [text, min, max, run] of ofLibraries) {
     const made = program(environment, text);
-    t.deepEqual(estimateCost(made.ast, (_, {kind}) => (kind === 'string' || kind === 'bytes' ? {min: 0, max: 12} : undefined)), {min, max}, text);
+    t.deepEqual(
+      estimateCost(made.ast, (_, {kind}) => (kind === 'string' || kind === 'bytes' ? {min: 0, max: 12} : undefined)),
+      {min, max},
+      text,
+    );
     if (run !== undefined) t.is(made.evaluate(bindings).cost, run, text);
   }
 });
@@ -46,7 +54,10 @@ test('expressions of the language have the documented estimates', t => {
 
 test('rules about values of a schema cost by how large those can be', t => {
   for (const [rule, schema, unlimited, limit, limited] of ofRules) {
-    for (const [most, cost] of [[undefined, unlimited], [limit, limited]] as const) {
+    for (const [most, cost] of [
+      [undefined, unlimited],
+      [limit, limited],
+    ] as const) {
       const node = nodeOf(schema(most));
       const types = new SchemaTypes();
       const self = types.declare('self', node, false)!;
@@ -57,7 +68,11 @@ test('rules about values of a schema cost by how large those can be', t => {
 });
 
 test('how often a value can be there follows from how little of a request it takes', t => {
-  for (const [schema, count] of [[{type: 'integer'}, 1_572_864], [{type: 'string'}, 1_048_576], [{type: 'object', required: ['a'], properties: {a: {type: 'boolean'}, b: {type: 'string'}}}, 262_144]] as const) {
+  for (const [schema, count] of [
+    [{type: 'integer'}, 1_572_864],
+    [{type: 'string'}, 1_048_576],
+    [{type: 'object', required: ['a'], properties: {a: {type: 'boolean'}, b: {type: 'string'}}}, 262_144],
+  ] as const) {
     t.is(mostOccurrences(nodeOf(schema as JsonSchema)), count);
   }
 });

@@ -47,14 +47,17 @@ gives('lists are sorted, summed up and searched', {
 
 gives('literals are of one type, save for what is formatted', {
   '[1, x, "a"]': "refused: ERROR: <input>:1:5: expected type 'int' but found 'dyn'\n | [1, x, \"a\"]\n | ....^",
-  '{"a": 1, "b": "c"}': "refused: ERROR: <input>:1:15: expected type 'int' but found 'string'\n | {\"a\": 1, \"b\": \"c\"}\n | ..............^",
+  '{"a": 1, "b": "c"}':
+    'refused: ERROR: <input>:1:15: expected type \'int\' but found \'string\'\n | {"a": 1, "b": "c"}\n | ..............^',
   '"%d %s %e".format([1, "a", 3.14])': '1 a 3.140000×10⁰⁰',
 });
 
 gives('values that cannot be formatted are reported', {
-  '"%s".format([b"\\xff"])': 'failed: error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string',
+  '"%s".format([b"\\xff"])':
+    'failed: error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string',
   '"%s %".format([x])': 'refused: ERROR: <input>:1:14: unexpected end of string\n | "%s %".format([x])\n | .............^',
-  '"%.f".format([1.5])': 'refused: ERROR: <input>:1:13: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax\n | "%.f".format([1.5])\n | ............^',
+  '"%.f".format([1.5])':
+    'refused: ERROR: <input>:1:13: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax\n | "%.f".format([1.5])\n | ............^',
   '"%.1f".format([1e23])': '99,999,999,999,999,991,611,392.0',
 });
 
@@ -76,7 +79,8 @@ gives('patterns find texts', {
 
 const url = 'https://user:pass@example.com:80/a%20b/c d?k1=a&k2=b&k2=c%20d#f';
 gives('URLs are taken apart', {
-  [`url("${url}").getScheme() + " " + url("${url}").getHost() + " " + url("${url}").getHostname() + " " + url("${url}").getPort()`]: 'https example.com:80 example.com 80',
+  [`url("${url}").getScheme() + " " + url("${url}").getHost() + " " + url("${url}").getHostname() + " " + url("${url}").getPort()`]:
+    'https example.com:80 example.com 80',
   [`url("${url}").getEscapedPath()`]: '/a%20b/c%20d',
   [`url("${url}").getQuery()`]: {k1: ['a'], k2: ['b', 'c d']},
   'url("https://[::1]:80/").getHostname() + url("/path").getHost()': '::1',
@@ -102,7 +106,8 @@ gives('quantities are reckoned with', {
   'quantity("9999999999999999999").asInteger()': 'failed: cannot convert value to integer',
   'quantity("50.703k").asApproximateFloat()': 50_703,
   'quantity("10Mo")': "failed: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-  'quantity("10x").sign()': "refused: ERROR: <input>:1:21: found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'\n | quantity(\"10x\").sign()\n | ....................^",
+  'quantity("10x").sign()':
+    "refused: ERROR: <input>:1:21: found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'\n | quantity(\"10x\").sign()\n | ....................^",
 });
 
 const inRange = 'failed: network address parse error during conversion from string: ';
@@ -111,16 +116,20 @@ gives('addresses and ranges are distinguished', {
   'ip("::1").isLoopback() && ip("0.0.0.0").isUnspecified() && ip("fe80::1").isLinkLocalUnicast() && ip("224.0.0.1").isLinkLocalMulticast() && ip("ff02::1").isLinkLocalMulticast()': true,
   'ip("2001:db8::abcd").isGlobalUnicast() && !ip("255.255.255.255").isGlobalUnicast() && !ip("ff00::1").isGlobalUnicast() && ip("192.168.0.1").isGlobalUnicast()': true,
   'ip.isCanonical("2001:db8::abcd") && !ip.isCanonical("2001:DB8::ABCD")': true,
-  'string(ip("2001:DB8:0::1")) + " " + string(cidr("192.168.0.1/24").masked()) + " " + string(cidr("192.168.0.1/24"))': '2001:db8::1 192.168.0.0/24 192.168.0.1/24',
+  'string(ip("2001:DB8:0::1")) + " " + string(cidr("192.168.0.1/24").masked()) + " " + string(cidr("192.168.0.1/24"))':
+    '2001:db8::1 192.168.0.0/24 192.168.0.1/24',
   'type(ip("::1")) == net.IP && type(cidr("::/0")) == net.CIDR': true,
   'cidr("192.168.0.0/16").containsIP("192.168.1.1") && cidr("192.168.0.0/16").containsCIDR("192.168.10.0/24") && !cidr("192.168.1.0/24").containsCIDR(cidr("192.168.0.0/16"))': true,
   'cidr("::1/128").prefixLength() + cidr("::1/128").ip().family()': 134,
   'isIP("1.2.3.4") && !isIP("::ffff:1.2.3.4") && !isIP("fe80::1%eth0") && isCIDR("10.0.0.0/8") && !isCIDR("10.0.0.0/33")': true,
   'ip("a")': 'failed: IP Address "a" parse error during conversion from string: ParseAddr("a"): unable to parse IP',
   'ip("1.2.3")': 'failed: IP Address "1.2.3" parse error during conversion from string: ParseAddr("1.2.3"): IPv4 address too short',
-  'ip("1.2.3.300")': 'failed: IP Address "1.2.3.300" parse error during conversion from string: ParseAddr("1.2.3.300"): IPv4 field has value >255',
-  'ip("1::2::3")': 'failed: IP Address "1::2::3" parse error during conversion from string: ParseAddr("1::2::3"): multiple :: in address (at ":3")',
-  'ip("1:2:g")': 'failed: IP Address "1:2:g" parse error during conversion from string: ParseAddr("1:2:g"): each colon-separated field must have at least one digit (at "g")',
+  'ip("1.2.3.300")':
+    'failed: IP Address "1.2.3.300" parse error during conversion from string: ParseAddr("1.2.3.300"): IPv4 field has value >255',
+  'ip("1::2::3")':
+    'failed: IP Address "1::2::3" parse error during conversion from string: ParseAddr("1::2::3"): multiple :: in address (at ":3")',
+  'ip("1:2:g")':
+    'failed: IP Address "1:2:g" parse error during conversion from string: ParseAddr("1:2:g"): each colon-separated field must have at least one digit (at "g")',
   'ip("fe80::1%eth0")': 'failed: IP address "fe80::1%eth0" with zone value is not allowed',
   'ip("::ffff:1.2.3.4")': 'failed: IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed',
   'cidr("1.2.3.4")': `${inRange}network address parse error during conversion from string: netip.ParsePrefix("1.2.3.4"): no '/'`,
@@ -135,7 +144,11 @@ gives('formats report the fault of a text', {
   'format.named("byte").value().validate("!").value()': ['invalid base64'],
   'format.named("odd").hasValue()': false,
   'format.uri().validate("a").value()': ['parse "a": invalid URI for request'],
-  'format.date().validate("2021-02-30").value() + format.datetime().validate("now").value() + format.uuid().validate("x").value()': ['invalid date', 'invalid datetime', 'does not match the UUID format'],
+  'format.date().validate("2021-02-30").value() + format.datetime().validate("now").value() + format.uuid().validate("x").value()': [
+    'invalid date',
+    'invalid datetime',
+    'does not match the UUID format',
+  ],
   'format.named("date").value() == format.date()': true,
 });
 
@@ -154,12 +167,17 @@ gives('versions are compared', {
 });
 
 gives('changes are written as objects of their own types', {
-  'JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b~c"), value: x}': {op: 'add', path: '/metadata/labels/a~1b~0c', value: 1},
+  'JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b~c"), value: x}': {
+    op: 'add',
+    path: '/metadata/labels/a~1b~0c',
+    value: 1,
+  },
   'Object{spec: Object.spec{replicas: 3, ?none: optional.none()}}': {spec: {replicas: 3}},
   'Object{a: [1, 2]}.a.sum()': 3,
   'Object{a: Object.a{b: 1}} == Object{a: Object.a{b: 1}}': true,
   'has(Object{a: 1}.b)': false,
-  'JSONPatch{op: 1}': "refused: ERROR: <input>:1:13: expected type of field 'op' is 'string' but provided type is 'int'\n | JSONPatch{op: 1}\n | ............^",
+  'JSONPatch{op: 1}':
+    "refused: ERROR: <input>:1:13: expected type of field 'op' is 'string' but provided type is 'int'\n | JSONPatch{op: 1}\n | ............^",
   'Odd{}': "refused: ERROR: <input>:1:4: undeclared reference to 'Odd' (in container '')\n | Odd{}\n | ...^",
 });
 
@@ -174,7 +192,9 @@ test('expressions that write changes are known by their types', t => {
 
 test('object types that do not match their field path are reported', t => {
   t.deepEqual(typeNameErrors(value('Object{spec: Object.spec{a: [Object.spec.a{}]}}') as Value), []);
-  t.deepEqual(typeNameErrors(value('Object{spec: Object.status{}}') as Value), ['unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type']);
+  t.deepEqual(typeNameErrors(value('Object{spec: Object.status{}}') as Value), [
+    'unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type',
+  ]);
 });
 
 test('variables of a policy are evaluated once, on first use, and charged then', t => {
@@ -183,7 +203,12 @@ test('variables of a policy are evaluated once, on first use, and charged then',
   const composition = new Composition();
   const within = composition.environmentFor(admissionEnvironment(use, 'new'));
   const programs = new Map<string, ReturnType<typeof compileAdmission>>();
-  for (const [name, text] of [['a', 'object.items.map(x, x + 1)'], ['b', 'variables.a.sum()'], ['c', 'object.none'], ['d', 'variables.e']]) {
+  for (const [name, text] of [
+    ['a', 'object.items.map(x, x + 1)'],
+    ['b', 'variables.a.sum()'],
+    ['c', 'object.none'],
+    ['d', 'variables.e'],
+  ]) {
     const program = compileAdmission(within, text!, resultTypes.variable);
     composition.add(name!, program);
     programs.set(name!, program);
@@ -199,8 +224,14 @@ test('variables of a policy are evaluated once, on first use, and charged then',
   // Two steps to a variable and one for the comparison, twice; the expressions of the variables once: 31 for the one, 4 for the other.
   t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6 + 35, true]);
   t.deepEqual(evaluate('true || variables.c == 1'), [0, true]);
-  t.is((evaluate('variables.c == 1') as unknown[])[1], 'expression \'variables.c == 1\' resulted in error: composited variable "c" fails to evaluate: no such key: none');
-  t.regex((evaluate('variables.d == 1') as unknown[])[1] as string, /: composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/);
+  t.is(
+    (evaluate('variables.c == 1') as unknown[])[1],
+    'expression \'variables.c == 1\' resulted in error: composited variable "c" fails to evaluate: no such key: none',
+  );
+  t.regex(
+    (evaluate('variables.d == 1') as unknown[])[1] as string,
+    /: composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/,
+  );
   t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(int\), int\)'/);
 });
 
@@ -240,9 +271,28 @@ test('authorization in an expression reaches the authorizer', async t => {
 
   t.like(outcome, {value: true});
   t.deepEqual(requested, [
-    {user, verb: 'get', path: '', resource: {group: 'apps', version: '*', resource: 'deployments', subresource: 'scale', namespace: 'n', name: 'd', fieldSelector: 'a=b', labelSelector: 'c'}},
+    {
+      user,
+      verb: 'get',
+      path: '',
+      resource: {
+        group: 'apps',
+        version: '*',
+        resource: 'deployments',
+        subresource: 'scale',
+        namespace: 'n',
+        name: 'd',
+        fieldSelector: 'a=b',
+        labelSelector: 'c',
+      },
+    },
     {user, verb: 'get', path: '/healthz'},
-    {user, verb: 'update', path: '', resource: {group: '', version: '*', resource: 'pods', subresource: 'status', namespace: 'n', name: 'p'}},
+    {
+      user,
+      verb: 'update',
+      path: '',
+      resource: {group: '', version: '*', resource: 'pods', subresource: 'status', namespace: 'n', name: 'p'},
+    },
     {user: {name: 'system:serviceaccount:ns:sa', groups: ['system:serviceaccounts', 'system:serviceaccounts:ns']}, verb: 'get', path: '/a'},
   ]);
 });
@@ -265,7 +315,7 @@ for (const [text, expected] of [
   ["authorizer.group('').resource('')", 'resource must not be empty'],
   ["authorizer.serviceAccount('a.b', 'c')", 'Invalid service account namespace'],
   ["authorizer.serviceAccount('a', 'C')", 'Invalid service account name'],
-  ["authorizer == authorizer", 'no such overload'],
+  ['authorizer == authorizer', 'no such overload'],
 ] as const) {
   test(`asking fails for ${text}`, async t => {
     t.like(await ask(text, () => ({decision: 'deny'})), {error: expected});
@@ -273,6 +323,8 @@ for (const [text, expected] of [
 }
 
 test('the error of a failing authorizer is returned', async t => {
-  const outcome = await ask("authorizer.path('/a').check('get').errored() && authorizer.path('/a').check('get').error() == 'lost'", () => Promise.reject(new Error('lost')));
+  const outcome = await ask("authorizer.path('/a').check('get').errored() && authorizer.path('/a').check('get').error() == 'lost'", () =>
+    Promise.reject(new Error('lost')),
+  );
   t.like(outcome, {value: true});
 });

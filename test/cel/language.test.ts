@@ -97,7 +97,13 @@ test('an evaluation that costs more than its budget is stopped', t => {
   t.false('error' in program.evaluate(bindings));
 });
 
-const port: SchemaNode = {type: 'object', properties: new Map<string, SchemaNode>([['name', {type: 'string'}], ['port', {type: 'integer'}]])};
+const port: SchemaNode = {
+  type: 'object',
+  properties: new Map<string, SchemaNode>([
+    ['name', {type: 'string'}],
+    ['port', {type: 'integer'}],
+  ]),
+};
 const schema: SchemaNode = {
   type: 'object',
   properties: new Map<string, SchemaNode>([
@@ -114,8 +120,19 @@ const schema: SchemaNode = {
   ]),
 };
 const object = {
-  'max-size': 7, namespace: 'a', ratio: 2, since: '2026-01-01T00:00:00Z', target: 'half', anything: {x: 1}, labels: {app: 'web'}, tags: ['b', 'a'],
-  ports: [{name: 'http', port: 80}, {name: 'metrics', port: 90}], template: {kind: 'Pod', apiVersion: 'v1', metadata: {name: 'p'}},
+  'max-size': 7,
+  namespace: 'a',
+  ratio: 2,
+  since: '2026-01-01T00:00:00Z',
+  target: 'half',
+  anything: {x: 1},
+  labels: {app: 'web'},
+  tags: ['b', 'a'],
+  ports: [
+    {name: 'http', port: 80},
+    {name: 'metrics', port: 90},
+  ],
+  template: {kind: 'Pod', apiVersion: 'v1', metadata: {name: 'p'}},
 };
 const types = new SchemaTypes();
 const described = extend(environment, {types, variables: {self: types.declare('selfType', schema) ?? dyn}});

@@ -22,7 +22,11 @@ export const ofLibraries: readonly (readonly [text: string, least: number, most:
   [`url('https:://kubernetes.io/') == url('http://x.b')`, 5, 5, 5],
   [`['012345678901', '012345678901', '012345678901', '012345678901', '012345678901'].max()`, 15, 25],
   ['[1, 2, 3, 4, 5].indexOf(3)', 15, 15],
-  [`[bytes('012345678901'), bytes('012345678901'), bytes('012345678901'), bytes('012345678901'), bytes('012345678901')].isSorted()`, 25, 35],
+  [
+    `[bytes('012345678901'), bytes('012345678901'), bytes('012345678901'), bytes('012345678901'), bytes('012345678901')].isSorted()`,
+    25,
+    35,
+  ],
   [`'01234567890123456789012345678901234567890123456789'.indexOf('123')`, 5, 5],
   [`'ABCDEFGHIJ abcdefghij'.lowerAscii()`, 3, 3, 3],
   [`'ABCDEFGHIJ abcdefghij'.lowerAscii() == 'abcdefghij ABCDEFGHIJ'.lowerAscii()`, 7, 9, 9],
@@ -47,12 +51,37 @@ export const ofLibraries: readonly (readonly [text: string, least: number, most:
   [`jsonpatch.escapeKey('abc/def~ abc/def~')`, 2, 2, 2],
   [`authorizer.path('/healthz')`, 2, 2, 2],
   [`authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend')`, 6, 6, 6],
-  [`authorizer.group('').resource('pods').fieldSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')`, 1821, 1821, 1821],
-  [`authorizer.group('').resource('pods').labelSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')`, 1821, 1821, 1821],
+  [
+    `authorizer.group('').resource('pods').fieldSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')`,
+    1821,
+    1821,
+    1821,
+  ],
+  [
+    `authorizer.group('').resource('pods').labelSelector('spec.nodeName=example-node-name.fully.qualified.domain.name.example.com')`,
+    1821,
+    1821,
+    1821,
+  ],
   [`authorizer.path('/healthz').check('get').allowed()`, 350003, 350003, 350003],
-  [`authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').allowed()`, 350007, 350007, 350007],
-  [`authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').errored()`, 350007, 350007, 350007],
-  [`authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').error()`, 350007, 350007, 350007],
+  [
+    `authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').allowed()`,
+    350007,
+    350007,
+    350007,
+  ],
+  [
+    `authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').errored()`,
+    350007,
+    350007,
+    350007,
+  ],
+  [
+    `authorizer.group('apps').resource('deployments').subresource('status').namespace('test').name('backend').check('create').error()`,
+    350007,
+    350007,
+    350007,
+  ],
   ['quantity("12Mi")', 1, 1, 1],
   ['isQuantity("20")', 1, 1, 1],
   ['isQuantity("20M")', 1, 1, 1],
@@ -138,7 +167,13 @@ export const ofLibraries: readonly (readonly [text: string, least: number, most:
 ];
 
 /** Expressions of the language itself, with the types of their variables, and how large those are at most. */
-export const ofLanguage: readonly (readonly [text: string, variables: Readonly<Record<string, Type>>, least: number, most: number, sizes?: Readonly<Record<string, number>>])[] = [
+export const ofLanguage: readonly (readonly [
+  text: string,
+  variables: Readonly<Record<string, Type>>,
+  least: number,
+  most: number,
+  sizes?: Readonly<Record<string, number>>,
+])[] = [
   ['"Hello World!"', {}, 0, 0],
   ['input', {input: listOf(int)}, 1, 1],
   [`input['key']`, {input: mapOf(string, string)}, 2, 2],
@@ -181,7 +216,13 @@ export const ofLanguage: readonly (readonly [text: string, variables: Readonly<R
   ['list1.size() == list2.size()', {list1: listOf(int), list2: listOf(int)}, 5, 5],
   ['x > y ? list1.size() : list2.size()', {x: int, y: int, list1: listOf(int), list2: listOf(int)}, 5, 5],
   ['([x, y] + list1 + list2).size()', {x: int, y: int, list1: listOf(int), list2: listOf(int)}, 17, 17, {list1: 10, list2: 20}],
-  [`[list1, list2].exists(l, l.exists(v, v.startsWith('hi')))`, {list1: listOf(string), list2: listOf(string)}, 21, 265, {list1: 10, 'list1.@items': 64, list2: 20, 'list2.@items': 128}],
+  [
+    `[list1, list2].exists(l, l.exists(v, v.startsWith('hi')))`,
+    {list1: listOf(string), list2: listOf(string)},
+    21,
+    265,
+    {list1: 10, 'list1.@items': 64, list2: 20, 'list2.@items': 128},
+  ],
   ['str1.endsWith("abcdefghijklmnopqrstuvwxyz") == str2.endsWith("abcdefghijklmnopqrstuvwxyz")', {str1: string, str2: string}, 9, 9],
   ['((5 != 6) == (1 == 2)) == ((3 <= 4) == (9 != 9))', {}, 7, 7],
   ['timestamp1 == timestamp2', {timestamp1: timestamp, timestamp2: timestamp}, 3, 3],
@@ -219,14 +260,27 @@ const typed = (type: string): JsonSchema => {
   if (type === 'int-or-string') return {'x-kubernetes-int-or-string': true};
   return ['duration', 'date', 'date-time'].includes(type) ? {type: 'string', format: type} : {type};
 };
-const limit = (name: 'maxItems' | 'maxProperties' | 'maxLength', most: number | undefined): JsonSchema => (most === undefined ? {} : {[name]: most});
-const list = (items: JsonSchema): Sized => most => ({type: 'array', items, ...limit('maxItems', most)});
+const limit = (name: 'maxItems' | 'maxProperties' | 'maxLength', most: number | undefined): JsonSchema =>
+  most === undefined ? {} : {[name]: most};
+const list =
+  (items: JsonSchema): Sized =>
+  most => ({type: 'array', items, ...limit('maxItems', most)});
 const aListOf = (type: string): Sized => list(typed(type));
 const listOfLists = (type: string): Sized => list({type: 'array', items: typed(type)});
-const listOfObjects: Sized = list({type: 'object', properties: {required: {type: 'string'}, optional: {type: 'string'}}, required: ['required']});
-const aMapOf = (type: string): Sized => most => ({type: 'object', additionalProperties: typed(type), ...limit('maxProperties', most)});
-const text = (format?: string): Sized => most => ({type: 'string', ...(format && {format}), ...limit('maxLength', most)});
-const oneOf = (...values: readonly string[]): Sized => most => ({type: 'string', enum: values, ...limit('maxLength', most)});
+const listOfObjects: Sized = list({
+  type: 'object',
+  properties: {required: {type: 'string'}, optional: {type: 'string'}},
+  required: ['required'],
+});
+const aMapOf =
+  (type: string): Sized =>
+  most => ({type: 'object', additionalProperties: typed(type), ...limit('maxProperties', most)});
+const text =
+  (format?: string): Sized =>
+  most => ({type: 'string', ...(format && {format}), ...limit('maxLength', most)});
+const oneOf =
+  (...values: readonly string[]): Sized =>
+  most => ({type: 'string', enum: values, ...limit('maxLength', most)});
 
 /** Rules about a value of a schema: the most they may cost where nothing limits its size, and where it is limited to so many. */
 export const ofRules: readonly (readonly [rule: string, schema: Sized, unlimited: number, limit: number, limited: number])[] = [

@@ -22,10 +22,12 @@ const loops = extend(environment, {libraries: [twoVariables, bindings, strings(3
 const differs = /limit exceeded|depth exceeded|unsupported syntax|existsOne/;
 
 const broken = (parsing as unknown as Published).tests.flatMap(({original: {expr}, error = ''}) =>
-  /^ERROR: :/m.test(error) && !differs.test(error) && !/`|existsOne/.test(expr) ? [{expr, error: error.replaceAll('ERROR: :', 'ERROR: <input>:').trimEnd()}] : [],
+  /^ERROR: :/m.test(error) && !differs.test(error) && !/`|existsOne/.test(expr)
+    ? [{expr, error: error.replaceAll('ERROR: :', 'ERROR: <input>:').trimEnd()}]
+    : [],
 );
 
-test("syntax errors have the wording of the original", t => {
+test('syntax errors have the wording of the original', t => {
   const wrong = broken.flatMap(({expr, error}) => {
     const ast = checked(environment, expr);
     const reported = 'types' in ast ? '' : ast.message;
@@ -43,11 +45,14 @@ test('the published loops with two variables hold', t => {
   });
 
   t.is(outcomes.length, 50);
-  t.deepEqual(outcomes.filter(outcome => !('value' in outcome && outcome.value === true)), []);
+  t.deepEqual(
+    outcomes.filter(outcome => !('value' in outcome && outcome.value === true)),
+    [],
+  );
 });
 
 for (const [expr, message] of [
-  ['[].all(i, i, i < i)', "1:11: duplicate variable name: i"],
+  ['[].all(i, i, i < i)', '1:11: duplicate variable name: i'],
   ['[].all(__result__, i, __result__ < i)', '1:8: iteration variable overwrites accumulator variable'],
   ['[].exists(j, i.k, j < i.k)', '1:15: argument must be a simple name'],
   ["''.exists(j, k, j < k)", "1:1: expression of type 'string' cannot be range of a comprehension (must be list, map, or dynamic)"],
@@ -65,7 +70,12 @@ test('an entry is not put in twice', t => {
 
 for (const [what, expr, count, first] of [
   ['thousands of names that are not declared', `[${'a,'.repeat(40_000)}a]`, 100, "1:2: undeclared reference to 'a' (in container '')"],
-  ['types that double with every step', `optional.of(1)${'.optMap(a, {a: a})'.repeat(60)}`, 1, '-1:0: the types of the expression are too large'],
+  [
+    'types that double with every step',
+    `optional.of(1)${'.optMap(a, {a: a})'.repeat(60)}`,
+    1,
+    '-1:0: the types of the expression are too large',
+  ],
   ['thousands of characters that are no tokens', '$'.repeat(90_000), 100, "1:1: Syntax error: token recognition error at: '$'"],
   ['a list that is never closed', `[${'1,'.repeat(40_000)}`, 1, "1:80002: Syntax error: mismatched input '<EOF>'"],
 ] as const) {

@@ -116,6 +116,9 @@ for (const program of ['src/cli/plat-apiserver.ts', 'src/apiserver/server.ts', '
   test(`the language is not loaded with ${program}`, t => {
     const loaded = loadedWith(program);
     t.true(loaded.size > 1);
-    t.deepEqual([...loaded].filter(([path]) => path.startsWith('src/cel/')), []);
+    t.deepEqual(
+      [...loaded].filter(([path]) => path.startsWith('src/cel/')),
+      [],
+    );
   });
 }

@@ -30,14 +30,21 @@ export interface Cluster {
   readonly tls: AdminTls;
 }
 
-const embedded = (settings: string, field: string): string => Buffer.from(new RegExp(`${field}: (\\S+)`).exec(settings)?.[1] ?? '', 'base64').toString();
+const embedded = (settings: string, field: string): string =>
+  Buffer.from(new RegExp(`${field}: (\\S+)`).exec(settings)?.[1] ?? '', 'base64').toString();
 
 /** A plane without nodes that listens on a port. */
 export const aCluster = async (options: Omit<PlaneOptions, 'clock'> = {}): Promise<Cluster> => {
-  const plane = await startPlane({nodes: 0, controllerManagerArgs: ['--controllers=serviceaccount-controller,deployment,replicaset,node-lifecycle-controller'], ...options});
+  const plane = await startPlane({
+    nodes: 0,
+    controllerManagerArgs: ['--controllers=serviceaccount-controller,deployment,replicaset,node-lifecycle-controller'],
+    ...options,
+  });
   const settings = join(aDirectory(), 'kubeconfig');
   writeFileSync(settings, plane.kubeconfig);
-  const [ca, cert, key] = ['certificate-authority-data', 'client-certificate-data', 'client-key-data'].map(field => embedded(plane.kubeconfig, field));
+  const [ca, cert, key] = ['certificate-authority-data', 'client-certificate-data', 'client-key-data'].map(field =>
+    embedded(plane.kubeconfig, field),
+  );
   return {plane, settings, tls: {ca: ca!, cert: cert!, key: key!}};
 };
 
@@ -78,9 +85,19 @@ export const startNodes = async (settings: string, args: readonly string[] = [],
 };
 
 /** The object once it is as wanted. */
-export const until = async <T extends KubeObject>({plane}: Pick<Cluster, 'plane'>, kind: Kind<T>, name: string, fits: (object: T) => boolean, namespace?: string): Promise<T> => {
+export const until = async <T extends KubeObject>(
+  {plane}: Pick<Cluster, 'plane'>,
+  kind: Kind<T>,
+  name: string,
+  fits: (object: T) => boolean,
+  namespace?: string,
+): Promise<T> => {
   const {object} = await firstValueFrom(
-    plane.client().resource(kind).watch({...(namespace ? {namespace} : {}), fieldSelector: `metadata.name=${name}`}).pipe(filter(({type, object}) => type !== 'BOOKMARK' && fits(object))),
+    plane
+      .client()
+      .resource(kind)
+      .watch({...(namespace ? {namespace} : {}), fieldSelector: `metadata.name=${name}`})
+      .pipe(filter(({type, object}) => type !== 'BOOKMARK' && fits(object))),
   );
   return object;
 };

@@ -12,7 +12,8 @@ const leaseMs = 5_000;
 // Long enough for a machine that has more to do.
 const shortLease = [`--leader-elect-lease-duration=${leaseMs}ms`, '--leader-elect-renew-deadline=4s', '--leader-elect-retry-period=400ms'];
 
-const aManager = (server: ServerProcess, ...args: string[]) => new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
+const aManager = (server: ServerProcess, ...args: string[]) =>
+  new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
 
 /** The result of `look` once it has one. */
 const eventually = async <T>(look: () => Promise<T>): Promise<T> => {
@@ -56,14 +57,23 @@ test('two managers elect one leader, and killing it moves the lead once the leas
 test('each controller uses its own service account credentials when configured', async t => {
   await using server = await aServer('plat');
   const {client} = server;
-  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', '--use-service-account-credentials', '--leader-elect=false');
+  const manager = aManager(
+    server,
+    '--secure-port=0',
+    '--controllers=serviceaccount',
+    '--use-service-account-credentials',
+    '--leader-elect=false',
+  );
   await manager.waitFor(/ready: 1 controllers/);
   const accounts = client.resource(kinds.serviceAccounts);
   await client.resource(kinds.namespaces).create({metadata: {name: 'fresh'}});
 
   const made = await eventually(() => accounts.get('default', {namespace: 'fresh'}));
   t.is(made.metadata?.namespace, 'fresh');
-  t.is((await accounts.get('service-account-controller', {namespace: client.naming.systemNamespace})).metadata?.name, 'service-account-controller');
+  t.is(
+    (await accounts.get('service-account-controller', {namespace: client.naming.systemNamespace})).metadata?.name,
+    'service-account-controller',
+  );
   t.is((await manager.stop()).code, 0);
 });
 
@@ -84,13 +94,21 @@ interface ConversionRequest {
   readonly body: string;
 }
 
-const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}, token?: string): Promise<ConversionRequest> =>
+const ask = (
+  port: string,
+  path: string,
+  pair?: {readonly certificate: string; readonly key: string},
+  token?: string,
+): Promise<ConversionRequest> =>
   new Promise((resolve, reject) => {
     const identity = pair ? {cert: pair.certificate, key: pair.key} : {};
     const headers = token ? {authorization: `Bearer ${token}`} : {};
     const request = https.get({host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false, ...identity}, response => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve({status: response.statusCode ?? 0, body}));
+      response
+        .setEncoding('utf8')
+        .on('data', (text: string) => (body += text))
+        .on('end', () => resolve({status: response.statusCode ?? 0, body}));
     });
     request.on('error', reject);
   });
@@ -104,7 +122,14 @@ test('the secure port serves health to everyone and all else to users whom the A
     keyPairPem(await issueClientCertificate(authority, {now: systemClock.now(), commonName, organizations, lifetimeMs: 3_600_000}));
   const [monitor, stranger] = await Promise.all([pairOf('prometheus', ['system:monitoring']), pairOf('stranger', [])]);
   const admin = {certificate: readFileSync(files.admin, 'utf8'), key: readFileSync(files.adminKey, 'utf8')};
-  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, '--controllers=namespace', `--authentication-kubeconfig=${server.settings}`, `--authorization-kubeconfig=${server.settings}`);
+  const manager = aManager(
+    server,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${await freePort()}`,
+    '--controllers=namespace',
+    `--authentication-kubeconfig=${server.settings}`,
+    `--authorization-kubeconfig=${server.settings}`,
+  );
   const [, port = ''] = await manager.waitFor(/"serving" address="127.0.0.1" port=(\d+)/);
   await manager.waitFor(/ready: /);
 
@@ -130,22 +155,29 @@ test('the secure port serves health to everyone and all else to users whom the A
 test('plat up opens the port of the manager, elects a leader and limits requests only when configured', async t => {
   const directory = aDirectory();
   const port = await freePort();
-  const args = [`--secure-port=${port}`, '--bind-address=127.0.0.1', '--leader-elect=true', '--plat-api-qps=50'].map(arg => `--controller-manager-arg=${arg}`);
+  const args = [`--secure-port=${port}`, '--bind-address=127.0.0.1', '--leader-elect=true', '--plat-api-qps=50'].map(
+    arg => `--controller-manager-arg=${arg}`,
+  );
   const plane = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', ...args]);
   await plane.waitFor(/^ready: /m);
 
-  const admin = {certificate: readFileSync(`${directory}/plane/pki/admin.crt`, 'utf8'), key: readFileSync(`${directory}/plane/pki/admin.key`, 'utf8')};
+  const admin = {
+    certificate: readFileSync(`${directory}/plane/pki/admin.crt`, 'utf8'),
+    key: readFileSync(`${directory}/plane/pki/admin.key`, 'utf8'),
+  };
   t.regex((await ask(String(port), '/healthz?verbose')).body, /\[\+\]leaderElection ok\n[^]*\[\+\]namespace-controller ok\n/);
   t.regex((await ask(String(port), '/metrics', admin)).body, /leader_election_master_status\{name="plat-controller-manager"\} 1/);
   t.is((await plane.stop()).code, 0);
 });
 
-test('warns of each controller that the cluster\'s own manager runs already', async t => {
+test("warns of each controller that the cluster's own manager runs already", async t => {
   await using server = await aServer('kubernetes');
   const {client} = server;
   const renewTime = wireMicroTime(systemClock.now());
   const metadata = {namespace: client.naming.systemNamespace, name: client.naming.component('controller-manager')};
-  await client.resource(kinds.leases).create({metadata, spec: {holderIdentity: 'other_1', leaseDurationSeconds: 15, renewTime, acquireTime: renewTime}});
+  await client
+    .resource(kinds.leases)
+    .create({metadata, spec: {holderIdentity: 'other_1', leaseDurationSeconds: 15, renewTime, acquireTime: renewTime}});
 
   const manager = aManager(server, '--secure-port=0', '--controllers=csrcleaner,serviceaccount', '--naming=auto');
   await manager.waitFor(/ready: 2 controllers/);
@@ -157,10 +189,16 @@ test('warns of each controller that the cluster\'s own manager runs already', as
 
 const refusals: readonly (readonly [string[], RegExp])[] = [
   [['--controllers=nope'], /^plat-controller-manager: .*--controllers.*"nope" is not in the list of known controllers\n$/],
-  [['--controllers=attachdetach'], /^plat-controller-manager: .*"persistentvolume-attach-detach-controller" is not built into this version\n$/],
+  [
+    ['--controllers=attachdetach'],
+    /^plat-controller-manager: .*"persistentvolume-attach-detach-controller" is not built into this version\n$/,
+  ],
   [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
   [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
-  [['--leader-elect-lease-duration=1s'], /^plat-controller-manager: --leader-elect-lease-duration must be greater than --leader-elect-renew-deadline\n$/],
+  [
+    ['--leader-elect-lease-duration=1s'],
+    /^plat-controller-manager: --leader-elect-lease-duration must be greater than --leader-elect-renew-deadline\n$/,
+  ],
 ];
 for (const [args, line] of refusals) {
   test(`refuses ${args.join(' ') || 'to run without connection settings'} in one line`, async t => {
@@ -190,8 +228,25 @@ test('controllers that migrate run under a second lock, and those of other compo
   const file = join(aDirectory(), 'migration.yaml');
   const leaders = ['{name: ttl, component: plat-controller-manager}', '{name: namespace-controller, component: other}'];
   const groupVersion = `controllermanager.${client.naming.group('config')}/v1alpha1`;
-  writeFileSync(file, [`apiVersion: ${groupVersion}`, 'kind: LeaderMigrationConfiguration', 'leaderName: moving', 'resourceLock: leases', `controllerLeaders: [${leaders.join(', ')}]`].join('\n'));
-  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount,ttl,namespace', '--enable-leader-migration', `--leader-migration-config=${file}`, '-v=1', ...shortLease);
+  writeFileSync(
+    file,
+    [
+      `apiVersion: ${groupVersion}`,
+      'kind: LeaderMigrationConfiguration',
+      'leaderName: moving',
+      'resourceLock: leases',
+      `controllerLeaders: [${leaders.join(', ')}]`,
+    ].join('\n'),
+  );
+  const manager = aManager(
+    server,
+    '--secure-port=0',
+    '--controllers=serviceaccount,ttl,namespace',
+    '--enable-leader-migration',
+    `--leader-migration-config=${file}`,
+    '-v=1',
+    ...shortLease,
+  );
   await manager.waitFor(/ready: 1 controllers/);
   await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
 
@@ -210,8 +265,16 @@ test('a configuration of migrations that makes no sense stops the start with one
   const file = join(aDirectory(), 'migration.yaml');
   writeFileSync(file, 'kind: Nonsense\napiVersion: v1\n');
   await using server = await aServer('plat');
-  const {code, stderr} = await aManager(server, '--secure-port=0', '--enable-leader-migration', `--leader-migration-config=${file}`).ended();
+  const {code, stderr} = await aManager(
+    server,
+    '--secure-port=0',
+    '--enable-leader-migration',
+    `--leader-migration-config=${file}`,
+  ).ended();
 
   t.is(code, 1);
-  t.regex(stderr, /^plat-controller-manager: --leader-migration-config: \S+migration\.yaml: no kind "Nonsense" is registered for version "v1": expected LeaderMigrationConfiguration of controllermanager\.config\.plat\.io\/v1\S*$/m);
+  t.regex(
+    stderr,
+    /^plat-controller-manager: --leader-migration-config: \S+migration\.yaml: no kind "Nonsense" is registered for version "v1": expected LeaderMigrationConfiguration of controllermanager\.config\.plat\.io\/v1\S*$/m,
+  );
 });

@@ -38,14 +38,27 @@ test('a program that runs nodes is ready once all of them are', async t => {
   t.regex(nodes.ready, /^2 simulated nodes at work against https:\S+ \(kubernetes naming\)$/);
   const {items} = await cluster.plane.client().resource(kinds.nodes).list();
 
-  t.deepEqual(items.map(({metadata}) => metadata?.name), ['sim-node-0', 'sim-node-1']);
-  t.deepEqual(items.map(({status}) => status?.conditions?.find(({type}) => type === 'Ready')?.status), ['True', 'True']);
+  t.deepEqual(
+    items.map(({metadata}) => metadata?.name),
+    ['sim-node-0', 'sim-node-1'],
+  );
+  t.deepEqual(
+    items.map(({status}) => status?.conditions?.find(({type}) => type === 'Ready')?.status),
+    ['True', 'True'],
+  );
   t.is(new Set(items.map(({status}) => status?.daemonEndpoints?.kubeletEndpoint?.Port)).size, 2);
-  t.is((await cluster.plane.client().resource(kinds.leases).get('sim-node-0', {namespace: 'kube-node-lease'})).spec?.holderIdentity, 'sim-node-0');
+  t.is(
+    (await cluster.plane.client().resource(kinds.leases).get('sim-node-0', {namespace: 'kube-node-lease'})).spec?.holderIdentity,
+    'sim-node-0',
+  );
 });
 
 /** The messages that a WebSocket to the API server receives, by channel, until it closes or has enough. */
-const receivedOver = async (path: string, protocol: string, {send, enough}: {readonly send?: Buffer; readonly enough?: RegExp} = {}): Promise<string[]> => {
+const receivedOver = async (
+  path: string,
+  protocol: string,
+  {send, enough}: {readonly send?: Buffer; readonly enough?: RegExp} = {},
+): Promise<string[]> => {
   const client = new WebSocket(`${cluster.plane.url.replace('https', 'wss')}${path}`, [protocol], cluster.tls);
   const received: string[] = [];
   client.on('message', (data: Buffer) => {
@@ -62,13 +75,31 @@ test('nodes of another process run the pods of a deployment, and their agents an
   const {plane} = cluster;
   const labels = {app: 'web'};
   const annotations = {'simulation.kubernetes.io/behavior': '{log: [listening], ports: {8080: {reply: "hello"}}}'};
-  await plane.client().resource(kinds.deployments).create({metadata: {name: 'web', namespace}, spec: {replicas: 2, selector: {matchLabels: labels}, template: {metadata: {labels, annotations}, spec: {nodeSelector: {'kubernetes.io/hostname': 'sim-node-0'}, containers: [{name: 'app', image: 'nginx'}]}}}});
+  await plane
+    .client()
+    .resource(kinds.deployments)
+    .create({
+      metadata: {name: 'web', namespace},
+      spec: {
+        replicas: 2,
+        selector: {matchLabels: labels},
+        template: {
+          metadata: {labels, annotations},
+          spec: {nodeSelector: {'kubernetes.io/hostname': 'sim-node-0'}, containers: [{name: 'app', image: 'nginx'}]},
+        },
+      },
+    });
   await until(cluster, kinds.deployments, 'web', ({status}) => status?.readyReplicas === 2, namespace);
-  const {items: [pod]} = await plane.client().resource(kinds.pods).list({namespace, labelSelector: 'app=web'});
+  const {
+    items: [pod],
+  } = await plane.client().resource(kinds.pods).list({namespace, labelSelector: 'app=web'});
   const path = `/api/v1/namespaces/default/pods/${pod!.metadata!.name!}`;
 
   t.deepEqual(await ask(`${plane.url}${path}/log`, cluster.tls), {status: 200, text: 'listening\n'});
-  const [, out, , status] = await receivedOver(`${path}/exec?command=sh&command=-c&command=${encodeURIComponent('echo hi; exit 3')}&stdout=true`, 'v5.channel.k8s.io');
+  const [, out, , status] = await receivedOver(
+    `${path}/exec?command=sh&command=-c&command=${encodeURIComponent('echo hi; exit 3')}&stdout=true`,
+    'v5.channel.k8s.io',
+  );
   t.is(out, 'hi\n');
   t.like(JSON.parse(status!), {reason: 'NonZeroExitCode'});
   const [data] = await receivedOver(`${path}/portforward?ports=8080`, 'v4.channel.k8s.io', {enough: /hello/});
@@ -86,10 +117,18 @@ test('nodes of another process run the pods of a deployment, and their agents an
 (hasAddress ? test : test.skip)('the metrics API has the usage of nodes in another process', async t => {
   const client = cluster.plane.client();
   const annotations = {'simulation.kubernetes.io/behavior': '{usage: {cpu: 250m, memory: 64Mi}}'};
-  await client.resource(kinds.pods).create({metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}}, spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]}});
+  await client
+    .resource(kinds.pods)
+    .create({
+      metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}},
+      spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]},
+    });
   await until(cluster, kinds.pods, 'busy', ({status}) => status?.phase === 'Running', namespace);
 
-  t.like(await client.resource(kinds.podMetrics).get('busy', {namespace}), {metadata: {labels: {app: 'busy'}}, containers: [{name: 'app', usage: {cpu: '250m', memory: '64Mi'}}]});
+  t.like(await client.resource(kinds.podMetrics).get('busy', {namespace}), {
+    metadata: {labels: {app: 'busy'}},
+    containers: [{name: 'app', usage: {cpu: '250m', memory: '64Mi'}}],
+  });
   t.true((await client.resource(kinds.podMetrics).list()).items.some(({metadata}) => metadata?.name === 'busy'));
   const names = (await client.resource(kinds.nodeMetrics).list()).items.map(({metadata}) => metadata?.name);
   t.true(['sim-node-0', 'sim-node-1'].every(name => names.includes(name)));
@@ -100,7 +139,9 @@ test('nodes of another process run the pods of a deployment, and their agents an
 const tokenOf = async (name: string): Promise<string> => {
   const accounts = cluster.plane.client().resource(kinds.serviceAccounts);
   await accounts.create({metadata: {name, namespace}});
-  const {status} = (await accounts.create({spec: {audiences: []}} as never, {subresource: 'token', name, namespace} as never)) as {status?: {token?: string}};
+  const {status} = (await accounts.create({spec: {audiences: []}} as never, {subresource: 'token', name, namespace} as never)) as {
+    status?: {token?: string};
+  };
   return status!.token!;
 };
 
@@ -110,8 +151,16 @@ test('agents answer only clients with permission on their node', async t => {
   const as = (token: string) => ({...insecure, headers: {authorization: `Bearer ${token}`}});
   const [stranger, reader] = [await tokenOf('stranger'), await tokenOf('reader')];
   const client = cluster.plane.client();
-  await client.resource(kinds.clusterRoles).create({metadata: {name: 'health'}, rules: [{apiGroups: [''], resources: ['nodes/healthz'], verbs: ['get']}]});
-  await client.resource(kinds.clusterRoleBindings).create({metadata: {name: 'health'}, roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'health'}, subjects: [{kind: 'ServiceAccount', namespace, name: 'reader'}]});
+  await client
+    .resource(kinds.clusterRoles)
+    .create({metadata: {name: 'health'}, rules: [{apiGroups: [''], resources: ['nodes/healthz'], verbs: ['get']}]});
+  await client
+    .resource(kinds.clusterRoleBindings)
+    .create({
+      metadata: {name: 'health'},
+      roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'health'},
+      subjects: [{kind: 'ServiceAccount', namespace, name: 'reader'}],
+    });
 
   t.deepEqual(await ask(`${agent}/healthz`, insecure), {status: 401, text: 'Unauthorized'});
   t.deepEqual(await ask(`${agent}/healthz`, as('made-up')), {status: 401, text: 'Unauthorized'});
@@ -133,9 +182,16 @@ test('a machine that is switched off does not answer', async t => {
   const admin = {rejectUnauthorized: false, cert: tls.cert, key: tls.key};
   const agent = await agentOf('off-0');
   t.is((await ask(`${agent}/healthz`, admin)).status, 200);
-  await cluster.plane.client().resource(kinds.nodes).patch('off-0', 'merge', {metadata: {annotations: {'simulation.kubernetes.io/state': 'stopped'}}});
+  await cluster.plane
+    .client()
+    .resource(kinds.nodes)
+    .patch('off-0', 'merge', {metadata: {annotations: {'simulation.kubernetes.io/state': 'stopped'}}});
 
-  const isOff = async (): Promise<boolean> => ask(`${agent}/healthz`, admin).then(() => false, () => true);
+  const isOff = async (): Promise<boolean> =>
+    ask(`${agent}/healthz`, admin).then(
+      () => false,
+      () => true,
+    );
   while (!(await isOff())); // The instruction is on its way.
   t.is(await others.stop(), 0);
 });
@@ -164,15 +220,25 @@ test('a user without the permissions of nodes gets one line of log', async t => 
   writeFileSync(settings, user);
 
   const error = (await t.throwsAsync(startNodes(settings)))!;
-  t.regex(error.message, /^the user of the connection settings may not do what nodes do: get nodes, list nodes, .*, patch pods\/status, .*create subjectaccessreviews \(docs\/simulation\.md has a role for it\)$/);
+  t.regex(
+    error.message,
+    /^the user of the connection settings may not do what nodes do: get nodes, list nodes, .*, patch pods\/status, .*create subjectaccessreviews \(docs\/simulation\.md has a role for it\)$/,
+  );
 });
 
 test('forbidden requests are logged once for each kind', t => {
   const lines: string[] = [];
   const write = (...[, message]: unknown[]) => void lines.push(String(message));
-  const reported: Log = {...noLog, child: () => reported, info: write, warn: write, error: (first: unknown, message?: string) => void lines.push(message ?? String(first))};
+  const reported: Log = {
+    ...noLog,
+    child: () => reported,
+    info: write,
+    warn: write,
+    error: (first: unknown, message?: string) => void lines.push(message ?? String(first)),
+  };
   const log = logRefusalsOnce(reported);
-  const refusal = (resource: string, name: string) => new Error('reporting failed', {cause: forbidden({group: '', resource}, name, 'not you')});
+  const refusal = (resource: string, name: string) =>
+    new Error('reporting failed', {cause: forbidden({group: '', resource}, name, 'not you')});
   for (const name of ['a', 'b']) log.error({err: refusal('pods', name)}, 'a pod failed');
   log.child({}).warn({err: refusal('nodes', 'n')}, 'a node failed');
   log.error({err: new Error('else')}, 'else');
@@ -184,7 +250,16 @@ test('forbidden requests are logged once for each kind', t => {
 
 (hasKubectl() ? test : test.skip)('kubectl reads logs and runs commands on nodes of another process', async t => {
   using kubectl = new Kubectl(cluster.settings);
-  await kubectl.okay(['run', 'typed', '--image=busybox', '--overrides={"spec": {"nodeName": "sim-node-1"}}', '--', 'sh', '-c', 'echo started; sleep 1h']);
+  await kubectl.okay([
+    'run',
+    'typed',
+    '--image=busybox',
+    '--overrides={"spec": {"nodeName": "sim-node-1"}}',
+    '--',
+    'sh',
+    '-c',
+    'echo started; sleep 1h',
+  ]);
   await kubectl.ok('wait --for=condition=Ready pod/typed --timeout=20s');
 
   t.is(await kubectl.ok('logs typed'), 'started\n');

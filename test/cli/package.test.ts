@@ -27,7 +27,8 @@ if (bundled) {
   });
 }
 
-const filesOf = (folder: string): string[] => readdirSync(folder, {recursive: true, encoding: 'utf8'}).filter(file => statSync(join(folder, file)).isFile());
+const filesOf = (folder: string): string[] =>
+  readdirSync(folder, {recursive: true, encoding: 'utf8'}).filter(file => statSync(join(folder, file)).isFile());
 
 /** The output of a script that runs where the package is installed. */
 const printed = async (file: string, text: string): Promise<string[]> => {
@@ -38,12 +39,27 @@ const printed = async (file: string, text: string): Promise<string[]> => {
 packed('the package has its licences, its changes and its documents, and nothing for one build of Node.js alone', t => {
   const files = filesOf(installed);
 
-  for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'bin/plat', 'dist/bundle/plat.cjs', 'dist/bundle/THIRD-PARTY-NOTICES.txt', 'dist/schema/stamp']) t.true(files.includes(file), file);
-  t.deepEqual(files.filter(file => /\.(code|map)$/.test(file)), []);
+  for (const file of [
+    'LICENSE',
+    'CHANGELOG.md',
+    'README.md',
+    'bin/plat',
+    'dist/bundle/plat.cjs',
+    'dist/bundle/THIRD-PARTY-NOTICES.txt',
+    'dist/schema/stamp',
+  ])
+    t.true(files.includes(file), file);
+  t.deepEqual(
+    files.filter(file => /\.(code|map)$/.test(file)),
+    [],
+  );
 });
 
 packed('no file of the package names a source map', t => {
-  t.deepEqual(filesOf(installed).filter(file => readFileSync(join(installed, file), 'latin1').includes('sourceMappingURL')), []);
+  t.deepEqual(
+    filesOf(installed).filter(file => readFileSync(join(installed, file), 'latin1').includes('sourceMappingURL')),
+    [],
+  );
 });
 
 packed('the package takes less than 12 MB and brings nothing but LMDB', t => {
@@ -58,14 +74,28 @@ packed('the package takes less than 12 MB and brings nothing but LMDB', t => {
 packed('the licence of every bundled package goes with it', t => {
   const notices = readFileSync(join(installed, 'dist/bundle/THIRD-PARTY-NOTICES.txt'), 'utf8');
 
-  for (const name of ['@kubernetes/client-node', 'convict', 'node-forge', 'p-queue', 'pino', 'prom-client', 're2js', 'rxjs', 'undici', 'ws', 'yaml']) {
+  for (const name of [
+    '@kubernetes/client-node',
+    'convict',
+    'node-forge',
+    'p-queue',
+    'pino',
+    'prom-client',
+    're2js',
+    'rxjs',
+    'undici',
+    'ws',
+    'yaml',
+  ]) {
     t.regex(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
   }
 });
 
 packed('every program runs from the package', async t => {
   for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
-    const {stdout} = await run(process.execPath, [join(installed, 'bin', name), '--version'], {env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
+    const {stdout} = await run(process.execPath, [join(installed, 'bin', name), '--version'], {
+      env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'},
+    });
     t.is(stdout, `${name} v${release}-plat.${packageVersion}\n`);
   }
 });
@@ -87,7 +117,12 @@ packed('import and require give the same library, whose plane reads manifests, s
      await plane.stop();`,
   ).catch((error: {stderr: string}) => [error.stderr]);
 
-  t.deepEqual(lines, ['true PlaneOptionError StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound isUnauthorized kinds naming startPlane', 'hello', 'true true true', 'true']);
+  t.deepEqual(lines, [
+    'true PlaneOptionError StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound isUnauthorized kinds naming startPlane',
+    'hello',
+    'true true true',
+    'true',
+  ]);
 });
 
 packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {
@@ -167,14 +202,29 @@ const compiled = async (resolution: 'node16' | 'nodenext' | 'bundler', text: str
   for (const file of files) writeFileSync(join(folder, file), text);
   if (hasRxjs) {
     mkdirSync(join(folder, 'node_modules'));
-    for (const [name, at] of [['plat', installed], ['rxjs', join(process.cwd(), 'node_modules/rxjs')]] as const) symlinkSync(at, join(folder, 'node_modules', name));
+    for (const [name, at] of [
+      ['plat', installed],
+      ['rxjs', join(process.cwd(), 'node_modules/rxjs')],
+    ] as const)
+      symlinkSync(at, join(folder, 'node_modules', name));
   }
   const options = {
-    module: resolution === 'bundler' ? 'esnext' : resolution, moduleResolution: resolution, target: 'es2022', lib: hasRxjs ? ['es2022', 'dom'] : ['es2022'],
-    strict: true, skipLibCheck: false, types: [], declaration: true, outDir: 'out', preserveSymlinks: true,
+    module: resolution === 'bundler' ? 'esnext' : resolution,
+    moduleResolution: resolution,
+    target: 'es2022',
+    lib: hasRxjs ? ['es2022', 'dom'] : ['es2022'],
+    strict: true,
+    skipLibCheck: false,
+    types: [],
+    declaration: true,
+    outDir: 'out',
+    preserveSymlinks: true,
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({files, compilerOptions: options}));
-  return run(process.execPath, [join(process.cwd(), 'node_modules/typescript/bin/tsc'), '-p', folder]).then(({stdout}) => stdout, (error: {stdout: string}) => error.stdout);
+  return run(process.execPath, [join(process.cwd(), 'node_modules/typescript/bin/tsc'), '-p', folder]).then(
+    ({stdout}) => stdout,
+    (error: {stdout: string}) => error.stdout,
+  );
 };
 
 for (const resolution of ['node16', 'nodenext', 'bundler'] as const) {

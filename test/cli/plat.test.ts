@@ -16,7 +16,11 @@ interface Reachable {
 
 const aRequest = async ({client}: Reachable, name: string) => {
   const request = createSigningRequest(await generatePrivateKey(), {subject: {commonName: name}});
-  const spec = {request: Buffer.from(request).toString('base64'), signerName: client.naming.signers.apiserverClient, usages: ['client auth']};
+  const spec = {
+    request: Buffer.from(request).toString('base64'),
+    signerName: client.naming.signers.apiserverClient,
+    usages: ['client auth'],
+  };
   await client.resource(kinds.certificateSigningRequests).create({metadata: {name}, spec});
 };
 
@@ -32,8 +36,14 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
     const certificate = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
     const resource = `certificatesigningrequest.${server.client.naming.group('certificates')}`;
 
-    t.deepEqual(await certificate('approve', 'one', 'two'), {code: 0, stdout: `${resource}/one approved\n${resource}/two approved\n`, stderr: ''});
-    t.deepEqual(await conditionsOf(server, 'one'), [['Approved', 'True', 'PlatApprove', 'This CSR was approved by plat certificate approve.']]);
+    t.deepEqual(await certificate('approve', 'one', 'two'), {
+      code: 0,
+      stdout: `${resource}/one approved\n${resource}/two approved\n`,
+      stderr: '',
+    });
+    t.deepEqual(await conditionsOf(server, 'one'), [
+      ['Approved', 'True', 'PlatApprove', 'This CSR was approved by plat certificate approve.'],
+    ]);
     t.deepEqual(await certificate('approve', 'one'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
     t.deepEqual(await certificate('approve', 'one', '--force'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
 
@@ -70,7 +80,8 @@ test('plat demo that is stopped leaves nothing behind', async t => {
 test('plat certificate finds the plane of its directory, and requires a choice where there are two', async t => {
   const directory = aDirectory();
   const settings = 'apiVersion: v1\nkind: Config\ncurrent-context: gone\n';
-  const errorOf = async (...args: string[]) => (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
+  const errorOf = async (...args: string[]) =>
+    (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
   mkdirSync(join(directory, '.plat-plat'));
   writeFileSync(join(directory, '.plat-plat', 'kubeconfig'), settings);
 
@@ -78,7 +89,10 @@ test('plat certificate finds the plane of its directory, and requires a choice w
   t.regex(await errorOf('--naming=kubernetes'), /neither --platconfig nor --master was given/);
   mkdirSync(join(directory, '.plat'));
   writeFileSync(join(directory, '.plat', 'kubeconfig'), settings);
-  t.is(await errorOf(), 'plat certificate: there are planes of both namings here, .plat/kubeconfig and .plat-plat/kubeconfig: say which one with --naming or --platconfig\n');
+  t.is(
+    await errorOf(),
+    'plat certificate: there are planes of both namings here, .plat/kubeconfig and .plat-plat/kubeconfig: say which one with --naming or --platconfig\n',
+  );
   t.regex(await errorOf('--naming=kubernetes'), /\.plat\/kubeconfig: .*gone/);
 });
 
@@ -87,8 +101,14 @@ const mistakes: readonly (readonly [string[], RegExp])[] = [
   [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
   [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
-  [['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'], /^plat up: nowhere\.yaml: there is no such file or folder\n$/],
-  [['up', '--secure-port=0', '--apiserver-arg=--naming=plat'], /^plat up: --naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming\n$/],
+  [
+    ['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'],
+    /^plat up: nowhere\.yaml: there is no such file or folder\n$/,
+  ],
+  [
+    ['up', '--secure-port=0', '--apiserver-arg=--naming=plat'],
+    /^plat up: --naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming\n$/,
+  ],
   [['up', '--secure-port=none'], /^plat up: .*--secure-port.*\n$/],
   [['fly'], /^plat: unknown command "fly": "plat --help" lists the commands\n$/],
 ];
@@ -116,7 +136,14 @@ test('plat up keeps everything from one start to the next', async t => {
   const directory = aDirectory();
   writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
   const start = async (...args: string[]) => {
-    const program = new Program('plat', ['up', ...args, `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
+    const program = new Program('plat', [
+      'up',
+      ...args,
+      `--data-dir=${directory}/plane`,
+      '--secure-port=0',
+      `--manifests=${directory}/map.yaml`,
+      '--webhook-port=9443',
+    ]);
     await program.waitFor(/^ready: https:\S+ \(kubernetes naming\)/m);
     return program;
   };
@@ -124,25 +151,40 @@ test('plat up keeps everything from one start to the next', async t => {
   t.true(first.stderr.split('\n').length <= 4, `at most three lines before it is ready, not\n${first.stderr}`);
   await aRequest(await connected(directory), 'kept');
   const node = (await (await connected(directory)).client.resource(kinds.nodes).get('plat-node-0')).metadata?.uid;
-  const version = async () => (await (await connected(directory)).client.resource(kinds.configMaps).get('of-a-manifest', {namespace: 'default'})).metadata?.resourceVersion;
+  const version = async () =>
+    (await (await connected(directory)).client.resource(kinds.configMaps).get('of-a-manifest', {namespace: 'default'})).metadata
+      ?.resourceVersion;
   const before = await version();
   t.is((await first.stop('SIGINT')).code, 0);
 
   const second = await start('--quiet');
   const {client} = await connected(directory);
   t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
-  t.deepEqual((await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid), [node]);
+  t.deepEqual(
+    (await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid),
+    [node],
+  );
   t.is(await version(), before);
   const {code, stdout, stderr} = await second.stop();
 
   t.deepEqual([code, stderr], [0, '']);
   t.regex(stdout, /^ready: .*\n$/);
   const refused = await run('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', '--naming=plat']);
-  t.is(refused.stderr, `plat up: the store in ${directory}/plane/store was written with --naming=kubernetes, not plat: give --naming=kubernetes with this --data-dir, or another --data-dir\n`);
+  t.is(
+    refused.stderr,
+    `plat up: the store in ${directory}/plane/store was written with --naming=kubernetes, not plat: give --naming=kubernetes with this --data-dir, or another --data-dir\n`,
+  );
   t.deepEqual(modesOf(`${directory}/plane`), ['700 pki', '600 kubeconfig', '600 pki/ca.key', '600 pki/sa.key', '600 pki/webhook/tls.key']);
 });
 
-const connected = async (directory: string): Promise<Reachable> => ({client: await clientBy(`${directory}/plane/kubeconfig`, 'kubernetes')});
+const connected = async (directory: string): Promise<Reachable> => ({
+  client: await clientBy(`${directory}/plane/kubeconfig`, 'kubernetes'),
+});
 
 const modesOf = (directory: string): string[] =>
-  execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key', 'pki/webhook/tls.key'], {cwd: directory, encoding: 'utf8'}).trim().split('\n');
+  execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key', 'pki/webhook/tls.key'], {
+    cwd: directory,
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n');

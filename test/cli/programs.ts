@@ -94,7 +94,13 @@ export const aDirectory = (): string => {
 /** A client by a settings file, as a program would have it. */
 export const clientBy = async (file: string, naming: NamingName): Promise<Client & AsyncDisposable> => {
   const connection = await connect(await loadSettings({file, env: {}}), {clock: systemClock});
-  const client = connectedClient(connection, {clock: systemClock, meter: noMeter, naming: namingOf(naming), userAgent: 'test', timeoutMs: 10_000});
+  const client = connectedClient(connection, {
+    clock: systemClock,
+    meter: noMeter,
+    naming: namingOf(naming),
+    userAgent: 'test',
+    timeoutMs: 10_000,
+  });
   return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
 };
 
@@ -111,15 +117,33 @@ export interface ServerProcess extends AsyncDisposable {
 export const aServer = async (naming: NamingName, args: readonly string[] = []): Promise<ServerProcess> => {
   const directory = aDirectory();
   const material = await planeMaterial(join(directory, 'pki'), systemClock);
-  const own = ['--secure-port=0', '--bind-address=127.0.0.1', `--cert-dir=${directory}/serving`, `--data-dir=${directory}/store`, `--naming=${naming}`];
+  const own = [
+    '--secure-port=0',
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${directory}/serving`,
+    `--data-dir=${directory}/store`,
+    `--naming=${naming}`,
+  ];
   const {ca: authority, serviceAccountKey, serviceAccountPublic} = material.files;
-  const accounts = ['--service-account-issuer=https://issuer.example.com', `--service-account-key-file=${serviceAccountPublic}`, `--service-account-signing-key-file=${serviceAccountKey}`];
-  const program = new Program('plat-apiserver', [...own, '--authorization-mode=RBAC', `--client-ca-file=${authority}`, ...accounts, ...args]);
+  const accounts = [
+    '--service-account-issuer=https://issuer.example.com',
+    `--service-account-key-file=${serviceAccountPublic}`,
+    `--service-account-signing-key-file=${serviceAccountKey}`,
+  ];
+  const program = new Program('plat-apiserver', [
+    ...own,
+    '--authorization-mode=RBAC',
+    `--client-ca-file=${authority}`,
+    ...accounts,
+    ...args,
+  ]);
   const [, url = ''] = await program.waitFor(/ready: serving on (https:\S+)/);
   const settings = join(directory, 'settings');
   const pem = (file: string) => readFileSync(file, 'utf8');
   const ca = pem(join(directory, 'serving', 'apiserver.crt'));
-  writeFileSync(settings, kubeconfig({server: url, ca, certificate: pem(material.files.admin), key: pem(material.files.adminKey)}), {mode: 0o600});
+  writeFileSync(settings, kubeconfig({server: url, ca, certificate: pem(material.files.admin), key: pem(material.files.adminKey)}), {
+    mode: 0o600,
+  });
   const client = await clientBy(settings, naming);
   return {
     directory,

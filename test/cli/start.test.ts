@@ -19,7 +19,15 @@ import {upFlags} from '#src/options/up.js';
 import {packageVersion, release} from '#src/api/version.js';
 import {aDirectory, aServer, Program, run} from './programs.js';
 
-const tables = [apiserverFlags, controllerManagerFlags, upFlags, nodesFlags, certificateFlags, demoFlags, versionFlags] as unknown as readonly FlagTable[];
+const tables = [
+  apiserverFlags,
+  controllerManagerFlags,
+  upFlags,
+  nodesFlags,
+  certificateFlags,
+  demoFlags,
+  versionFlags,
+] as unknown as readonly FlagTable[];
 
 for (const {program, sections} of tables) {
   const [name = '', ...command] = program.split(' ');
@@ -29,9 +37,15 @@ for (const {program, sections} of tables) {
 
     t.deepEqual([code, stderr], [0, '']);
     const titles = [...stdout.matchAll(/^(\S.*) flags:$/gm)].map(([, title]) => title);
-    t.deepEqual(titles, sections.map(({title}) => title));
+    t.deepEqual(
+      titles,
+      sections.map(({title}) => title),
+    );
     const named = new Set([...stdout.matchAll(/^ {2}.*?--([a-z0-9-]+)/gm)].map(([, flag]) => flag));
-    t.deepEqual(sections.flatMap(({rows}) => Object.keys(rows)).filter(flag => !named.has(flag)), []);
+    t.deepEqual(
+      sections.flatMap(({rows}) => Object.keys(rows)).filter(flag => !named.has(flag)),
+      [],
+    );
   });
 }
 
@@ -39,13 +53,20 @@ test('every program prints its version', async t => {
   const line = `v${release}-plat.${packageVersion}\n`;
 
   t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
-  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
+  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler'])
+    t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
 });
 
 test('every program writes its log as JSON where configured', async t => {
   const directory = aDirectory();
   const json = ['--logging-format=json', '-v=1', '--secure-port=0'];
-  const plane = new Program('plat', ['up', ...json, `--data-dir=${directory}/plane`, '--nodes=0', '--controller-manager-arg=--controllers=ttl']);
+  const plane = new Program('plat', [
+    'up',
+    ...json,
+    `--data-dir=${directory}/plane`,
+    '--nodes=0',
+    '--controller-manager-arg=--controllers=ttl',
+  ]);
   await plane.waitFor(/^ready: /m);
   const settings = `--platconfig=${directory}/plane/kubeconfig`;
   const others = [
@@ -56,7 +77,10 @@ test('every program writes its log as JSON where configured', async t => {
   for (const program of [...others, plane]) {
     await program.waitFor(/^ready: /m);
     const {stderr} = await program.stop();
-    const lines = stderr.trimEnd().split('\n').map(line => JSON.parse(line) as {ts: number; msg: string; logger: string});
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as {ts: number; msg: string; logger: string});
     t.true(lines.every(({ts, msg, logger}) => ts > 0 && msg !== '' && logger !== ''));
   }
   for (const [args, message] of [
@@ -101,7 +125,8 @@ const bundleWith = (code: Buffer | undefined): string => {
 
 /** Starts `plat version` from such a copy. The first line of its output has the result of the code cache: `undefined` where none was used. */
 const versionFrom = (directory: string, node = process.execPath): string => {
-  const starting = "process.argv.push('plat', 'version'); const {script} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write(String(script.cachedDataRejected))";
+  const starting =
+    "process.argv.push('plat', 'version'); const {script} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write(String(script.cachedDataRejected))";
   const {status, stdout, stderr} = spawnSync(node, ['-e', starting], {encoding: 'utf8', cwd: directory, env: withoutOwnCode});
   return `${status} ${stderr} ${stdout}`;
 };
@@ -116,8 +141,14 @@ const forged = (change: (header: string) => string): Buffer => {
 const others: readonly (readonly [string, () => Buffer | undefined])[] = [
   ['no code', () => undefined],
   ['something else', () => Buffer.alloc(5000, 1)],
-  ['a code cache without its origin', () => readFileSync('dist/bundle/plat.code').subarray(readFileSync('dist/bundle/plat.code').indexOf('\n') + 1)],
-  ['code made by another version of Node or of another bundle', () => forged(header => header.replace(/[0-9a-f]{64}/, createHash('sha256').digest('hex')))],
+  [
+    'a code cache without its origin',
+    () => readFileSync('dist/bundle/plat.code').subarray(readFileSync('dist/bundle/plat.code').indexOf('\n') + 1),
+  ],
+  [
+    'code made by another version of Node or of another bundle',
+    () => forged(header => header.replace(/[0-9a-f]{64}/, createHash('sha256').digest('hex'))),
+  ],
   ['code cut short', () => readFileSync('dist/bundle/plat.code').subarray(0, 1_000_000)],
 ];
 for (const [what, code] of others) {
@@ -142,7 +173,17 @@ const installedNode = async (): Promise<string | undefined> => {
   const name = `node-${process.platform}-${process.arch}`;
   const folder = join('dist', `node-${otherNode}`);
   const file = join(process.cwd(), folder, 'node_modules', name, 'bin', 'node');
-  const install = ['install', `--prefix=${folder}`, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--fetch-retries=0', '--fetch-timeout=20000', `${name}@${otherNode}`];
+  const install = [
+    'install',
+    `--prefix=${folder}`,
+    '--no-save',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--fetch-retries=0',
+    '--fetch-timeout=20000',
+    `${name}@${otherNode}`,
+  ];
   if (process.version !== `v${otherNode}`) {
     if (!existsSync(file)) await promisify(execFile)('npm', install, {timeout: 90_000}).catch(() => {});
     if (existsSync(file)) return file;
@@ -164,9 +205,13 @@ const node = bundled ? await installedNode() : undefined;
   await program.waitFor(/^ready: /m);
   t.is((await program.stop()).code, 0);
   t.is(statSync(folder).mode & 0o777, 0o700);
-  t.deepEqual(readdirSync(folder).map(file => file.replace(/[0-9a-f]{16}/, 'KEY')), ['plat-KEY.code']);
+  t.deepEqual(
+    readdirSync(folder).map(file => file.replace(/[0-9a-f]{16}/, 'KEY')),
+    ['plat-KEY.code'],
+  );
 
-  const starting = "process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('plat').script.cachedDataRejected))";
+  const starting =
+    "process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('plat').script.cachedDataRejected))";
   const verdict = () => spawnSync(node!, ['-e', starting], {encoding: 'utf8', env: {...process.env, ...env}}).stderr;
   t.is(verdict(), 'false');
   const [file = ''] = readdirSync(folder);
@@ -203,15 +248,20 @@ test('make reports in one line that Node.js is too old, or missing, before it bu
   t.is(stderr.replace(/^Makefile:\d+/, 'Makefile'), `Makefile: *** plat: ${isTooOld}.  Stop.\n`);
 
   const folder = aDirectory();
-  for (const tool of ['bash', 'make', 'find', 'sed', 'awk']) symlinkSync(execFileSync('which', [tool], {encoding: 'utf8'}).trim(), join(folder, tool));
+  for (const tool of ['bash', 'make', 'find', 'sed', 'awk'])
+    symlinkSync(execFileSync('which', [tool], {encoding: 'utf8'}).trim(), join(folder, tool));
   const without = (target: string) => spawnSync('make', [target], {encoding: 'utf8', env: {...environment, PATH: folder}});
-  t.is(without('demo').stderr.replace(/^Makefile:\d+/, 'Makefile'), 'Makefile: *** plat: needs Node.js 20.19 or newer, and there is no node on the PATH.  Stop.\n');
+  t.is(
+    without('demo').stderr.replace(/^Makefile:\d+/, 'Makefile'),
+    'Makefile: *** plat: needs Node.js 20.19 or newer, and there is no node on the PATH.  Stop.\n',
+  );
   t.is(without('help').status, 0);
 });
 
 const built = bundled && existsSync('dist/built') && statSync('dist/built').mtimeMs >= statSync('bin/plat').mtimeMs;
 (built ? test : test.skip)('make rebuilds only changed files', t => {
-  const isBuilding = (...args: string[]) => execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8', env: environment}).includes('tools/build.mjs');
+  const isBuilding = (...args: string[]) =>
+    execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8', env: environment}).includes('tools/build.mjs');
 
   t.false(isBuilding());
   t.true(isBuilding('--what-if=src/cli/plat.ts'));
@@ -219,7 +269,9 @@ const built = bundled && existsSync('dist/built') && statSync('dist/built').mtim
 
 /** The number of modules a process has loaded, by the inspector's scripts. */
 const loaded = (directory: string): number => {
-  const urls = readdirSync(directory).flatMap(file => (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url));
+  const urls = readdirSync(directory).flatMap(file =>
+    (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url),
+  );
   return new Set(urls.filter(url => url.startsWith('file:'))).size;
 };
 
@@ -255,7 +307,9 @@ counting('a plane is ready with no more than 30 modules', async t => {
 counting('a controller manager is at work with no more than 20 modules', async t => {
   await using server = await aServer('plat');
   const coverage = aDirectory();
-  const program = new Program('plat-controller-manager', [`--platconfig=${server.settings}`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
+  const program = new Program('plat-controller-manager', [`--platconfig=${server.settings}`, '--secure-port=0'], {
+    NODE_V8_COVERAGE: coverage,
+  });
   await program.waitFor(/^ready: /m);
   await program.stop();
 
@@ -280,10 +334,12 @@ test('a program continues after errors of timers and promises, and shuts down af
   const {status, stdout, stderr} = spawnSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8'});
 
   t.deepEqual([status, stdout], [1, 'goes on\nclosed\n']);
-  t.deepEqual(
-    [...stderr.matchAll(/^E.*\] "Unhandled Error" err="([^"]*)" stack="Error: /gm)].map(([, message]) => message).sort(),
-    ['of a promise', 'of a socket', 'of a timer', 'of an async timer'],
-  );
+  t.deepEqual([...stderr.matchAll(/^E.*\] "Unhandled Error" err="([^"]*)" stack="Error: /gm)].map(([, message]) => message).sort(), [
+    'of a promise',
+    'of a socket',
+    'of a timer',
+    'of an async timer',
+  ]);
   t.regex(stderr, /\nplat version: of a socket\n$/);
 });
 
@@ -291,7 +347,13 @@ test('a program that does not shut down after an uncaught exception is ended aft
   const clock = new VirtualClock();
   const process = Object.assign(new EventEmitter(), {stdout: new EventEmitter(), stderr: new EventEmitter()}) as unknown as NodeJS.Process;
   const reported: unknown[] = [];
-  const fatal = handleUncaught({process, clock, unhandled: new UnhandledErrors(noLog), stop: () => reported.push('stop'), end: error => reported.push(error)});
+  const fatal = handleUncaught({
+    process,
+    clock,
+    unhandled: new UnhandledErrors(noLog),
+    stop: () => reported.push('stop'),
+    end: error => reported.push(error),
+  });
   process.emit('unhandledRejection', new Error('of a promise'), Promise.resolve());
   t.is(fatal(), undefined);
   const [first, second] = [new Error('first'), new Error('second')];
@@ -307,7 +369,14 @@ test('a program that does not shut down after an uncaught exception is ended aft
 /** Flags of an API server whose store is nowhere. */
 const withoutStore = (): string[] => {
   const directory = aDirectory();
-  return ['--secure-port=0', '--bind-address=127.0.0.1', `--cert-dir=${directory}`, '--service-account-issuer=https://issuer.example.com', '--authorization-mode=RBAC', '--kvstore-servers=http://127.0.0.1:1'];
+  return [
+    '--secure-port=0',
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${directory}`,
+    '--service-account-issuer=https://issuer.example.com',
+    '--authorization-mode=RBAC',
+    '--kvstore-servers=http://127.0.0.1:1',
+  ];
 };
 const refusedConnection = 'http://127.0.0.1:1: transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused';
 
@@ -316,8 +385,15 @@ test('an API server that waits for its store logs why, and names the last reason
 
   t.is(code, 1);
   t.regex(stderr, /^W.*no client can authenticate: give --client-ca-file for client certificates, /m);
-  t.is(stderr.split('\n').filter(line => line.includes(`"the store is not usable yet; it is tried again" reason="${refusedConnection}"`)).length, 1);
-  t.regex(stderr, new RegExp(`^plat-apiserver: --storage-initialization-timeout: the store was not ready within 3 s: ${refusedConnection}$`, 'm'));
+  t.is(
+    stderr.split('\n').filter(line => line.includes(`"the store is not usable yet; it is tried again" reason="${refusedConnection}"`))
+      .length,
+    1,
+  );
+  t.regex(
+    stderr,
+    new RegExp(`^plat-apiserver: --storage-initialization-timeout: the store was not ready within 3 s: ${refusedConnection}$`, 'm'),
+  );
 });
 
 test('an API server that waits for its store stops on a signal', async t => {

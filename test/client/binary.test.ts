@@ -30,19 +30,39 @@ interface Seen {
 }
 
 /** A client that uses protobuf, and the requests its server receives. `respond` returns the responses. */
-const anEnvironment = async (respond: (seen: Seen) => ReturnType<typeof json>, more: Partial<Parameters<typeof connectedClient>[1]> = {}) => {
+const anEnvironment = async (
+  respond: (seen: Seen) => ReturnType<typeof json>,
+  more: Partial<Parameters<typeof connectedClient>[1]> = {},
+) => {
   const seen: Seen[] = [];
   const server: TestServer = await serve(
     answering(async ({method, body, headers}) => {
       const bytes = body?.kind === 'bytes' ? await body.read(100_000) : Buffer.alloc(0);
       const contentType = headers['content-type'] as string | undefined;
-      const sent = contentType === type ? decodeObject(bytes, words) : contentType === cborType ? (decodeCbor(bytes, noLimits) as KubeObject) : bytes.length > 0 ? (JSON.parse(bytes.toString()) as KubeObject) : undefined;
+      const sent =
+        contentType === type
+          ? decodeObject(bytes, words)
+          : contentType === cborType
+            ? (decodeCbor(bytes, noLimits) as KubeObject)
+            : bytes.length > 0
+              ? (JSON.parse(bytes.toString()) as KubeObject)
+              : undefined;
       seen.push({method, accept: headers['accept'] as string, contentType, sent});
       return respond(seen.at(-1)!);
     }),
   );
-  const connection = await connect({server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'}, {clock: systemClock});
-  const client = connectedClient(connection, {clock: systemClock, meter: noMeter, naming: words, userAgent: 'tester', contentType: naming('plat').protobufMediaType, ...more});
+  const connection = await connect(
+    {server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'},
+    {clock: systemClock},
+  );
+  const client = connectedClient(connection, {
+    clock: systemClock,
+    meter: noMeter,
+    naming: words,
+    userAgent: 'tester',
+    contentType: naming('plat').protobufMediaType,
+    ...more,
+  });
   return {
     client,
     seen,
@@ -53,14 +73,22 @@ const anEnvironment = async (respond: (seen: Seen) => ReturnType<typeof json>, m
   };
 };
 
-const binary = (object: KubeObject, status = 200): ReturnType<typeof json> => ({status, headers: {}, body: {kind: 'bytes', bytes: encodeObject({...object}, words), contentType: type}});
+const binary = (object: KubeObject, status = 200): ReturnType<typeof json> => ({
+  status,
+  headers: {},
+  body: {kind: 'bytes', bytes: encodeObject({...object}, words), contentType: type},
+});
 const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {namespace: 'x', name: 'a'}};
 const metadata = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 test('objects, lists and refusals go both ways in the words of the server, whichever naming the flag was given in', async t => {
   await using environment = await anEnvironment(({method}) => {
     if (method === 'DELETE') return binary(notFound({group: '', resource: 'pods'}, 'a').status as KubeObject, 404);
-    return binary(method === 'GET' ? ({apiVersion: 'v1', kind: 'PodList', metadata: {resourceVersion: '7'}, items: [{metadata: {name: 'ü'}}]} as KubeObject) : pod);
+    return binary(
+      method === 'GET'
+        ? ({apiVersion: 'v1', kind: 'PodList', metadata: {resourceVersion: '7'}, items: [{metadata: {name: 'ü'}}]} as KubeObject)
+        : pod,
+    );
   });
   const pods = environment.client.resource(kinds.pods);
 
@@ -70,7 +98,10 @@ test('objects, lists and refusals go both ways in the words of the server, which
   t.true(isNotFound(await t.throwsAsync(pods.delete('a', {namespace: 'x', gracePeriodSeconds: 0}))));
 
   t.deepEqual(new Set(environment.seen.map(({accept}) => accept)), new Set([`${type},application/json`]));
-  t.deepEqual(environment.seen.map(({contentType}) => contentType), [type, type, undefined, type]);
+  t.deepEqual(
+    environment.seen.map(({contentType}) => contentType),
+    [type, type, undefined, type],
+  );
   t.like(environment.seen[1]!.sent, {...pod, status: {phase: 'Running'}} as KubeObject);
   t.like(environment.seen[3]!.sent, {kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0} as KubeObject);
 });
@@ -87,12 +118,17 @@ test('bodies without a protobuf form go as JSON: patches, bodies without a kind,
   await widgets.create({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {namespace: 'x', name: 'a'}} as never);
   await client.request('GET', '/version');
 
-  t.deepEqual(environment.seen.map(({contentType}) => contentType), ['application/merge-patch+json', 'application/json', 'application/json', 'application/json', undefined]);
+  t.deepEqual(
+    environment.seen.map(({contentType}) => contentType),
+    ['application/merge-patch+json', 'application/json', 'application/json', 'application/json', undefined],
+  );
   t.is(environment.seen[4]!.accept, 'application/json');
 });
 
 test('fields that every object of a kind has are present, even if empty', async t => {
-  await using environment = await anEnvironment(() => binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject));
+  await using environment = await anEnvironment(() =>
+    binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject),
+  );
   t.like((await environment.client.resource(kinds.endpointSlices).list()).items, [{metadata: {name: 'a'}, endpoints: []}]);
 
   await using empty = await anEnvironment(() => binary({apiVersion: 'v1', kind: 'PodList'}));
@@ -100,11 +136,16 @@ test('fields that every object of a kind has are present, even if empty', async 
 });
 
 test('metadata alone is requested in protobuf too', async t => {
-  await using environment = await anEnvironment(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
+  await using environment = await anEnvironment(() =>
+    binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}),
+  );
 
   t.like(await environment.client.metadata(kinds.pods).get('a', {namespace: 'x'}), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
 
-  t.is(environment.seen[0]!.accept, `${type};${metadata},application/json;${metadata},application/json`.replaceAll(metadata, 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'));
+  t.is(
+    environment.seen[0]!.accept,
+    `${type};${metadata},application/json;${metadata},application/json`.replaceAll(metadata, 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'),
+  );
 });
 
 for (const code of [415, 406]) {
@@ -120,13 +161,20 @@ for (const code of [415, 406]) {
     await create();
     await client.resource(kinds.configMaps).create({metadata: {namespace: 'x', name: 'a'}});
 
-    t.deepEqual(environment.seen.map(({contentType}) => contentType), [type, 'application/json', 'application/json', type]);
+    t.deepEqual(
+      environment.seen.map(({contentType}) => contentType),
+      [type, 'application/json', 'application/json', type],
+    );
   });
 }
 
 const widgetKind = {...kinds.pods, group: 'example', kind: 'Widget', plural: 'widgets'} as never;
 const aWidget = {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {namespace: 'x', name: 'a'}} as never;
-const inCbor = (value: unknown): ReturnType<typeof json> => ({status: 200, headers: {}, body: {kind: 'bytes', bytes: encodeCbor(value), contentType: cborType}});
+const inCbor = (value: unknown): ReturnType<typeof json> => ({
+  status: 200,
+  headers: {},
+  body: {kind: 'bytes', bytes: encodeCbor(value), contentType: cborType},
+});
 
 for (const [cbor, accept, custom] of [
   ['never', `${type},application/json`, 'application/json'],
@@ -139,18 +187,30 @@ for (const [cbor, accept, custom] of [
     t.like(await environment.client.resource(widgetKind).create(aWidget), {metadata: {name: 'a'}});
     await environment.client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
 
-    t.deepEqual(environment.seen.map(seen => [seen.accept, seen.contentType]), [[accept, custom], [accept, type]]);
+    t.deepEqual(
+      environment.seen.map(seen => [seen.accept, seen.contentType]),
+      [
+        [accept, custom],
+        [accept, type],
+      ],
+    );
   });
 }
 
 test('a server that takes no CBOR gets JSON after one refusal', async t => {
-  await using environment = await anEnvironment(({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)), {cbor: 'written'});
+  await using environment = await anEnvironment(
+    ({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)),
+    {cbor: 'written'},
+  );
   const widgets = environment.client.resource(widgetKind);
 
   await widgets.create(aWidget);
   await widgets.create(aWidget);
 
-  t.deepEqual(environment.seen.map(({contentType}) => contentType), [cborType, 'application/json', 'application/json']);
+  t.deepEqual(
+    environment.seen.map(({contentType}) => contentType),
+    [cborType, 'application/json', 'application/json'],
+  );
 });
 
 test('a sequence of CBOR is cut into its events, in whatever pieces it comes', async t => {
@@ -160,7 +220,10 @@ test('a sequence of CBOR is cut into its events, in whatever pieces it comes', a
     const reported: unknown[] = [];
     const cutter = new Items(codec, item => reported.push(item));
     for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
-    t.deepEqual(reported, ['a', 'b'].map(name => ({type: 'ADDED', object: {...pod, metadata: {name}}})));
+    t.deepEqual(
+      reported,
+      ['a', 'b'].map(name => ({type: 'ADDED', object: {...pod, metadata: {name}}})),
+    );
     t.false(cutter.isPartial);
   }
   t.throws(() => new Items(codec, () => {}).push(Buffer.of(0xff)), {message: /unexpected "break"/});
@@ -169,12 +232,20 @@ test('a sequence of CBOR is cut into its events, in whatever pieces it comes', a
 test('an answer that is damaged is an error, and so is a damaged event', async t => {
   const garbage = {status: 200, headers: {}, body: {kind: 'bytes', bytes: Buffer.from('nonsense'), contentType: type}} as const;
   await using environment = await anEnvironment(() => garbage);
-  await t.throwsAsync(environment.client.resource(kinds.pods).get('a', {namespace: 'x'}), {message: /does not appear to be a protobuf message/});
+  await t.throwsAsync(environment.client.resource(kinds.pods).get('a', {namespace: 'x'}), {
+    message: /does not appear to be a protobuf message/,
+  });
 
-  await using other = await anEnvironment(() => ({...garbage, body: {...garbage.body, bytes: Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.of(0xff)]), contentType: `${type};stream=watch`}}));
+  await using other = await anEnvironment(() => ({
+    ...garbage,
+    body: {...garbage.body, bytes: Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.of(0xff)]), contentType: `${type};stream=watch`},
+  }));
   await t.throwsAsync(firstValueFrom(other.client.resource(kinds.pods).watch()), {message: /unexpected EOF/});
 
-  await using cut = await anEnvironment(() => ({...garbage, body: {...garbage.body, bytes: Buffer.of(0, 0, 0, 9, 1), contentType: `${type};stream=watch`}}));
+  await using cut = await anEnvironment(() => ({
+    ...garbage,
+    body: {...garbage.body, bytes: Buffer.of(0, 0, 0, 9, 1), contentType: `${type};stream=watch`},
+  }));
   await t.throwsAsync(firstValueFrom(cut.client.resource(kinds.pods).watch()), {message: /cut off within an event/});
 });
 
@@ -185,7 +256,11 @@ test('frames come whole, in whatever pieces the bytes do', t => {
     const reported: Buffer[] = [];
     const cutter = new Frames(frame => reported.push(Buffer.from(frame)));
     for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
-    t.deepEqual(reported, frames.map(frame => frame.subarray(4)), `in pieces of ${size}`);
+    t.deepEqual(
+      reported,
+      frames.map(frame => frame.subarray(4)),
+      `in pieces of ${size}`,
+    );
     t.false(cutter.isPartial);
   }
   t.throws(() => new Frames(() => {}).push(Buffer.of(0xff, 0xff, 0xff, 0xff)), {message: /an event of 4294967295 bytes/});

@@ -50,7 +50,12 @@ test('objects go to the server and come back', async t => {
 
   t.is(made.metadata?.resourceVersion, '1');
   t.deepEqual(seen, [
-    ['POST', '/api/v1/namespaces/x/configmaps', 'application/json', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace: 'x', name: 'a'}, data: {k: 'ü'}}],
+    [
+      'POST',
+      '/api/v1/namespaces/x/configmaps',
+      'application/json',
+      {apiVersion: 'v1', kind: 'ConfigMap', metadata: {namespace: 'x', name: 'a'}, data: {k: 'ü'}},
+    ],
   ]);
 });
 
@@ -134,7 +139,9 @@ for (const name of ['plat', 'kubernetes'] as const) {
     t.is((await chosenNaming('auto', connection, options)).name, name);
     t.is((await chosenNaming(name, connection, options)).name, name);
     const other = name === 'plat' ? 'kubernetes' : 'plat';
-    await t.throwsAsync(chosenNaming(other, connection, options), {message: `--naming=${other}: the server speaks ${name}: give --naming=${name}, or leave the flag out`});
+    await t.throwsAsync(chosenNaming(other, connection, options), {
+      message: `--naming=${other}: the server speaks ${name}: give --naming=${name}, or leave the flag out`,
+    });
   });
 }
 
@@ -149,7 +156,10 @@ test('a server that is no API server is reported', async t => {
 test('a whole collection is read page by page, and in one piece when its revision is gone', async t => {
   const requested: string[] = [];
   const page = (names: string[], next?: string) =>
-    json({metadata: {resourceVersion: '7', ...(next ? {continue: next, remainingItemCount: 1} : {})}, items: names.map(name => ({metadata: {name}}))});
+    json({
+      metadata: {resourceVersion: '7', ...(next ? {continue: next, remainingItemCount: 1} : {})},
+      items: names.map(name => ({metadata: {name}})),
+    });
   let expired = false;
   await using environment = await anEnvironment(
     answering(({url}: ApiRequest) => {
@@ -165,7 +175,10 @@ test('a whole collection is read page by page, and in one piece when its revisio
   expired = true;
   const whole = await listAll(maps, {limit: 1, labelSelector: 'x=y'});
 
-  t.deepEqual(paged.items.map(({metadata}) => metadata?.name), ['a', 'b']);
+  t.deepEqual(
+    paged.items.map(({metadata}) => metadata?.name),
+    ['a', 'b'],
+  );
   t.deepEqual(paged.metadata, {resourceVersion: '7'});
   t.is(whole.items.length, 3);
   t.deepEqual(requested, [
@@ -177,7 +190,11 @@ test('a whole collection is read page by page, and in one piece when its revisio
   ]);
 });
 
-const reply = (status: number, retryAfter?: string): Reply => ({status, header: name => (name === 'retry-after' ? retryAfter : undefined), body: undefined});
+const reply = (status: number, retryAfter?: string): Reply => ({
+  status,
+  header: name => (name === 'retry-after' ? retryAfter : undefined),
+  body: undefined,
+});
 
 const callerOf = (answer: () => Reply): Caller & {readonly calls: number} => {
   const caller = {

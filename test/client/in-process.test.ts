@@ -34,15 +34,18 @@ test('every verb sends the path, query and body that the API prescribes', async 
   await maps.delete('a', {namespace: 'x', preconditions: {uid: 'u'}, propagationPolicy: 'Background'});
   await maps.deleteCollection({namespace: 'x', fieldSelector: 'metadata.name=a'});
 
-  t.deepEqual(seen.map(({method, url}) => `${method} ${url}`), [
-    'GET /api/v1/namespaces/x/configmaps/a?resourceVersion=0',
-    'GET /api/v1/configmaps?labelSelector=a%20in%20(b%2Cc)&limit=5&continue=token',
-    'POST /api/v1/namespaces/x/configmaps?dryRun=All&fieldManager=me',
-    'PUT /apis/certificates.plat.io/v1/certificatesigningrequests/r/status',
-    'PATCH /api/v1/namespaces/x/configmaps/a?fieldManager=me&force=true',
-    'DELETE /api/v1/namespaces/x/configmaps/a',
-    'DELETE /api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da',
-  ]);
+  t.deepEqual(
+    seen.map(({method, url}) => `${method} ${url}`),
+    [
+      'GET /api/v1/namespaces/x/configmaps/a?resourceVersion=0',
+      'GET /api/v1/configmaps?labelSelector=a%20in%20(b%2Cc)&limit=5&continue=token',
+      'POST /api/v1/namespaces/x/configmaps?dryRun=All&fieldManager=me',
+      'PUT /apis/certificates.plat.io/v1/certificatesigningrequests/r/status',
+      'PATCH /api/v1/namespaces/x/configmaps/a?fieldManager=me&force=true',
+      'DELETE /api/v1/namespaces/x/configmaps/a',
+      'DELETE /api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da',
+    ],
+  );
   t.deepEqual(valueOf(seen[2]), {metadata: {name: 'a', namespace: 'x'}, data: {k: 'v'}, apiVersion: 'v1', kind: 'ConfigMap'});
   t.is(seen[4]!.headers['content-type'], 'application/apply-patch+yaml');
   t.deepEqual(valueOf(seen[5]), {kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions: {uid: 'u'}});
@@ -54,29 +57,41 @@ test('metadata is requested by its media type, for built-in kinds and for kinds 
   const seen: ApiRequest[] = [];
   const client = clientOf(() => object({}), seen);
   const words = naming('plat');
-  const widgets = client.metadata(kindOnWire(words, {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true}));
+  const widgets = client.metadata(
+    kindOnWire(words, {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true}),
+  );
   const accepted = (as: string) => `application/json;as=${as};g=meta.plat.io;v=v1,application/json`;
 
   await widgets.get('a', {namespace: 'x'});
   await widgets.list();
   await widgets.patch('a', 'merge', {}, {namespace: 'x'});
   widgets.watch().subscribe({error() {}});
-  await client.metadata(kindOnWire(words, {group: 'storage.plat.io', version: 'v1', kind: 'CSINode', plural: 'csinodes', namespaced: false})).get('n');
+  await client
+    .metadata(kindOnWire(words, {group: 'storage.plat.io', version: 'v1', kind: 'CSINode', plural: 'csinodes', namespaced: false}))
+    .get('n');
 
-  t.deepEqual(seen.map(({method, url, headers}) => [method, url, headers.accept]), [
-    ['GET', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
-    ['GET', '/apis/example.com/v1/widgets', accepted('PartialObjectMetadataList')],
-    ['PATCH', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
-    ['GET', '/apis/example.com/v1/widgets?watch=true', accepted('PartialObjectMetadata')],
-    ['GET', '/apis/storage.plat.io/v1/csinodes/n', accepted('PartialObjectMetadata')],
-  ]);
+  t.deepEqual(
+    seen.map(({method, url, headers}) => [method, url, headers.accept]),
+    [
+      ['GET', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
+      ['GET', '/apis/example.com/v1/widgets', accepted('PartialObjectMetadataList')],
+      ['PATCH', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
+      ['GET', '/apis/example.com/v1/widgets?watch=true', accepted('PartialObjectMetadata')],
+      ['GET', '/apis/storage.plat.io/v1/csinodes/n', accepted('PartialObjectMetadata')],
+    ],
+  );
 });
 
 test('large bodies are sent and read in pieces', async t => {
-  const large = {metadata: {name: 'a', namespace: 'x', labels: {left: undefined}}, data: Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`key-${index}`, 'x']))} as unknown as ConfigMap;
+  const large = {
+    metadata: {name: 'a', namespace: 'x', labels: {left: undefined}},
+    data: Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`key-${index}`, 'x'])),
+  } as unknown as ConfigMap;
   const bytes = JSON.stringify(large);
   const seen: ApiRequest[] = [];
-  const maps = clientOf(() => ({status: 200, headers: {}, body: {kind: 'bytes', contentType: 'application/json', bytes}}), seen).resource(kinds.configMaps);
+  const maps = clientOf(() => ({status: 200, headers: {}, body: {kind: 'bytes', contentType: 'application/json', bytes}}), seen).resource(
+    kinds.configMaps,
+  );
   const {parse, stringify} = JSON;
   const lengths: number[] = [];
   JSON.parse = ((text: string) => (lengths.push(text.length), parse(text) as unknown)) as typeof parse;
@@ -90,7 +105,10 @@ test('large bodies are sent and read in pieces', async t => {
 
   const [{body}] = seen as [ApiRequest];
   t.is(body?.kind, 'bytes');
-  t.deepEqual(JSON.parse(String(body?.kind === 'bytes' && (await body.read(1 << 20)))), JSON.parse(JSON.stringify({...large, apiVersion: 'v1', kind: 'ConfigMap'})));
+  t.deepEqual(
+    JSON.parse(String(body?.kind === 'bytes' && (await body.read(1 << 20)))),
+    JSON.parse(JSON.stringify({...large, apiVersion: 'v1', kind: 'ConfigMap'})),
+  );
   t.deepEqual(answer.data, large.data!);
   t.true(Math.max(...lengths) < bytes.length / 2);
 });
@@ -167,7 +185,10 @@ test('a watch emits the objects of the server until it ends the stream', async t
 
   const events = await lastValueFrom(maps.watch({resourceVersion: '5', allowWatchBookmarks: true}).pipe(toArray()));
 
-  t.deepEqual(events.map(({type}) => type), ['ADDED', 'BOOKMARK']);
+  t.deepEqual(
+    events.map(({type}) => type),
+    ['ADDED', 'BOOKMARK'],
+  );
   t.is(events[0]!.object, value);
   t.is(seen[0]!.url, '/api/v1/configmaps?resourceVersion=5&watch=true&allowWatchBookmarks=true');
 });

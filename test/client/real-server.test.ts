@@ -31,7 +31,13 @@ interface Environment extends AsyncDisposable {
 
 /** One server, and two ways to it. */
 const anEnvironment = async (naming: 'plat' | 'kubernetes'): Promise<Environment> => {
-  const plane = await startPlane({naming, bindAddress: '127.0.0.1', securePort: 0, freeze: true, apiserverArgs: ['--authorization-mode=AlwaysAllow', '--feature-gates=CBORServingAndStorage=true']});
+  const plane = await startPlane({
+    naming,
+    bindAddress: '127.0.0.1',
+    securePort: 0,
+    freeze: true,
+    apiserverArgs: ['--authorization-mode=AlwaysAllow', '--feature-gates=CBORServingAndStorage=true'],
+  });
   const file = join(await mkdtemp(join(tmpdir(), 'plat-client-')), 'kubeconfig');
   await writeFile(file, plane.kubeconfig);
   const connection = await connect(await loadSettings({file, env: {}}), {clock: systemClock});
@@ -99,7 +105,10 @@ test('all ways watch the same events from where a list ended', async t => {
   await maps.delete('during', {namespace: 'default'});
   const [near, far, binary, cbor] = await Promise.all(lists.map(({events}) => events));
 
-  t.deepEqual(lists.map(({count}) => count), [7, 7, 7, 7]);
+  t.deepEqual(
+    lists.map(({count}) => count),
+    [7, 7, 7, 7],
+  );
   t.deepEqual(
     near!.map(({type}) => type),
     ['ADDED', 'MODIFIED', 'DELETED'],
@@ -138,6 +147,7 @@ test("a component's port admits the users whom the server authorizes", async t =
   });
   const handler = administration({...security, routes: [configzRoute(() => ({}))], failed: error => t.fail(String(error))});
   const statusFor = async (user: {name: string; groups: string[]}) =>
-    (await handler({method: 'GET', url: '/configz', headers: {}, caller: {user}, remoteAddress: '', signal: new AbortController().signal})).status;
+    (await handler({method: 'GET', url: '/configz', headers: {}, caller: {user}, remoteAddress: '', signal: new AbortController().signal}))
+      .status;
   t.is(await statusFor({name: 'jane', groups: []}), 200);
 });

@@ -9,12 +9,22 @@ export type Service = ObjectOf<typeof kinds.services>;
 export type Slice = ObjectOf<typeof kinds.endpointSlices>;
 export type Endpoints = ObjectOf<typeof kinds.endpoints>;
 
-export const aService = (name: string, {labels, annotations, ...spec}: Partial<NonNullable<Service['spec']>> & {labels?: Record<string, string>; annotations?: Record<string, string>} = {}): Service => ({
+export const aService = (
+  name: string,
+  {
+    labels,
+    annotations,
+    ...spec
+  }: Partial<NonNullable<Service['spec']>> & {labels?: Record<string, string>; annotations?: Record<string, string>} = {},
+): Service => ({
   metadata: {name, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})},
   spec: {selector: {app: 'a'}, ports: [{port: 80, targetPort: 8080}], ...spec},
 });
 
-export const aNode = (name: string, {zone, cpu = '4', ready = true, labels = {}}: {zone?: string; cpu?: string; ready?: boolean; labels?: Record<string, string>} = {}): Node => ({
+export const aNode = (
+  name: string,
+  {zone, cpu = '4', ready = true, labels = {}}: {zone?: string; cpu?: string; ready?: boolean; labels?: Record<string, string>} = {},
+): Node => ({
   metadata: {name, labels: {...(zone ? {'topology.plat.io/zone': zone} : {}), ...labels}},
   status: {allocatable: {cpu, memory: '8Gi'}, conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]},
 });
@@ -42,7 +52,9 @@ export const backends = (at: PlaneActions) => {
   const setStatus = (name: string, how: Behind) => at.patch(kinds.pods, name, {status: podStatus(how, clock.now())}, 'status');
   const run = async (name: string, how: Behind = {}): Promise<Pod> => {
     const {labels = {app: 'a'}, spec = {}, node = 'node-1'} = how;
-    await client.resource(kinds.pods).create({metadata: {name, namespace, labels}, spec: {...aTemplate(labels).spec!, nodeName: node, ...spec}});
+    await client
+      .resource(kinds.pods)
+      .create({metadata: {name, namespace, labels}, spec: {...aTemplate(labels).spec!, nodeName: node, ...spec}});
     return setStatus(name, how);
   };
   const node = (...how: Parameters<typeof aNode>) => at.client.resource(kinds.nodes).create(aNode(...how));
@@ -52,14 +64,22 @@ export const backends = (at: PlaneActions) => {
     await clock.drain();
   };
   const service = (name: string, how: Parameters<typeof aService>[1] = {}) => at.create(kinds.services, aService(name, how));
-  const slices = async (name = 'web'): Promise<Slice[]> => (await at.list(kinds.endpointSlices)).filter(({metadata}) => metadata?.labels?.['plat.io/service-name'] === name);
+  const slices = async (name = 'web'): Promise<Slice[]> =>
+    (await at.list(kinds.endpointSlices)).filter(({metadata}) => metadata?.labels?.['plat.io/service-name'] === name);
   const endpoints = (name = 'web') => at.get(kinds.endpoints, name);
   return {setStatus, run, node, later, service, slices, endpoints};
 };
 
 /** A plane with these controllers and one node, and no accounts to wait for. */
-export const startEnvironment = async (controllers: readonly string[], args: readonly string[] = [], apiserverArgs: readonly string[] = []) => {
-  const plane = await aPlane({apiserverArgs, controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
+export const startEnvironment = async (
+  controllers: readonly string[],
+  args: readonly string[] = [],
+  apiserverArgs: readonly string[] = [],
+) => {
+  const plane = await aPlane({
+    apiserverArgs,
+    controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args],
+  });
   const at = actionsOn(plane);
   const behind = backends(at);
   await behind.node('node-1');

@@ -18,21 +18,31 @@ const nodeRequest = {signer, usages: nodeClientUsages};
 /** Lets the group of nodes have certificates of that kind, as an administrator would. */
 const allow = async (plane: Plane, kind: 'nodeclient' | 'selfnodeclient', group = 'system:nodes'): Promise<void> => {
   const {naming: words} = plane;
-  await plane.client().resource(kinds.clusterRoleBindings).create({
-    metadata: {name: `approve-${kind}`},
-    roleRef: {apiGroup: words.group('rbac.authorization'), kind: 'ClusterRole', name: `system:${words.group('certificates')}:certificatesigningrequests:${kind}`},
-    subjects: [{kind: 'Group', apiGroup: words.group('rbac.authorization'), name: group}],
-  });
+  await plane
+    .client()
+    .resource(kinds.clusterRoleBindings)
+    .create({
+      metadata: {name: `approve-${kind}`},
+      roleRef: {
+        apiGroup: words.group('rbac.authorization'),
+        kind: 'ClusterRole',
+        name: `system:${words.group('certificates')}:certificatesigningrequests:${kind}`,
+      },
+      subjects: [{kind: 'Group', apiGroup: words.group('rbac.authorization'), name: group}],
+    });
 };
 
 /** A user with permission to create requests and nothing else. */
 const letCreate = async (plane: Plane): Promise<void> => {
   const {naming: words} = plane;
-  await plane.client().resource(kinds.clusterRoleBindings).create({
-    metadata: {name: 'create'},
-    roleRef: {apiGroup: words.group('rbac.authorization'), kind: 'ClusterRole', name: 'system:node-bootstrapper'},
-    subjects: ['system:nodes', 'system:bootstrappers'].map(name => ({kind: 'Group', apiGroup: words.group('rbac.authorization'), name})),
-  });
+  await plane
+    .client()
+    .resource(kinds.clusterRoleBindings)
+    .create({
+      metadata: {name: 'create'},
+      roleRef: {apiGroup: words.group('rbac.authorization'), kind: 'ClusterRole', name: 'system:node-bootstrapper'},
+      subjects: ['system:nodes', 'system:bootstrappers'].map(name => ({kind: 'Group', apiGroup: words.group('rbac.authorization'), name})),
+    });
 };
 
 for (const [name, agent] of [
@@ -48,7 +58,12 @@ for (const [name, agent] of [
 
     const requests = requestsOf(plane);
     t.deepEqual(await requests.conditionsOf('req'), [
-      {type: 'Approved', status: 'True', reason: 'AutoApproved', message: `Auto approving self ${agent} client certificate after SubjectAccessReview.`},
+      {
+        type: 'Approved',
+        status: 'True',
+        reason: 'AutoApproved',
+        message: `Auto approving self ${agent} client certificate after SubjectAccessReview.`,
+      },
     ]);
     t.is((await requests.issued()).length, 1);
     t.truthy((await requests.get()).status?.conditions?.[0]?.lastUpdateTime);
@@ -112,14 +127,23 @@ test('a decision that the cache does not know yet is not overwritten', async t =
   const reconcile = approvingReconciler(contextOver(plane, [stale], {}));
 
   t.true(isConflict(await t.throwsAsync(reconcile({namespace: '', name: 'req'}, attempt))));
-  t.deepEqual((await requestsOf(plane).conditionsOf('req')).map(({type}) => type), ['Denied']);
+  t.deepEqual(
+    (await requestsOf(plane).conditionsOf('req')).map(({type}) => type),
+    ['Denied'],
+  );
 });
 
 test('a decided request, one with a certificate and one that is gone are left alone', async t => {
   await using plane = await aPlane();
   const parts = {apiVersion: 'certificates.plat.io/v1', metadata: {name: 'req'}, spec: (await aRequest(nodeRequest)).spec};
-  for (const status of [{conditions: [{type: 'Denied', status: 'True'}]}, {conditions: [{type: 'Approved', status: 'False'}]}, {certificate: 'AAAA'}]) {
-    t.deepEqual(await approvingReconciler(contextOver(plane, [{...parts, status}], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
+  for (const status of [
+    {conditions: [{type: 'Denied', status: 'True'}]},
+    {conditions: [{type: 'Approved', status: 'False'}]},
+    {certificate: 'AAAA'},
+  ]) {
+    t.deepEqual(await approvingReconciler(contextOver(plane, [{...parts, status}], {}))({namespace: '', name: 'req'}, attempt), {
+      kind: 'settled',
+    });
   }
   t.deepEqual(await approvingReconciler(contextOver(plane, [], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
 });
@@ -141,7 +165,8 @@ const recognized = async (parts: RequestParts, username = 'system:node:one'): Pr
 };
 
 test('a node is recognized by subject and usages, in any order, with or without key encipherment', async t => {
-  for (const usages of [nodeClientUsages, ['client auth', 'key encipherment', 'digital signature']]) t.deepEqual(await recognized({signer, usages}), ['selfnodeclient', 'nodeclient']);
+  for (const usages of [nodeClientUsages, ['client auth', 'key encipherment', 'digital signature']])
+    t.deepEqual(await recognized({signer, usages}), ['selfnodeclient', 'nodeclient']);
   t.deepEqual(await recognized(nodeRequest, 'somebody'), ['nodeclient']);
 });
 

@@ -40,7 +40,17 @@ const deadlines: readonly (readonly [what: string, rest: number, stored: (ageMs:
   ['an issued request', hour, age => ({conditions: [['Approved', age]], certificate: 'one'}), 'issued'],
   ['a denied request', hour, age => ({conditions: [['Denied', age]]}), 'denied'],
   ['a failed request', hour, age => ({conditions: [['Failed', age]]}), 'failed'],
-  ['an approved request that failed', hour, age => ({conditions: [['Approved', age], ['Failed', age]]}), 'failed'],
+  [
+    'an approved request that failed',
+    hour,
+    age => ({
+      conditions: [
+        ['Approved', age],
+        ['Failed', age],
+      ],
+    }),
+    'failed',
+  ],
   ['a pending request', 24 * hour, age => ({created: age}), 'unhandled'],
   ['a pending request with a certificate', 24 * hour, age => ({created: age, certificate: 'one'}), 'unhandled'],
   ['an approved request that was never issued', 24 * hour, age => ({conditions: [['Approved', age]]}), 'approved but never issued'],

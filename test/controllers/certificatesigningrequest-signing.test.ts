@@ -40,10 +40,15 @@ const approved = async (plane: TestPlane, parts: RequestParts) => {
 /** The outcome of an approved request. */
 const outcome = async (plane: TestPlane, parts: RequestParts) => {
   const requests = await approved(plane, parts);
-  return {issued: await requests.issued(parts.name), failed: (await requests.conditionsOf(parts.name ?? 'req')).find(({type}) => type === 'Failed')};
+  return {
+    issued: await requests.issued(parts.name),
+    failed: (await requests.conditionsOf(parts.name ?? 'req')).find(({type}) => type === 'Failed'),
+  };
 };
 
-const generic = ({certificate, key}: SigningFiles): Pick<PlaneOptions, 'controllerManagerArgs'> => ({controllerManagerArgs: [`--cluster-signing-cert-file=${certificate}`, `--cluster-signing-key-file=${key}`]});
+const generic = ({certificate, key}: SigningFiles): Pick<PlaneOptions, 'controllerManagerArgs'> => ({
+  controllerManagerArgs: [`--cluster-signing-cert-file=${certificate}`, `--cluster-signing-key-file=${key}`],
+});
 
 const openssl = (() => {
   try {
@@ -63,7 +68,13 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
       const parts: RequestParts =
         flow === 'client'
           ? {key, signer: names.apiserverClientAgent, usages: [...nodeClientUsages, ...encipherment]}
-          : {key, signer: names.agentServing, usages: [...nodeServingUsages, ...encipherment], dnsNames: ['one.example.com'], ipAddresses: ['10.0.0.1']};
+          : {
+              key,
+              signer: names.agentServing,
+              usages: [...nodeServingUsages, ...encipherment],
+              dnsNames: ['one.example.com'],
+              ipAddresses: ['10.0.0.1'],
+            };
       return outcome(plane, parts);
     };
 
@@ -80,13 +91,22 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
 
     (openssl ? test : test.skip)(`openssl verifies the ${flow} certificate of a node with a key of ${keyName}`, async t => {
       await using plane = await aPlane();
-      const {issued: [certificate]} = await nodeCertificate(plane);
+      const {
+        issued: [certificate],
+      } = await nodeCertificate(plane);
       const folder = mkdtempSync(join(tmpdir(), 'plat-openssl-'));
       const ca = await plane.client().resource(kinds.configMaps).get(plane.naming.rootCaConfigMap, {namespace: 'default'});
       writeFileSync(join(folder, 'ca.crt'), ca.data!['ca.crt']!);
       writeFileSync(join(folder, 'one.crt'), certificatePem(certificate!));
-      const purpose = flow === 'client' ? ['-purpose', 'sslclient'] : ['-purpose', 'sslserver', '-verify_hostname', 'one.example.com', '-verify_ip', '10.0.0.1'];
-      const verdict = execFileSync('openssl', ['verify', '-x509_strict', '-attime', String(start / 1000 + 60), '-CAfile', 'ca.crt', ...purpose.slice(0, 2), 'one.crt'], {cwd: folder, encoding: 'utf8'});
+      const purpose =
+        flow === 'client'
+          ? ['-purpose', 'sslclient']
+          : ['-purpose', 'sslserver', '-verify_hostname', 'one.example.com', '-verify_ip', '10.0.0.1'];
+      const verdict = execFileSync(
+        'openssl',
+        ['verify', '-x509_strict', '-attime', String(start / 1000 + 60), '-CAfile', 'ca.crt', ...purpose.slice(0, 2), 'one.crt'],
+        {cwd: folder, encoding: 'utf8'},
+      );
       t.is(verdict.trim(), 'one.crt: OK');
     });
   }
@@ -94,7 +114,12 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
 
 test('a client of the API server chooses subject and alternative names freely', async t => {
   await using plane = await aPlane();
-  const {issued} = await outcome(plane, {signer: plane.naming.signers.apiserverClient, usages: ['client auth'], subject: {commonName: 'jane', organizations: ['dev', 'ops']}, emailAddresses: ['jane@example.com']});
+  const {issued} = await outcome(plane, {
+    signer: plane.naming.signers.apiserverClient,
+    usages: ['client auth'],
+    subject: {commonName: 'jane', organizations: ['dev', 'ops']},
+    emailAddresses: ['jane@example.com'],
+  });
 
   t.deepEqual(issued[0]?.subject.organizations, ['dev', 'ops']);
   t.deepEqual(issued[0]?.emailAddresses, ['jane@example.com']);
@@ -111,8 +136,17 @@ test('the legacy signer signs anything, a request without usages too', async t =
 
 test('the legacy signer of a plane has an authority that the API server does not trust', async t => {
   await using plane = await aPlane();
-  const {issued} = await outcome(plane, {signer: plane.naming.signers.legacyUnknown, usages: ['client auth'], subject: {commonName: 'eve'}});
-  const {issued: trusted} = await outcome(plane, {name: 'other', signer: plane.naming.signers.apiserverClient, usages: ['client auth'], subject: {commonName: 'eve'}});
+  const {issued} = await outcome(plane, {
+    signer: plane.naming.signers.legacyUnknown,
+    usages: ['client auth'],
+    subject: {commonName: 'eve'},
+  });
+  const {issued: trusted} = await outcome(plane, {
+    name: 'other',
+    signer: plane.naming.signers.apiserverClient,
+    usages: ['client auth'],
+    subject: {commonName: 'eve'},
+  });
 
   t.deepEqual([issued[0]?.issuer.commonName, trusted[0]?.issuer.commonName], ['plat-legacy-unknown-ca', 'plat-ca']);
 });
@@ -122,7 +156,12 @@ test('no signer issues for the group of administrators, whatever its key pair an
   // A server that does not look at subjects: the signers do all the same.
   await using plane = await aPlane({...generic(files), apiserverArgs: ['--disable-admission-plugins=CertificateSubjectRestriction']});
   for (const [index, signer] of Object.values(plane.naming.signers).entries()) {
-    const {issued} = await outcome(plane, {name: `req-${index}`, signer, usages: ['client auth', 'digital signature'], subject: {commonName: 'system:node:eve', organizations: ['system:nodes', 'system:masters']}});
+    const {issued} = await outcome(plane, {
+      name: `req-${index}`,
+      signer,
+      usages: ['client auth', 'digital signature'],
+      subject: {commonName: 'system:node:eve', organizations: ['system:nodes', 'system:masters']},
+    });
     t.deepEqual(issued, [], signer);
   }
 });
@@ -136,7 +175,11 @@ test('a request without usages fails at the signers that need some, each in its 
     [names.agentServing]: 'usages did not match [digital signature key encipherment server auth]',
   };
   for (const [index, [signer, message]] of Object.entries(messages).entries()) {
-    const {issued, failed} = await outcome(plane, {name: `req-${index}`, signer, ...(signer === names.agentServing ? {dnsNames: ['one']} : {})});
+    const {issued, failed} = await outcome(plane, {
+      name: `req-${index}`,
+      signer,
+      ...(signer === names.agentServing ? {dnsNames: ['one']} : {}),
+    });
     t.deepEqual(issued, []);
     t.deepEqual(failed, {type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message});
   }
@@ -168,16 +211,32 @@ for (const [what, signer, setApproval] of [
   });
 }
 
-const objectionTable: readonly (readonly [signer: keyof typeof signingChecks, parts: Omit<RequestParts, 'signer'>, message: string | undefined])[] = [
+const objectionTable: readonly (readonly [
+  signer: keyof typeof signingChecks,
+  parts: Omit<RequestParts, 'signer'>,
+  message: string | undefined,
+])[] = [
   ['apiserverClientAgent', {usages: nodeClientUsages}, undefined],
   ['apiserverClientAgent', {usages: [...nodeClientUsages, 'key encipherment']}, undefined],
   ['apiserverClientAgent', {usages: [], subject: {commonName: 'x'}, dnsNames: ['a']}, 'subject organization is not system:nodes'],
-  ['apiserverClientAgent', {subject: {...nodeSubject, organizations: ['system:nodes', 'more']}}, 'subject organization is not system:nodes'],
-  ['apiserverClientAgent', {dnsNames: ['a'], emailAddresses: ['a@b'], subject: {...nodeSubject, commonName: 'x'}}, 'DNS subjectAltNames are not allowed'],
+  [
+    'apiserverClientAgent',
+    {subject: {...nodeSubject, organizations: ['system:nodes', 'more']}},
+    'subject organization is not system:nodes',
+  ],
+  [
+    'apiserverClientAgent',
+    {dnsNames: ['a'], emailAddresses: ['a@b'], subject: {...nodeSubject, commonName: 'x'}},
+    'DNS subjectAltNames are not allowed',
+  ],
   ['apiserverClientAgent', {emailAddresses: ['a@b'], ipAddresses: ['10.0.0.1']}, 'Email subjectAltNames are not allowed'],
   ['apiserverClientAgent', {ipAddresses: ['10.0.0.1'], uris: ['spiffe://a/b']}, 'IP subjectAltNames are not allowed'],
   ['apiserverClientAgent', {uris: ['spiffe://a/b'], subject: {...nodeSubject, commonName: 'x'}}, 'URI subjectAltNames are not allowed'],
-  ['apiserverClientAgent', {usages: ['any'], subject: {...nodeSubject, commonName: 'x'}}, 'subject common name does not begin with system:node:'],
+  [
+    'apiserverClientAgent',
+    {usages: ['any'], subject: {...nodeSubject, commonName: 'x'}},
+    'subject common name does not begin with system:node:',
+  ],
   ['apiserverClientAgent', {usages: nodeServingUsages}, 'usages did not match [client auth digital signature key encipherment]'],
   ['agentServing', {usages: nodeServingUsages, dnsNames: ['a']}, undefined],
   ['agentServing', {usages: [...nodeServingUsages, 'key encipherment'], ipAddresses: ['10.0.0.1']}, undefined],
@@ -185,20 +244,44 @@ const objectionTable: readonly (readonly [signer: keyof typeof signingChecks, pa
   ['agentServing', {emailAddresses: ['a@b'], uris: ['spiffe://a/b']}, 'DNS or IP subjectAltName is required'],
   ['agentServing', {dnsNames: ['a'], emailAddresses: ['a@b'], uris: ['spiffe://a/b']}, 'Email subjectAltNames are not allowed'],
   ['agentServing', {dnsNames: ['a'], uris: ['spiffe://a/b'], usages: ['any']}, 'URI subjectAltNames are not allowed'],
-  ['agentServing', {dnsNames: ['a'], usages: nodeClientUsages, subject: {...nodeSubject, commonName: 'x'}}, 'usages did not match [digital signature key encipherment server auth]'],
-  ['agentServing', {dnsNames: ['a'], usages: nodeServingUsages, subject: {...nodeSubject, commonName: 'x'}}, 'subject common name does not begin with system:node:'],
-  ['apiserverClient', {usages: ['client auth', 'digital signature', 'key encipherment'], subject: {commonName: 'jane'}, dnsNames: ['a']}, undefined],
+  [
+    'agentServing',
+    {dnsNames: ['a'], usages: nodeClientUsages, subject: {...nodeSubject, commonName: 'x'}},
+    'usages did not match [digital signature key encipherment server auth]',
+  ],
+  [
+    'agentServing',
+    {dnsNames: ['a'], usages: nodeServingUsages, subject: {...nodeSubject, commonName: 'x'}},
+    'subject common name does not begin with system:node:',
+  ],
+  [
+    'apiserverClient',
+    {usages: ['client auth', 'digital signature', 'key encipherment'], subject: {commonName: 'jane'}, dnsNames: ['a']},
+    undefined,
+  ],
   ['apiserverClient', {usages: ['client auth', 'server auth', 'any']}, 'invalid usage for client certificate: server auth'],
   ['apiserverClient', {usages: ['digital signature']}, 'missing required usage for client certificate: client auth'],
-  ['apiserverClient', {usages: ['client auth'], subject: {commonName: 'eve', organizations: ['dev', 'system:masters']}}, 'subject organization system:masters is not allowed'],
+  [
+    'apiserverClient',
+    {usages: ['client auth'], subject: {commonName: 'eve', organizations: ['dev', 'system:masters']}},
+    'subject organization system:masters is not allowed',
+  ],
   ['legacyUnknown', {usages: ['cert sign', 'any'], subject: {commonName: 'anything'}}, undefined],
-  ['legacyUnknown', {subject: {commonName: 'eve', organizations: ['system:masters']}}, 'subject organization system:masters is not allowed'],
+  [
+    'legacyUnknown',
+    {subject: {commonName: 'eve', organizations: ['system:masters']}},
+    'subject organization system:masters is not allowed',
+  ],
 ];
 
 test('each signer objects in the words of the field, and of several objections the first counts', async t => {
   for (const [signer, parts, message] of objectionTable) {
     const {spec} = await aRequest({signer: '', ...parts});
-    t.is(signingChecks[signer](parseSigningRequest(Buffer.from(spec.request, 'base64')), spec.usages ?? []), message, JSON.stringify([signer, parts]));
+    t.is(
+      signingChecks[signer](parseSigningRequest(Buffer.from(spec.request, 'base64')), spec.usages ?? []),
+      message,
+      JSON.stringify([signer, parts]),
+    );
   }
 });
 
@@ -212,7 +295,12 @@ test('certificates live as long as requested, at least ten minutes, at most the 
     [31_536_001, 8760 * hour - 5 * minute],
   ];
   for (const [index, [expirationSeconds, fromNowMs]] of table.entries()) {
-    const {issued} = await outcome(plane, {name: `req-${index}`, signer: plane.naming.signers.apiserverClient, usages: ['client auth'], ...(expirationSeconds ? {expirationSeconds} : {})});
+    const {issued} = await outcome(plane, {
+      name: `req-${index}`,
+      signer: plane.naming.signers.apiserverClient,
+      usages: ['client auth'],
+      ...(expirationSeconds ? {expirationSeconds} : {}),
+    });
     t.deepEqual([issued[0]?.notBefore, issued[0]?.notAfter], [start - 5 * minute, start + fromNowMs], String(expirationSeconds));
   }
 });
@@ -228,7 +316,10 @@ test('the maximum comes from the option, and none or zero means a year', async t
 test('signers that have no pair of their own do not act when others have one', async t => {
   const files = signingFiles(await anAuthority('own', start));
   await using plane = await aPlane({
-    controllerManagerArgs: [`--cluster-signing-platlet-serving-cert-file=${files.certificate}`, `--cluster-signing-platlet-serving-key-file=${files.key}`],
+    controllerManagerArgs: [
+      `--cluster-signing-platlet-serving-cert-file=${files.certificate}`,
+      `--cluster-signing-platlet-serving-key-file=${files.key}`,
+    ],
   });
   const {signers: names} = plane.naming;
   const serving = await outcome(plane, {name: 'serving', signer: names.agentServing, usages: nodeServingUsages, dnsNames: ['one']});
@@ -253,14 +344,22 @@ const noFiles: SigningOptions = {
 };
 
 test('which signers act follows from the files: all with the generic pair, none with half of it, else those with their own', t => {
-  const acting = (options: Partial<SigningOptions>) => signingPlan({...noFiles, ...options}).map(({signer, certificate}) => `${signer} ${certificate}`);
+  const acting = (options: Partial<SigningOptions>) =>
+    signingPlan({...noFiles, ...options}).map(({signer, certificate}) => `${signer} ${certificate}`);
 
   t.deepEqual(acting({}), []);
   t.deepEqual(acting({clusterSigningCertFile: 'a'}), []);
   t.deepEqual(acting({clusterSigningKeyFile: 'a'}), []);
-  t.deepEqual(acting({clusterSigningCertFile: 'a', clusterSigningKeyFile: 'b'}), ['agentServing a', 'apiserverClientAgent a', 'apiserverClient a', 'legacyUnknown a']);
+  t.deepEqual(acting({clusterSigningCertFile: 'a', clusterSigningKeyFile: 'b'}), [
+    'agentServing a',
+    'apiserverClientAgent a',
+    'apiserverClient a',
+    'legacyUnknown a',
+  ]);
   t.deepEqual(acting({clusterSigningLegacyUnknownCertFile: 'a', clusterSigningLegacyUnknownKeyFile: 'b'}), ['legacyUnknown a']);
-  t.throws(() => acting({clusterSigningCertFile: 'a', clusterSigningLegacyUnknownCertFile: 'a', clusterSigningLegacyUnknownKeyFile: 'b'}), {message: /at the same time/});
+  t.throws(() => acting({clusterSigningCertFile: 'a', clusterSigningLegacyUnknownCertFile: 'a', clusterSigningLegacyUnknownKeyFile: 'b'}), {
+    message: /at the same time/,
+  });
   t.throws(() => acting({clusterSigningLegacyUnknownCertFile: 'a'}), {message: /cannot specify cert without key/});
   t.throws(() => acting({clusterSigningLegacyUnknownKeyFile: 'a'}), {message: /cannot specify key without cert/});
 });
@@ -327,7 +426,10 @@ test('a pair with a certificate too many makes signing fail until the file is me
   files.write(two, one);
   await plane.clock.advance(minute);
   t.is(await issuerOf(plane, 'late'), undefined);
-  t.deepEqual((await requestsOf(plane).conditionsOf('late')).map(({type}) => type), ['Approved']);
+  t.deepEqual(
+    (await requestsOf(plane).conditionsOf('late')).map(({type}) => type),
+    ['Approved'],
+  );
 
   files.write(two);
   await plane.clock.advance(5 * minute);
@@ -342,7 +444,10 @@ test('nothing is signed by an authority that has expired, and certificates end w
 
   await plane.clock.advance(2 * hour);
   t.is(await issuerOf(plane, 'late'), undefined);
-  t.deepEqual((await requestsOf(plane).conditionsOf('late')).map(({type}) => type), ['Approved']);
+  t.deepEqual(
+    (await requestsOf(plane).conditionsOf('late')).map(({type}) => type),
+    ['Approved'],
+  );
 });
 
 test('a status that changed meanwhile is not overwritten: the write conflicts and is tried again', async t => {

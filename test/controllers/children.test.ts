@@ -18,7 +18,10 @@ test('a parent adopts matching orphans, keeps its own, releases those that match
   await using plane = await quiet();
   const {client, sets, pods, parent, claim, selector} = await environmentOf(plane);
   const other = await sets.create(aSet('other'));
-  const owned = (by: ReplicaSet, pod: Pod): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [controllerRefTo(by, kinds.replicaSets, client.naming)]}});
+  const owned = (by: ReplicaSet, pod: Pod): Pod => ({
+    ...pod,
+    metadata: {...pod.metadata, ownerReferences: [controllerRefTo(by, kinds.replicaSets, client.naming)]},
+  });
   const children = [
     await pods.create(aPod('orphan')),
     await pods.create(aPod('stranger', {app: 'b'})),
@@ -29,7 +32,10 @@ test('a parent adopts matching orphans, keeps its own, releases those that match
 
   const claimed = await claim(parent, children, {selector});
 
-  t.deepEqual(claimed.map(({metadata}) => metadata?.name), ['orphan', 'own']);
+  t.deepEqual(
+    claimed.map(({metadata}) => metadata?.name),
+    ['orphan', 'own'],
+  );
   const after = await Promise.all(children.map(async ({metadata}) => ownersOf(await pods.get(metadata!.name!, {namespace}))));
   t.deepEqual(after, [['parent*'], [], ['parent*'], [], ['other*']]);
 });
@@ -40,7 +46,10 @@ test('a parent that is being deleted neither adopts nor lets go', async t => {
   const going = {...parent, metadata: {...parent.metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}};
   const children = [
     await pods.create(aPod('orphan')),
-    await pods.create({...aPod('strayed', {app: 'b'}), metadata: {...aPod('strayed', {app: 'b'}).metadata, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, client.naming)]}}),
+    await pods.create({
+      ...aPod('strayed', {app: 'b'}),
+      metadata: {...aPod('strayed', {app: 'b'}).metadata, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, client.naming)]},
+    }),
   ];
 
   t.deepEqual(await claim(going, children, {selector}), []);
@@ -96,23 +105,38 @@ test('before the first adoption the server confirms that the parent is the same 
   });
   await sets.update({...parent, metadata: {...parent.metadata, finalizers: ['example.com/hold']}});
   await sets.delete('parent', {namespace});
-  await t.throwsAsync(mayAdopt(client, kinds.replicaSets, parent)(), {message: /^default\/parent has just been deleted at 2026-01-01T00:00:00Z$/});
+  await t.throwsAsync(mayAdopt(client, kinds.replicaSets, parent)(), {
+    message: /^default\/parent has just been deleted at 2026-01-01T00:00:00Z$/,
+  });
   t.deepEqual(ownersOf(await pods.get('orphan', {namespace})), []);
 });
 
 test('the possible children of a parent are its own and the orphans of its namespace that it selects', t => {
   const parent = {metadata: {namespace, name: 'parent', uid: '1'}};
-  const owned = (pod: Pod, uid: string): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [{...controllerRefTo(parent, kinds.replicaSets, plat), uid}]}});
+  const owned = (pod: Pod, uid: string): Pod => ({
+    ...pod,
+    metadata: {...pod.metadata, ownerReferences: [{...controllerRefTo(parent, kinds.replicaSets, plat), uid}]},
+  });
   const elsewhere = aPod('elsewhere');
   elsewhere.metadata!.namespace = 'other';
-  const cache = cacheOf([owned(aPod('own', {}), '1'), owned(aPod('foreign'), '2'), aPod('orphan', {app: 'a'}), aPod('other', {app: 'b'}), elsewhere]);
-  const children = (selector: LabelSelectorObject) => possibleChildren(cache, parent, labelSelectorOf(selector)).map(({metadata}) => metadata?.name);
+  const cache = cacheOf([
+    owned(aPod('own', {}), '1'),
+    owned(aPod('foreign'), '2'),
+    aPod('orphan', {app: 'a'}),
+    aPod('other', {app: 'b'}),
+    elsewhere,
+  ]);
+  const children = (selector: LabelSelectorObject) =>
+    possibleChildren(cache, parent, labelSelectorOf(selector)).map(({metadata}) => metadata?.name);
 
   t.deepEqual(children({matchLabels: {app: 'a'}}), ['own', 'orphan']);
   t.deepEqual(children({matchExpressions: [{key: 'app', operator: 'In', values: ['b', 'a', 'b']}]}), ['own', 'other', 'orphan']);
   t.deepEqual(children({matchExpressions: [{key: 'app', operator: 'NotIn', values: ['b']}]}), ['own', 'orphan']);
   t.deepEqual(children({matchLabels: {app: 'a'}, matchExpressions: [{key: 'tier', operator: 'Exists'}]}), ['own']);
-  t.deepEqual(controlledBy(cache, parent).map(({metadata}) => metadata?.name), ['own']);
+  t.deepEqual(
+    controlledBy(cache, parent).map(({metadata}) => metadata?.name),
+    ['own'],
+  );
 });
 
 test('an orphan is shown to every parent of its namespace that selects it', t => {
@@ -130,7 +154,11 @@ test('an orphan is shown to every parent of its namespace that selects it', t =>
     withSelector('malformed', {matchExpressions: [{key: 'app', operator: 'Is', values: ['a']}]}),
     withSelector('elsewhere', {matchLabels: {app: 'a'}}, 'other'),
   ]);
-  const parentsOf = (labels: Record<string, string>) => sets.parentsOf(cache, aPod('p', labels)).map(({metadata}) => metadata?.name).sort();
+  const parentsOf = (labels: Record<string, string>) =>
+    sets
+      .parentsOf(cache, aPod('p', labels))
+      .map(({metadata}) => metadata?.name)
+      .sort();
 
   t.deepEqual(parentsOf({app: 'a'}), ['not', 'one of', 'same']);
   t.deepEqual(parentsOf({app: 'a', tier: 'x'}), ['not', 'one of', 'same', 'two']);
@@ -143,11 +171,13 @@ test('the controlling parent is found by kind, group, name and UID', t => {
   const cache = cacheOf([parent]);
   const reference = controllerRefTo(parent, kinds.replicaSets, plat);
   const found = (changed: Partial<typeof reference>) =>
-    controllingParent({metadata: {namespace, ownerReferences: [{...reference, ...changed}]}}, kinds.replicaSets, cache, plat)?.metadata?.name;
+    controllingParent({metadata: {namespace, ownerReferences: [{...reference, ...changed}]}}, kinds.replicaSets, cache, plat)?.metadata
+      ?.name;
 
   t.is(found({}), 'parent');
   t.is(found({apiVersion: 'apps/v1beta1'}), 'parent');
-  for (const changed of [{uid: '2'}, {name: 'other'}, {kind: 'StatefulSet'}, {apiVersion: 'example.com/v1'}, {controller: false}]) t.is(found(changed), undefined);
+  for (const changed of [{uid: '2'}, {name: 'other'}, {kind: 'StatefulSet'}, {apiVersion: 'example.com/v1'}, {controller: false}])
+    t.is(found(changed), undefined);
 });
 
 /** The keys that changes of pods enqueue, with a set `one` that selects app=a and one `two` that selects app=b. */
@@ -162,8 +192,10 @@ const following = (minReadySeconds = 0) => {
   const context = {
     naming: plat,
     lister: <T extends KubeObject>() => cacheOf([one, two]) as unknown as Cache<T>,
-    listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) => void (notify = listener as unknown as typeof notify),
-    enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) => void received.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
+    listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) =>
+      void (notify = listener as unknown as typeof notify),
+    enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) =>
+      void received.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
   };
   watchPods<ReplicaSet>(context, {
     parents: kinds.replicaSets,
@@ -187,14 +219,28 @@ interface PodLook {
   version?: string;
 }
 const looking = ({labels = {app: 'a'}, owner, going, ready, version = '1'}: PodLook): Pod => {
-  const reference = owner === undefined ? undefined : {...controllerRefTo({metadata: {name: owner.replace('former ', ''), uid: owner}}, kinds.replicaSets, plat)};
+  const reference =
+    owner === undefined
+      ? undefined
+      : {...controllerRefTo({metadata: {name: owner.replace('former ', ''), uid: owner}}, kinds.replicaSets, plat)};
   return {
-    metadata: {namespace, name: 'p', labels, resourceVersion: version, ...(going ? {deletionTimestamp: ago(1)} : {}), ...(reference ? {ownerReferences: [reference]} : {})},
+    metadata: {
+      namespace,
+      name: 'p',
+      labels,
+      resourceVersion: version,
+      ...(going ? {deletionTimestamp: ago(1)} : {}),
+      ...(reference ? {ownerReferences: [reference]} : {}),
+    },
     status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]},
   };
 };
 const added = (pod: PodLook): Change<Pod> => ({type: 'added', object: looking(pod), initial: false});
-const updated = (old: PodLook, pod: PodLook): Change<Pod> => ({type: 'updated', old: looking(old), object: looking({version: '2', ...pod})});
+const updated = (old: PodLook, pod: PodLook): Change<Pod> => ({
+  type: 'updated',
+  old: looking(old),
+  object: looking({version: '2', ...pod}),
+});
 const deleted = (pod: PodLook): Change<Pod> => ({type: 'deleted', object: looking(pod), tombstone: false});
 
 for (const [title, change, enqueued, minReadySeconds] of [
@@ -206,12 +252,21 @@ for (const [title, change, enqueued, minReadySeconds] of [
   ['a change enqueues the parent', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one']],
   ['a resync enqueues nothing', updated({owner: 'one'}, {owner: 'one', version: '1'}), []],
   ['a pod marked to be deleted counts as deleted', updated({owner: 'one'}, {owner: 'one', going: true}), ['deleted default/one p', 'one']],
-  ['a pod that terminates with new labels is handled twice', updated({owner: 'one'}, {owner: 'one', going: true, labels: {}}), ['deleted default/one p', 'one', 'deleted default/one p', 'one']],
+  [
+    'a pod that terminates with new labels is handled twice',
+    updated({owner: 'one'}, {owner: 'one', going: true, labels: {}}),
+    ['deleted default/one p', 'one', 'deleted default/one p', 'one'],
+  ],
   ['a pod with a new parent enqueues both', updated({owner: 'one'}, {owner: 'two'}), ['one', 'two']],
   ['a released pod enqueues its former parent and those that select it', updated({owner: 'one'}, {labels: {app: 'b'}}), ['one', 'two']],
   ['an orphan with new labels enqueues the parents that select it now', updated({labels: {}}, {}), ['one']],
   ['an orphan that changes otherwise enqueues nothing', updated({}, {ready: true}), []],
-  ['a pod that becomes ready enqueues its parent again after minReadySeconds', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one', 'one in 11000'], 10],
+  [
+    'a pod that becomes ready enqueues its parent again after minReadySeconds',
+    updated({owner: 'one'}, {owner: 'one', ready: true}),
+    ['one', 'one in 11000'],
+    10,
+  ],
   ['a pod that stays ready does not', updated({owner: 'one', ready: true}, {owner: 'one', ready: true}), ['one'], 10],
   ['a deleted pod counts as deleted', deleted({owner: 'one'}), ['deleted default/one p', 'one']],
   ['a deleted orphan enqueues nothing', deleted({}), []],

@@ -20,7 +20,10 @@ export const aSet = (name: string, labels: Record<string, string> = {app: 'a'}):
   spec: {replicas: 0, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [container]}}},
 });
 
-export const aPod = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {namespace, name, labels}, spec: {containers: [container]}});
+export const aPod = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({
+  metadata: {namespace, name, labels},
+  spec: {containers: [container]},
+});
 
 /** A plane without the controllers that would act on a test's objects. */
 export const quiet = () => aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
@@ -35,7 +38,8 @@ export const environmentOf = async (plane: Plane) => {
   return {client, sets, pods, parent, claim, selector};
 };
 
-export const ownersOf = ({metadata}: KubeObject) => (metadata?.ownerReferences ?? []).map(({name, controller}) => `${name}${controller ? '*' : ''}`);
+export const ownersOf = ({metadata}: KubeObject) =>
+  (metadata?.ownerReferences ?? []).map(({name, controller}) => `${name}${controller ? '*' : ''}`);
 
 export const noon = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (seconds: number): string => new Date(noon - seconds * 1000).toISOString().replace('.000', '');

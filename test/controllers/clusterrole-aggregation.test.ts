@@ -14,7 +14,10 @@ const roles = plane.client().resource(kinds.clusterRoles);
 const rule = (verb: string, resource: string): PolicyRule => ({verbs: [verb], apiGroups: [''], resources: [resource]});
 const toLabel = (label: string) => ({matchLabels: {[label]: 'true'}});
 
-const create = async (name: string, {labels = [], rules = [], from}: {labels?: readonly string[]; rules?: PolicyRule[]; from?: readonly object[]} = {}): Promise<ClusterRole> => {
+const create = async (
+  name: string,
+  {labels = [], rules = [], from}: {labels?: readonly string[]; rules?: PolicyRule[]; from?: readonly object[]} = {},
+): Promise<ClusterRole> => {
   const metadata = {name, labels: Object.fromEntries(labels.map(label => [label, 'true']))};
   const created = await roles.create({metadata, rules, ...(from ? {aggregationRule: {clusterRoleSelectors: [...from]}} : {})});
   await clock.drain();
@@ -28,7 +31,11 @@ test.serial('aggregated roles have the rules of their parts, through several ste
 
   t.true(view.length > 5);
   for (const part of await rulesOf('system:aggregate-to-edit')) t.true(edit.some(held => JSON.stringify(held) === JSON.stringify(part)));
-  for (const [larger, smaller] of [[admin, edit], [edit, view]] as const) for (const held of smaller) t.true(larger.some(other => JSON.stringify(other) === JSON.stringify(held)));
+  for (const [larger, smaller] of [
+    [admin, edit],
+    [edit, view],
+  ] as const)
+    for (const held of smaller) t.true(larger.some(other => JSON.stringify(other) === JSON.stringify(held)));
 });
 
 test.serial('a role that joins is gathered, and one that leaves or goes is gathered no longer', async t => {
@@ -61,7 +68,16 @@ test.serial('rules come selector by selector, in the order of names, none twice,
 test.serial('selectors may be expressions, and one that is empty matches all', async t => {
   await create('in', {labels: ['third'], rules: [rule('get', 'in')]});
   await create('not-in', {labels: ['third', 'not'], rules: [rule('get', 'not-in')]});
-  await create('chosen', {from: [{matchExpressions: [{key: 'third', operator: 'Exists'}, {key: 'not', operator: 'DoesNotExist'}]}]});
+  await create('chosen', {
+    from: [
+      {
+        matchExpressions: [
+          {key: 'third', operator: 'Exists'},
+          {key: 'not', operator: 'DoesNotExist'},
+        ],
+      },
+    ],
+  });
   t.deepEqual(await formatted('chosen'), ['get in']);
 
   await create('everything', {from: [{}]});
@@ -107,7 +123,9 @@ test('very many rules are gathered and compared in steps', t => {
       if (done) return {steps, value};
     }
   };
-  const gathered = counted(aggregatedRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: [toLabel('joins')]}}, [part]));
+  const gathered = counted(
+    aggregatedRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: [toLabel('joins')]}}, [part]),
+  );
   const compared = counted(sameRules(rules, structuredClone(rules)));
 
   t.deepEqual(gathered.value, rules);

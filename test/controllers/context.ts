@@ -22,11 +22,16 @@ const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Liste
 const kindOf = (source: Source): string => (typeof source.kind === 'string' ? source.kind : source.kind.kind);
 
 /** The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as administrator. */
-export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly Frozen<C>[], options: O): KeyedContext<O> => {
+export const contextOver = <O, C extends KubeObject = KubeObject>(
+  plane: Plane & {readonly clock: VirtualClock},
+  cached: readonly Frozen<C>[],
+  options: O,
+): KeyedContext<O> => {
   const client = plane.client();
   return {
     name: 'tried',
-    lister: <T extends KubeObject>(source: Source<T>) => frozenCache(cached.filter(({kind}) => (kind ?? kindOf(source)) === kindOf(source))) as unknown as Lister<T>,
+    lister: <T extends KubeObject>(source: Source<T>) =>
+      frozenCache(cached.filter(({kind}) => (kind ?? kindOf(source)) === kindOf(source))) as unknown as Lister<T>,
     listen() {},
     writer: kind => writerOf(client, kind),
     client,
@@ -50,4 +55,3 @@ export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane &
 
 /** A first look. */
 export const attempt: Attempt = {log: noLog, retries: 0, signal: new AbortController().signal, pause: () => Promise.resolve()};
-

@@ -38,7 +38,14 @@ const played = <A extends PlaneActions>(at: A) => {
   const ends = (name: string, type: 'Complete' | 'Failed' = 'Complete') => {
     const why = {status: 'True', lastProbeTime: wire(), lastTransitionTime: wire(), reason: '', message: ''};
     const interim = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
-    const status = {startTime: wire(), conditions: [{type: interim, ...why}, {type, ...why}], ...(type === 'Complete' ? {completionTime: wire()} : {})};
+    const status = {
+      startTime: wire(),
+      conditions: [
+        {type: interim, ...why},
+        {type, ...why},
+      ],
+      ...(type === 'Complete' ? {completionTime: wire()} : {}),
+    };
     return at.patch(kinds.jobs, name, {status}, 'status');
   };
   const jobAt = (time: string, name = 'report') => `${name}-${Date.parse(time) / minute}`;
@@ -61,11 +68,15 @@ test('a job is made at the time of the schedule, from the template, and noted as
   const {uid} = (await at.cronJob()).metadata!;
   t.like(metadata!.labels, {kind: 'report'});
   t.deepEqual(metadata!.annotations, {note: 'x', 'batch.plat.io/cronjob-scheduled-timestamp': '2026-01-01T00:10:00Z'});
-  t.deepEqual(metadata!.ownerReferences, [{apiVersion: 'batch/v1', kind: 'CronJob', name: 'report', uid: uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(metadata!.ownerReferences, [
+    {apiVersion: 'batch/v1', kind: 'CronJob', name: 'report', uid: uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   t.like(spec, {backoffLimit: 6, completions: 1});
   const {status} = await at.cronJob();
   t.is(status!.lastScheduleTime, '2026-01-01T00:10:00Z');
-  t.deepEqual(status!.active, [{kind: 'Job', namespace, name, uid: metadata!.uid!, apiVersion: 'batch/v1', resourceVersion: metadata!.resourceVersion!}]);
+  t.deepEqual(status!.active, [
+    {kind: 'Job', namespace, name, uid: metadata!.uid!, apiVersion: 'batch/v1', resourceVersion: metadata!.resourceVersion!},
+  ]);
   t.deepEqual(await at.eventsOn('report'), [`Normal SuccessfulCreate Created job ${name}`]);
 });
 
@@ -87,8 +98,13 @@ test('a job that ends is active no more, and a success is remembered by its time
 });
 
 test('a month of days passes, and as many jobs are kept as are to be', async t => {
-  const at = played(await alone(t, [cronJobController, jobController], {concurrentCronJobSyncs: 5, concurrentJobSyncs: 5, maxWaitingPods: 0}));
-  await at.create(kinds.cronJobs, aCronJob({schedule: '30 3 * * *', timeZone: 'Europe/Berlin', successfulJobsHistoryLimit: 2, failedJobsHistoryLimit: 1}));
+  const at = played(
+    await alone(t, [cronJobController, jobController], {concurrentCronJobSyncs: 5, concurrentJobSyncs: 5, maxWaitingPods: 0}),
+  );
+  await at.create(
+    kinds.cronJobs,
+    aCronJob({schedule: '30 3 * * *', timeZone: 'Europe/Berlin', successfulJobsHistoryLimit: 2, failedJobsHistoryLimit: 1}),
+  );
   await at.clock.advance(hour);
   const made = new Set<string>();
   for (let days = 0; days < 31; days++) {
@@ -103,7 +119,10 @@ test('a month of days passes, and as many jobs are kept as are to be', async t =
   t.is(made.size, 31);
   const last = [at.jobAt('2026-01-30T02:30:00Z'), at.jobAt('2026-01-31T02:30:00Z')];
   t.deepEqual(await at.jobs(), last);
-  t.is((await at.get(kinds.jobs, last[1]!)).metadata!.annotations!['batch.plat.io/cronjob-scheduled-timestamp'], '2026-01-31T03:30:00+01:00');
+  t.is(
+    (await at.get(kinds.jobs, last[1]!)).metadata!.annotations!['batch.plat.io/cronjob-scheduled-timestamp'],
+    '2026-01-31T03:30:00+01:00',
+  );
 });
 
 test('of jobs that failed and that succeeded the oldest go, each kind by its own limit', async t => {
@@ -118,7 +137,10 @@ test('of jobs that failed and that succeeded the oldest go, each kind by its own
   }
 
   t.deepEqual(await at.jobs(), [names[2]]);
-  t.deepEqual((await at.eventsOn('report')).filter(event => event.includes('Delete')), [`Normal SuccessfulDelete Deleted job ${names[1]}`, `Normal SuccessfulDelete Deleted job ${names[0]}`]);
+  t.deepEqual(
+    (await at.eventsOn('report')).filter(event => event.includes('Delete')),
+    [`Normal SuccessfulDelete Deleted job ${names[1]}`, `Normal SuccessfulDelete Deleted job ${names[0]}`],
+  );
 });
 
 for (const [policy, jobs, event] of [
@@ -131,8 +153,14 @@ for (const [policy, jobs, event] of [
     await at.create(kinds.cronJobs, aCronJob({concurrencyPolicy: policy}));
     await at.clock.advance(20 * minute + 200);
 
-    t.deepEqual(await at.jobs(), jobs.map(time => at.jobAt(time)));
-    t.deepEqual(await at.active(), jobs.map(time => at.jobAt(time)));
+    t.deepEqual(
+      await at.jobs(),
+      jobs.map(time => at.jobAt(time)),
+    );
+    t.deepEqual(
+      await at.active(),
+      jobs.map(time => at.jobAt(time)),
+    );
     t.true((await at.eventsOn('report')).some(text => text.includes(event)));
   });
 }
@@ -158,7 +186,11 @@ test('a suspended cron job starts nothing, and makes up for the last start only'
   await at.patch(kinds.cronJobs, 'report', {spec: {suspend: false}});
 
   t.deepEqual(await at.jobs(), [at.jobAt('2026-01-02T00:00:00Z')]);
-  t.true((await at.eventsOn('report')).includes('Warning TooManyMissedTimes too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew'));
+  t.true(
+    (await at.eventsOn('report')).includes(
+      'Warning TooManyMissedTimes too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+    ),
+  );
 });
 
 test('starts whose deadline has passed are not made up for', async t => {
@@ -188,7 +220,9 @@ test('a schedule that is never met is reported, and left alone', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({schedule: '0 0 31 2 *'}));
 
-  t.deepEqual(await at.eventsOn('report'), ['Warning InvalidSchedule invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second']);
+  t.deepEqual(await at.eventsOn('report'), [
+    'Warning InvalidSchedule invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second',
+  ]);
   await at.clock.advance(day);
   t.deepEqual(await at.jobs(), []);
 });
@@ -239,7 +273,9 @@ test('in a namespace that ends jobs that cannot be created are tried again later
 
   t.deepEqual((await at.client.resource(kinds.coreEvents).list({namespace: 'ending'})).items, []);
   const cronJob = await at.client.resource(kinds.cronJobs).get('report', {namespace: 'ending'});
-  const error = await t.throwsAsync(cronJobReconciler(contextOver(plane, [{...cronJob, kind: 'CronJob'}], {}))({namespace: 'ending', name: 'report'}, attempt));
+  const error = await t.throwsAsync(
+    cronJobReconciler(contextOver(plane, [{...cronJob, kind: 'CronJob'}], {}))({namespace: 'ending', name: 'report'}, attempt),
+  );
   t.true(error instanceof Expected);
 });
 
@@ -250,10 +286,28 @@ for (const [what, spec, last, now, expected] of [
   ['the first at its time', {schedule: '0 * * * *'}, '01T10:00:00', '01T11:00:00', {at: at('01T11:00:00'), missed: 'none'}],
   ['the last of few', {schedule: '0 * * * *'}, '01T10:00:00', '01T14:20:00', {at: at('01T14:00:00'), missed: 'few'}],
   ['the last of many', {schedule: '* * * * *'}, '01T10:00:00', '01T14:20:30', {at: at('01T14:20:00'), missed: 'many'}],
-  ['the last of spans, counted from the start', {schedule: '@every 7m'}, '01T10:00:00', '01T10:30:00', {at: at('01T10:28:00'), missed: 'few'}],
+  [
+    'the last of spans, counted from the start',
+    {schedule: '@every 7m'},
+    '01T10:00:00',
+    '01T10:30:00',
+    {at: at('01T10:28:00'), missed: 'few'},
+  ],
   ['the last of times that differ', {schedule: '30 6-16/4 * * 1-5'}, '02T06:30:00', '05T07:00:00', {at: at('05T06:30:00'), missed: 'few'}],
-  ['none that is past its deadline', {schedule: '0 * * * *', startingDeadlineSeconds: 60}, '01T10:00:00', '01T14:20:00', {at: undefined, missed: 'none'}],
-  ['the one within its deadline', {schedule: '0 * * * *', startingDeadlineSeconds: 1500}, '01T10:00:00', '01T14:20:00', {at: at('01T14:00:00'), missed: 'none'}],
+  [
+    'none that is past its deadline',
+    {schedule: '0 * * * *', startingDeadlineSeconds: 60},
+    '01T10:00:00',
+    '01T14:20:00',
+    {at: undefined, missed: 'none'},
+  ],
+  [
+    'the one within its deadline',
+    {schedule: '0 * * * *', startingDeadlineSeconds: 1500},
+    '01T10:00:00',
+    '01T14:20:00',
+    {at: at('01T14:00:00'), missed: 'none'},
+  ],
 ] as const) {
   test(`with missed starts: ${what}`, t => {
     const cronJob: CronJob = {spec: {...spec, jobTemplate: {}}, status: {lastScheduleTime: wireTime(at(last))}};

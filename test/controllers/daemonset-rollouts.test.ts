@@ -27,7 +27,10 @@ for (const [maxUnavailable, gone] of [
     t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2', 'n4 2']);
     const {status} = await at.set();
     t.deepEqual([status?.updatedNumberScheduled, status?.numberAvailable, status?.observedGeneration], [4, 4, 2]);
-    t.deepEqual((await at.revisions()).map(({revision}) => revision), [1, 2]);
+    t.deepEqual(
+      (await at.revisions()).map(({revision}) => revision),
+      [1, 2],
+    );
   });
 }
 
@@ -35,7 +38,8 @@ test('a node that wants a pod and has none counts as unavailable in a rollout', 
   const set = aSet('agent', rolling({maxUnavailable: 1}));
   const placements = ['n1', 'n2', 'n3', 'n4'].map(name => ({name, node: aNode(name), shouldRun: name !== 'n3', shouldStay: true}));
   const ready = {status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}]}} as Pod;
-  const going = (...on: string[]) => rollingUpdate({set, hash: 'new', placements, now: 0}, new Map(on.map(name => [name, [{...ready, metadata: {name}}]]))).delete.length;
+  const going = (...on: string[]) =>
+    rollingUpdate({set, hash: 'new', placements, now: 0}, new Map(on.map(name => [name, [{...ready, metadata: {name}}]]))).delete.length;
 
   t.is(going('n1', 'n2', 'n4'), 1);
   t.is(going('n1', 'n2'), 0);
@@ -118,12 +122,21 @@ test('a return to an earlier template takes up its revision again, and old ones 
   await at.play();
   await at.change(changed(1));
   await at.play();
-  t.deepEqual((await at.revisions()).map(({revision, metadata}) => [revision, metadata?.name === first?.metadata?.name]), [[2, false], [3, true]]);
+  t.deepEqual(
+    (await at.revisions()).map(({revision, metadata}) => [revision, metadata?.name === first?.metadata?.name]),
+    [
+      [2, false],
+      [3, true],
+    ],
+  );
   await at.change(changed(3));
   await at.play();
   await at.change({metadata: {annotations: {look: 'again'}}});
 
-  t.deepEqual((await at.revisions()).map(({revision}) => revision), [3, 4]);
+  t.deepEqual(
+    (await at.revisions()).map(({revision}) => revision),
+    [3, 4],
+  );
 });
 
 test('a pod counts as available once it has been ready for long enough', async t => {
@@ -158,10 +171,24 @@ test('several revisions of one template become one, and pods of the others belon
   await at.create(kinds.daemonSets, aSet());
   const [made] = await at.revisions();
   const [before] = await at.pods();
-  const {name: _name, uid: _uid, resourceVersion: _version, creationTimestamp: _time, managedFields: _fields, ...metadata} = made!.metadata!;
-  await at.create(kinds.controllerRevisions, {metadata: {...metadata, name: 'agent-twin', labels: {app: 'a'}}, data: made!.data, revision: 5});
+  const {
+    name: _name,
+    uid: _uid,
+    resourceVersion: _version,
+    creationTimestamp: _time,
+    managedFields: _fields,
+    ...metadata
+  } = made!.metadata!;
+  await at.create(kinds.controllerRevisions, {
+    metadata: {...metadata, name: 'agent-twin', labels: {app: 'a'}},
+    data: made!.data,
+    revision: 5,
+  });
 
-  t.deepEqual((await at.revisions()).map(({metadata: meta, revision}) => [meta?.name, meta?.labels?.['controller-revision-hash'], revision]), [['agent-twin', 'agent-twin', 5]]);
+  t.deepEqual(
+    (await at.revisions()).map(({metadata: meta, revision}) => [meta?.name, meta?.labels?.['controller-revision-hash'], revision]),
+    [['agent-twin', 'agent-twin', 5]],
+  );
   const [pod] = await at.pods();
   t.deepEqual([pod?.metadata?.uid, pod?.metadata?.labels?.['controller-revision-hash']], [before?.metadata?.uid, 'agent-twin']);
 });

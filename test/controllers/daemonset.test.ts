@@ -16,7 +16,11 @@ test('every node gets a pod that is bound to it and has the tolerations of a dae
   await using _ = at.plane;
   const {metadata, spec} = image(1);
   const own = {key: subKey('node', 'not-ready'), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5};
-  const affinity = {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: 'no', operator: 'DoesNotExist'}]}]}}};
+  const affinity = {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: 'no', operator: 'DoesNotExist'}]}]},
+    },
+  };
   await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, tolerations: [own], affinity}}}));
 
   t.deepEqual(await at.where(), ['n1', 'n2']);
@@ -27,7 +31,9 @@ test('every node gets a pod that is bound to it and has the tolerations of a dae
   t.regex(pod!.metadata!.name!, /^agent-[a-z0-9]{5}$/);
   t.is(revision?.metadata?.name, `agent-${hash}`);
   t.deepEqual(pod?.metadata?.labels, {app: 'a', 'controller-revision-hash': hash, 'pod-template-generation': '1'});
-  t.deepEqual(pod?.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(pod?.metadata?.ownerReferences, [
+    {apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   t.is(pod?.spec?.nodeName, undefined);
   t.deepEqual(pod?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, [
     {matchExpressions: [{key: 'no', operator: 'DoesNotExist'}], matchFields: [{key: 'metadata.name', operator: 'In', values: ['n1']}]},
@@ -41,7 +47,10 @@ test('every node gets a pod that is bound to it and has the tolerations of a dae
     tolerated('pid-pressure', 'NoSchedule'),
     tolerated('unschedulable', 'NoSchedule'),
   ]);
-  t.deepEqual((await at.eventsOn('agent')).sort(), (await at.pods()).map(each => `Normal SuccessfulCreate Created pod: ${each.metadata?.name}`).sort());
+  t.deepEqual(
+    (await at.eventsOn('agent')).sort(),
+    (await at.pods()).map(each => `Normal SuccessfulCreate Created pod: ${each.metadata?.name}`).sort(),
+  );
   t.deepEqual(set.status, {
     desiredNumberScheduled: 2,
     currentNumberScheduled: 2,
@@ -73,7 +82,12 @@ test('pods on the network of the node do not wait for the network', async t => {
 });
 
 test('pods run where labels, taints and name of the node allow it', async t => {
-  const nodes = [aNode('plain'), aNode('disk', {labels: {disk: 'ssd'}}), aNode('kept', {taints: taint('NoSchedule'), labels: {disk: 'ssd'}}), aNode('shut', {taints: taint('NoExecute'), labels: {disk: 'ssd'}})];
+  const nodes = [
+    aNode('plain'),
+    aNode('disk', {labels: {disk: 'ssd'}}),
+    aNode('kept', {taints: taint('NoSchedule'), labels: {disk: 'ssd'}}),
+    aNode('shut', {taints: taint('NoExecute'), labels: {disk: 'ssd'}}),
+  ];
   const {metadata, spec} = image(1);
   const cases: readonly [string, object, readonly string[]][] = [
     ['any', {}, ['disk', 'plain']],
@@ -86,8 +100,15 @@ test('pods run where labels, taints and name of the node allow it', async t => {
   await using _ = at.plane;
   for (const [name, more, expected] of cases) {
     const own = {app: name};
-    await at.create(kinds.daemonSets, aSet(name, {selector: {matchLabels: own}, template: {metadata: {...metadata, labels: own}, spec: {...spec!, ...more}}}));
-    t.deepEqual((await at.pods()).filter(pod => pod.metadata?.labels?.['app'] === name).map(pod => nodeOf(pod)), [...expected], name);
+    await at.create(
+      kinds.daemonSets,
+      aSet(name, {selector: {matchLabels: own}, template: {metadata: {...metadata, labels: own}, spec: {...spec!, ...more}}}),
+    );
+    t.deepEqual(
+      (await at.pods()).filter(pod => pod.metadata?.labels?.['app'] === name).map(pod => nodeOf(pod)),
+      [...expected],
+      name,
+    );
   }
 });
 
@@ -131,7 +152,10 @@ test('of several pods on a node the oldest stays', async t => {
   await at.clock.advance(5_000);
   await at.create(kinds.pods, {metadata: {name: 'more', labels}, spec: {...image(1).spec!, affinity: first!.spec!.affinity!}});
 
-  t.deepEqual((await at.pods()).map(({metadata}) => metadata?.name), [first?.metadata?.name]);
+  t.deepEqual(
+    (await at.pods()).map(({metadata}) => metadata?.name),
+    [first?.metadata?.name],
+  );
 });
 
 test('a pod that fails is replaced, ever later when it fails again', async t => {
@@ -146,7 +170,11 @@ test('a pod that fails is replaced, ever later when it fails again', async t => 
   const isThere = async (name: string) => (await at.pods()).some(({metadata}) => metadata?.name === name);
   const first = await fail();
   t.false(await isThere(first));
-  t.true((await at.eventsOn('agent')).includes(`Warning FailedDaemonPod Found failed daemon pod default/${first} on node n1, will try to kill it`));
+  t.true(
+    (await at.eventsOn('agent')).includes(
+      `Warning FailedDaemonPod Found failed daemon pod default/${first} on node n1, will try to kill it`,
+    ),
+  );
   for (const delay of [1_000, 2_000, 4_000]) {
     const name = await fail();
     await at.clock.advance(delay - 1);
@@ -163,7 +191,11 @@ test('a pod that is done is replaced at once', async t => {
   for (let i = 0; i < 2; i++) {
     const [pod] = await at.pods();
     await at.runs(pod!, {phase: 'Succeeded', ready: false});
-    t.true((await at.eventsOn('agent')).includes(`Normal SucceededDaemonPod Found succeeded daemon pod default/${pod?.metadata?.name} on node n1, will try to delete it`));
+    t.true(
+      (await at.eventsOn('agent')).includes(
+        `Normal SucceededDaemonPod Found succeeded daemon pod default/${pod?.metadata?.name} on node n1, will try to delete it`,
+      ),
+    );
     t.deepEqual(await at.where(), ['n1']);
   }
 });
@@ -185,7 +217,14 @@ test('a set that selects all pods gets a warning event, and is left alone', asyn
   const set = {...aSet('agent', {selector: {}}), kind: 'DaemonSet', metadata: {name: 'agent', namespace: 'default'}};
   const events = {normal() {}, warning: (_about: unknown, reason: string, message: string) => void reported.push(`${reason} ${message}`)};
   const context = {...contextOver(at.plane, [set], {}), events};
-  t.deepEqual(await daemonSetReconciler(context, selecting<DaemonSet>(({spec}) => spec?.selector), trackingExpectations(at.clock))({namespace: 'default', name: 'agent'}, attempt), settled);
+  t.deepEqual(
+    await daemonSetReconciler(
+      context,
+      selecting<DaemonSet>(({spec}) => spec?.selector),
+      trackingExpectations(at.clock),
+    )({namespace: 'default', name: 'agent'}, attempt),
+    settled,
+  );
 
   t.deepEqual(reported, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
 });
@@ -198,7 +237,11 @@ test('while created pods are missing from the cache, none are created, and obser
   expected.expectBoth('default/agent', 1, []);
   const node = {...(await at.nodeClient.get('n1')), kind: 'Node'};
   const context = contextOver(at.plane, [{...set, kind: 'DaemonSet'}, node] as never[], {});
-  await daemonSetReconciler(context, selecting<DaemonSet>(({spec}) => spec?.selector), expected)({namespace: 'default', name: 'agent'}, attempt);
+  await daemonSetReconciler(
+    context,
+    selecting<DaemonSet>(({spec}) => spec?.selector),
+    expected,
+  )({namespace: 'default', name: 'agent'}, attempt);
 
   const {status} = await at.set();
   t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.observedGeneration], [1, 0, undefined]);
@@ -226,7 +269,9 @@ test('in a terminating namespace creating pods is not retried', async t => {
   await at.client.resource(kinds.namespaces).create(ending);
   await at.clock.drain();
   const place = {name: 'agent', namespace: 'ending'};
-  await at.client.resource(kinds.daemonSets).create({...aSet('agent', {template: {...image(1), spec: {...image(1).spec!, nodeSelector: {late: 'x'}}}}), metadata: place});
+  await at.client
+    .resource(kinds.daemonSets)
+    .create({...aSet('agent', {template: {...image(1), spec: {...image(1).spec!, nodeSelector: {late: 'x'}}}}), metadata: place});
   const row = {selector: {matchLabels: labels}, serviceName: 's', replicas: 1, template: image(1)};
   await at.client.resource(kinds.statefulSets).create({metadata: place, spec: row});
   await at.clock.drain();
@@ -236,6 +281,11 @@ test('in a terminating namespace creating pods is not retried', async t => {
   await at.clock.advance(60_000);
 
   t.deepEqual((await at.client.resource(kinds.pods).list({namespace: 'ending'})).items, []);
-  const reported = (await at.client.resource(kinds.coreEvents).list({})).items.filter(({involvedObject, type}) => involvedObject.namespace === 'ending' && type === 'Warning');
-  t.deepEqual(reported.map(({message}) => message), []);
+  const reported = (await at.client.resource(kinds.coreEvents).list({})).items.filter(
+    ({involvedObject, type}) => involvedObject.namespace === 'ending' && type === 'Warning',
+  );
+  t.deepEqual(
+    reported.map(({message}) => message),
+    [],
+  );
 });

@@ -8,9 +8,15 @@ export type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 export type Spec = NonNullable<DaemonSet['spec']>;
 export const labels = {app: 'a'};
 export const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
-export const aSet = (name = 'agent', spec: Partial<Spec> = {}): DaemonSet => ({metadata: {name}, spec: {selector: {matchLabels: labels}, template: image(1), ...spec}});
+export const aSet = (name = 'agent', spec: Partial<Spec> = {}): DaemonSet => ({
+  metadata: {name},
+  spec: {selector: {matchLabels: labels}, template: image(1), ...spec},
+});
 
-export const aNode = (name: string, {taints, ...metadata}: {taints?: NonNullable<Node['spec']>['taints']; labels?: Record<string, string>} = {}): Node => ({
+export const aNode = (
+  name: string,
+  {taints, ...metadata}: {taints?: NonNullable<Node['spec']>['taints']; labels?: Record<string, string>} = {},
+): Node => ({
   metadata: {name, ...metadata},
   spec: taints ? {taints} : {},
 });
@@ -37,9 +43,11 @@ export const startEnvironment = async (nodes: readonly (string | Node)[] = ['n1'
   const change = (body: object, name = 'agent') => at.patch(kinds.daemonSets, name, body);
   const pods = async () => (await at.list(kinds.pods)).sort((a, b) => ((nodeOf(a) ?? '') < (nodeOf(b) ?? '') ? -1 : 1));
   const on = async (node: string) => (await pods()).filter(pod => nodeOf(pod) === node);
-  const isReady = ({status}: Pod) => status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
+  const isReady = ({status}: Pod) =>
+    status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
   const leaving = async () => {
-    for (const pod of await at.list(kinds.pods)) if (pod.metadata?.deletionTimestamp) await at.remove(kinds.pods, pod.metadata.name!, {gracePeriodSeconds: 0});
+    for (const pod of await at.list(kinds.pods))
+      if (pod.metadata?.deletionTimestamp) await at.remove(kinds.pods, pod.metadata.name!, {gracePeriodSeconds: 0});
   };
   const play = async () => {
     for (;;) {

@@ -16,7 +16,10 @@ test('a change of annotations or of the time to be ready makes no new revision a
 
   const [set, ...others] = await at.sets();
   t.deepEqual(others, []);
-  t.deepEqual([set?.metadata?.annotations?.['note'], set?.metadata?.annotations?.[keys.revision], set?.spec?.minReadySeconds], ['x', '1', 7]);
+  t.deepEqual(
+    [set?.metadata?.annotations?.['note'], set?.metadata?.annotations?.[keys.revision], set?.spec?.minReadySeconds],
+    ['x', '1', 7],
+  );
   t.is((await at.deployment()).status?.observedGeneration, 3);
 });
 
@@ -37,20 +40,30 @@ test('a return to an earlier template uses its set, which takes the highest revi
 });
 
 test('annotations of a set follow its deployment, but for those that are its own', t => {
-  const deployment = {metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}}};
+  const deployment = {
+    metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}},
+  };
   const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.maxReplicas]: '4'};
 
   t.deepEqual(annotationsOfNewest(deployment, own, 4n, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
   t.deepEqual(annotationsOfNewest(deployment, own, 2n, keys), {...own, a: 'new'});
   t.deepEqual(annotationsOfNewest(deployment, {}, 1n, keys), {a: 'new', [keys.revision]: '1'});
   t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: 'x'}, 4n, keys), {[keys.revision]: 'x'});
-  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: '9223372036854775808'}, 4n, keys), {[keys.revision]: '9223372036854775808'});
+  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: '9223372036854775808'}, 4n, keys), {
+    [keys.revision]: '9223372036854775808',
+  });
   t.is(annotationsOfNewest(deployment, {[keys.revision]: '9007199254740993'}, 9007199254740992n, keys)[keys.revision], '9007199254740993');
-  t.deepEqual(annotationsAfterRollback(deployment, {metadata: {annotations: own}}, keys), {...deployment.metadata.annotations, a: 'old', b: 'kept'});
+  t.deepEqual(annotationsAfterRollback(deployment, {metadata: {annotations: own}}, keys), {
+    ...deployment.metadata.annotations,
+    a: 'old',
+    b: 'kept',
+  });
 });
 
 test('the history of revisions is cut at its front', t => {
-  const history = Array.from({length: 500}, (_, i) => String(100 + i)).join(',').slice(0, 1999);
+  const history = Array.from({length: 500}, (_, i) => String(100 + i))
+    .join(',')
+    .slice(0, 1999);
   const next = annotationsOfNewest({}, {[keys.revision]: '700', [keys.history]: history}, 701n, keys)[keys.history]!;
 
   t.true(next.length <= 2000);
@@ -69,7 +82,10 @@ test('templates are the same whatever their hash and whatever is empty in them',
 });
 
 test('of several sets with the present template the oldest is the newest revision', t => {
-  const sets = [sized('a', 1), sized('b', 1), sized('c', 1)].map((set, index): ReplicaSet => ({...set, spec: {...set.spec!, template: image(index === 0 ? 2 : 1)}}));
+  const sets = [sized('a', 1), sized('b', 1), sized('c', 1)].map((set, index): ReplicaSet => ({
+    ...set,
+    spec: {...set.spec!, template: image(index === 0 ? 2 : 1)},
+  }));
 
   t.is(newestOf(aDeployment('web'), sets)?.metadata?.name, 'b');
   t.is(newestOf(aDeployment('web', {template: image(3)}), sets), undefined);
@@ -165,7 +181,12 @@ for (const [title, requested, event, version] of [
   ['the requested revision', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
   ['the last revision', '0', 'Normal DeploymentRollback Rolled back deployment "web" to revision 2', 2],
   ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
-  ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],
+  [
+    'no revision of the same template',
+    '3',
+    'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"',
+    3,
+  ],
 ] as const) {
   test(`a deployment rolls back to ${title}, and clears the request`, async t => {
     const at = await startEnvironment();

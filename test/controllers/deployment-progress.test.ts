@@ -12,7 +12,14 @@ import {aDeployment, changed, conditions, image, sizes, startEnvironment} from '
 test('a rollout that is paused amid is scaled in proportion, and its deadline starts anew when it goes on', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, progressDeadlineSeconds: 60, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {
+      replicas: 10,
+      progressDeadlineSeconds: 60,
+      strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}},
+    }),
+  );
   await at.play();
   await at.change(changed(2));
   await at.change({spec: {paused: true}});
@@ -50,7 +57,11 @@ test('a rollout without progress is late after its deadline, until it moves agai
 
 const wentOn = (reason: string, updated: string, before: DeploymentStatus, after: DeploymentStatus, sets: readonly ReplicaSet[] = []) => {
   const conditions: DeploymentStatus['conditions'] = [{type: 'Progressing', status: 'True', reason, lastUpdateTime: updated}];
-  const deployment: Deployment = {...aDeployment('web', {progressDeadlineSeconds: 60}), metadata: {name: 'web', generation: 1}, status: {...before, conditions}};
+  const deployment: Deployment = {
+    ...aDeployment('web', {progressDeadlineSeconds: 60}),
+    metadata: {name: 'web', generation: 1},
+    status: {...before, conditions},
+  };
   return withRollout(deployment, {...after, conditions}, sets.at(-1), sets, noon).conditions ?? [];
 };
 const noon = Date.parse('2026-01-01T12:00:00Z');
@@ -59,13 +70,48 @@ const [longAgo, justNow] = ['2026-01-01T11:00:00Z', '2026-01-01T11:59:30Z'];
 for (const [title, reason, updated, before, after, expected] of [
   ['that stands still for too long is late', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3}, 'ProgressDeadlineExceeded'],
   ['that stands still for a while is not late', 'ReplicaSetUpdated', justNow, {replicas: 3}, {replicas: 3}, 'ReplicaSetUpdated'],
-  ['that was complete before is not late, however long ago', 'NewReplicaSetAvailable', longAgo, {replicas: 3, updatedReplicas: 3}, {replicas: 3}, 'NewReplicaSetAvailable'],
-  ['with more new pods goes on', 'ProgressDeadlineExceeded', longAgo, {replicas: 3}, {replicas: 4, updatedReplicas: 1}, 'ReplicaSetUpdated'],
+  [
+    'that was complete before is not late, however long ago',
+    'NewReplicaSetAvailable',
+    longAgo,
+    {replicas: 3, updatedReplicas: 3},
+    {replicas: 3},
+    'NewReplicaSetAvailable',
+  ],
+  [
+    'with more new pods goes on',
+    'ProgressDeadlineExceeded',
+    longAgo,
+    {replicas: 3},
+    {replicas: 4, updatedReplicas: 1},
+    'ReplicaSetUpdated',
+  ],
   ['with fewer old pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 2}, 'ReplicaSetUpdated'],
   ['with more ready pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, readyReplicas: 1}, 'ReplicaSetUpdated'],
-  ['with more available pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, availableReplicas: 1}, 'ReplicaSetUpdated'],
-  ['that has everything is complete', 'ReplicaSetUpdated', longAgo, {}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3, observedGeneration: 1}, 'NewReplicaSetAvailable'],
-  ['that has everything but was not observed is late', 'ReplicaSetUpdated', longAgo, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, 'ProgressDeadlineExceeded'],
+  [
+    'with more available pods goes on',
+    'ReplicaSetUpdated',
+    longAgo,
+    {replicas: 3},
+    {replicas: 3, availableReplicas: 1},
+    'ReplicaSetUpdated',
+  ],
+  [
+    'that has everything is complete',
+    'ReplicaSetUpdated',
+    longAgo,
+    {},
+    {replicas: 3, updatedReplicas: 3, availableReplicas: 3, observedGeneration: 1},
+    'NewReplicaSetAvailable',
+  ],
+  [
+    'that has everything but was not observed is late',
+    'ReplicaSetUpdated',
+    longAgo,
+    {replicas: 3, updatedReplicas: 3, availableReplicas: 3},
+    {replicas: 3, updatedReplicas: 3, availableReplicas: 3},
+    'ProgressDeadlineExceeded',
+  ],
 ] as const) {
   test(`a rollout ${title}`, t => {
     t.is(wentOn(reason, updated, before, after).find(({type}) => type === 'Progressing')?.reason, expected);
@@ -73,8 +119,11 @@ for (const [title, reason, updated, before, after, expected] of [
 }
 
 test('of several failing sets, the newest sets the condition', t => {
-  const failing = (message: string): ReplicaSet => ({status: {replicas: 0, conditions: [{type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message}]}});
-  const failure = (sets: readonly ReplicaSet[]) => wentOn('ReplicaSetUpdated', justNow, {}, {}, sets).find(({type}) => type === 'ReplicaFailure')?.message;
+  const failing = (message: string): ReplicaSet => ({
+    status: {replicas: 0, conditions: [{type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message}]},
+  });
+  const failure = (sets: readonly ReplicaSet[]) =>
+    wentOn('ReplicaSetUpdated', justNow, {}, {}, sets).find(({type}) => type === 'ReplicaFailure')?.message;
 
   t.is(failure([failing('old'), failing('newest')]), 'newest');
   t.is(failure([failing('old'), {}]), 'old');
@@ -98,7 +147,10 @@ test('without a deadline there is no progress condition', async t => {
 test('a failure to create pods is a condition of the deployment until it ends', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}),
+  );
   const [set] = await at.sets();
   t.is(
     (await conditions(at))['ReplicaFailure'],
@@ -115,14 +167,19 @@ test('a set that cannot be created gives an event and a condition, and is droppe
   await using _ = at.plane;
   const roles = at.client.resource(kinds.clusterRoles);
   const role = await roles.get('system:controller:deployment-controller');
-  const rules = role.rules!.map(rule => (rule.resources?.includes('replicasets') ? {...rule, verbs: rule.verbs.filter(verb => verb !== 'create')} : rule));
+  const rules = role.rules!.map(rule =>
+    rule.resources?.includes('replicasets') ? {...rule, verbs: rule.verbs.filter(verb => verb !== 'create')} : rule,
+  );
   await roles.update({...role, rules});
   await at.clock.advance(1000);
   await at.create(kinds.deployments, aDeployment('web'));
   await at.clock.advance(3_600_000);
 
   const [event] = (await at.list(kinds.coreEvents)).filter(({reason}) => reason === 'ReplicaSetCreateError');
-  t.regex(event?.message ?? '', /^Failed to create new replica set "web-[a-z0-9]+": replicasets\.apps is forbidden: User "system:serviceaccount:plat-system:deployment-controller" cannot create resource "replicasets"/);
+  t.regex(
+    event?.message ?? '',
+    /^Failed to create new replica set "web-[a-z0-9]+": replicasets\.apps is forbidden: User "system:serviceaccount:plat-system:deployment-controller" cannot create resource "replicasets"/,
+  );
   t.is((await conditions(at))['Progressing'], `False ReplicaSetCreateError ${event?.message}`);
   t.is(event?.count, 16);
 });
@@ -132,14 +189,25 @@ test('in a terminating namespace nothing is reported and nothing retried', async
   await using _ = at.plane;
   const namespaces = at.client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
-  const deployment = await at.client.resource(kinds.deployments).create({...aDeployment('web'), metadata: {namespace: 'ending', name: 'web', finalizers: ['example.com/hold']}});
+  const deployment = await at.client
+    .resource(kinds.deployments)
+    .create({...aDeployment('web'), metadata: {namespace: 'ending', name: 'web', finalizers: ['example.com/hold']}});
   await namespaces.delete('ending');
   const events: string[] = [];
-  const context = {...contextOver(at.plane, [deployment], {}), events: {normal() {}, warning: (_: unknown, reason: string) => void events.push(reason)}};
+  const context = {
+    ...contextOver(at.plane, [deployment], {}),
+    events: {normal() {}, warning: (_: unknown, reason: string) => void events.push(reason)},
+  };
   await at.clock.drain();
   await at.client.resource(kinds.replicaSets).deleteCollection({namespace: 'ending'});
 
-  t.is(await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace: 'ending', name: 'web'}, attempt), settled);
+  t.is(
+    await deploymentReconciler(
+      context,
+      selecting(({spec}) => spec?.selector),
+    )({namespace: 'ending', name: 'web'}, attempt),
+    settled,
+  );
   t.deepEqual(events, []);
   t.deepEqual((await at.client.resource(kinds.replicaSets).list({namespace: 'ending'})).items, []);
 });
@@ -161,7 +229,10 @@ test('terminating pods are counted, if every set counts its own', async t => {
   for (const gate of ['true', 'false']) {
     const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
     await using _ = at.plane;
-    await at.create(kinds.deployments, aDeployment('web', {replicas: 2, template: {...image(1), spec: {...image(1).spec!, nodeName: 'node'}}}));
+    await at.create(
+      kinds.deployments,
+      aDeployment('web', {replicas: 2, template: {...image(1), spec: {...image(1).spec!, nodeName: 'node'}}}),
+    );
     await at.change({spec: {replicas: 1}});
 
     t.is((await at.deployment()).status?.terminatingReplicas, gate === 'true' ? 1 : undefined);

@@ -12,14 +12,24 @@ import {aDeployment, changed, conditions, image, keys, revision, sized, sizes, s
 
 const scalings = async (at: Pick<PlaneActions, 'eventsOn'>, sets: readonly ObjectOf<typeof kinds.replicaSets>[]) => {
   const names = sets.map(({metadata}) => metadata!.name!);
-  return (await at.eventsOn('web')).filter(event => event.includes(' ScalingReplicaSet ')).map(event => names.reduce((text, name, index) => text.replace(name, String(index + 1)), event.replace('Normal ScalingReplicaSet Scaled ', '').replace(' replica set', '')));
+  return (await at.eventsOn('web'))
+    .filter(event => event.includes(' ScalingReplicaSet '))
+    .map(event =>
+      names.reduce(
+        (text, name, index) => text.replace(name, String(index + 1)),
+        event.replace('Normal ScalingReplicaSet Scaled ', '').replace(' replica set', ''),
+      ),
+    );
 };
 
 test('a new deployment gets a replica set of its own, which gets the pods', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const {metadata: meta} = aDeployment('web');
-  await at.create(kinds.deployments, {...aDeployment('web', {minReadySeconds: 5}), metadata: {...meta, annotations: {note: 'x', [at.plane.naming.annotations.lastApplied]: '{}'}}});
+  await at.create(kinds.deployments, {
+    ...aDeployment('web', {minReadySeconds: 5}),
+    metadata: {...meta, annotations: {note: 'x', [at.plane.naming.annotations.lastApplied]: '{}'}},
+  });
 
   const [set, ...others] = await at.sets();
   const {metadata, status} = await at.deployment();
@@ -32,7 +42,9 @@ test('a new deployment gets a replica set of its own, which gets the pods', asyn
   t.deepEqual(set?.spec?.template?.metadata?.labels, {app: 'a', 'pod-template-hash': hash});
   t.deepEqual([set?.spec?.replicas, set?.spec?.minReadySeconds], [3, 5]);
   t.deepEqual(set?.metadata?.annotations, {note: 'x', [keys.revision]: '1', [keys.desired]: '3', [keys.maxReplicas]: '4'});
-  t.deepEqual(set?.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(set?.metadata?.ownerReferences, [
+    {apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   t.deepEqual(await at.eventsOn('web'), [`Normal ScalingReplicaSet Scaled up replica set web-${hash} from 0 to 3`]);
   t.deepEqual([metadata?.annotations?.[keys.revision], metadata?.generation], ['1', 1]);
   t.is((await at.podsOf(`web-${hash}`)).length, 3);
@@ -53,7 +65,14 @@ test('a rollout is complete once all pods are available, with a condition', asyn
 
   const [set] = await at.sets();
   const {conditions: reported = [], ...counts} = (await at.deployment()).status!;
-  t.deepEqual(counts, {observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, terminatingReplicas: 0});
+  t.deepEqual(counts, {
+    observedGeneration: 1,
+    replicas: 3,
+    updatedReplicas: 3,
+    readyReplicas: 3,
+    availableReplicas: 3,
+    terminatingReplicas: 0,
+  });
   t.deepEqual(await conditions(at), {
     Available: 'True MinimumReplicasAvailable Deployment has minimum availability.',
     Progressing: `True NewReplicaSetAvailable ReplicaSet "${set?.metadata?.name}" has successfully progressed.`,
@@ -66,7 +85,10 @@ test('a rollout is complete once all pods are available, with a condition', asyn
 test('a rolling update goes step by step and never beyond its bounds', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: '25%'}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: '25%'}}}),
+  );
   await at.play();
   await at.change(changed(2));
   t.deepEqual(await sizes(at), [3, 2]);
@@ -100,14 +122,23 @@ test('a rolling update goes step by step and never beyond its bounds', async t =
 test('pods of the old set that are not available go first, and those of a new one that fail hold the rest', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}),
+  );
   const pods = await at.list(kinds.pods);
   for (const pod of pods.slice(1)) await at.runs(pod);
   await at.change(changed(2));
 
   const [old] = await at.sets();
   const left = await at.podsOf(old!.metadata!.name!);
-  t.deepEqual(left.map(({metadata}) => metadata?.name).sort(), pods.slice(1).map(({metadata}) => metadata?.name).sort());
+  t.deepEqual(
+    left.map(({metadata}) => metadata?.name).sort(),
+    pods
+      .slice(1)
+      .map(({metadata}) => metadata?.name)
+      .sort(),
+  );
   t.deepEqual(await sizes(at), [3, 2]);
   await at.clock.advance(300_000);
   t.deepEqual(await sizes(at), [3, 2]);
@@ -127,7 +158,12 @@ test('a set that was never rolled out makes room for the next at once', async t 
 });
 
 const rolling = (maxSurgeOf: number | string, maxUnavailableOf: number | string, replicas: number): Deployment => ({
-  spec: {replicas, selector: {}, template: {}, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: maxSurgeOf, maxUnavailable: maxUnavailableOf}}},
+  spec: {
+    replicas,
+    selector: {},
+    template: {},
+    strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: maxSurgeOf, maxUnavailable: maxUnavailableOf}},
+  },
 });
 
 for (const [surge, unavailable, replicas, up, down] of [
@@ -151,29 +187,94 @@ test('without a rolling update none may be more or fewer, and the newest set has
 });
 
 for (const [title, replicas, sets, expected] of [
-  ['grow in proportion, and the largest takes the rest', 15, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 11], ['new', 7]]],
-  ['shrink in proportion', 5, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 5], ['new', 3]]],
-  ['all go at a size of zero', 0, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 0], ['new', 0]]],
-  ['grow from the newer on where they have one size', 10, [sized('old', 5, 13), sized('new', 5, 13)], [['new', 8], ['old', 5]]],
-  ['shrink from the older on where they have one size', 6, [sized('old', 5, 13), sized('new', 5, 13)], [['old', 4], ['new', 5]]],
-  ['go by the status where no former size is noted', 15, [sized('old', 8), sized('new', 5)], [['old', 12], ['new', 6]]],
-  ['stay as they are when nothing is to be added', 10, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 8], ['new', 5]]],
+  [
+    'grow in proportion, and the largest takes the rest',
+    15,
+    [sized('old', 8, 13), sized('new', 5, 13)],
+    [
+      ['old', 11],
+      ['new', 7],
+    ],
+  ],
+  [
+    'shrink in proportion',
+    5,
+    [sized('old', 8, 13), sized('new', 5, 13)],
+    [
+      ['old', 5],
+      ['new', 3],
+    ],
+  ],
+  [
+    'all go at a size of zero',
+    0,
+    [sized('old', 8, 13), sized('new', 5, 13)],
+    [
+      ['old', 0],
+      ['new', 0],
+    ],
+  ],
+  [
+    'grow from the newer on where they have one size',
+    10,
+    [sized('old', 5, 13), sized('new', 5, 13)],
+    [
+      ['new', 8],
+      ['old', 5],
+    ],
+  ],
+  [
+    'shrink from the older on where they have one size',
+    6,
+    [sized('old', 5, 13), sized('new', 5, 13)],
+    [
+      ['old', 4],
+      ['new', 5],
+    ],
+  ],
+  [
+    'go by the status where no former size is noted',
+    15,
+    [sized('old', 8), sized('new', 5)],
+    [
+      ['old', 12],
+      ['new', 6],
+    ],
+  ],
+  [
+    'stay as they are when nothing is to be added',
+    10,
+    [sized('old', 8, 13), sized('new', 5, 13)],
+    [
+      ['old', 8],
+      ['new', 5],
+    ],
+  ],
 ] as const) {
   test(`sets amid a rollout ${title}`, t => {
     const deployment: Deployment = {...rolling(3, 2, replicas), status: {replicas: 12}};
 
-    t.deepEqual(proportionalSizes(deployment, sets, keys).map(([{metadata}, size]) => [metadata?.name, size]), expected.map(each => [...each]));
+    t.deepEqual(
+      proportionalSizes(deployment, sets, keys).map(([{metadata}, size]) => [metadata?.name, size]),
+      expected.map(each => [...each]),
+    );
   });
 }
 
 test('without any former size a set takes no share, and the largest takes all', t => {
-  t.deepEqual(proportionalSizes(rolling(3, 2, 10), [sized('old', 2), sized('new', 1, 0)], keys).map(([, size]) => size), [12, 1]);
+  t.deepEqual(
+    proportionalSizes(rolling(3, 2, 10), [sized('old', 2), sized('new', 1, 0)], keys).map(([, size]) => size),
+    [12, 1],
+  );
 });
 
 test('a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}),
+  );
   await at.play();
   await at.change(changed(2));
   t.deepEqual(await sizes(at), [8, 5]);
@@ -181,7 +282,8 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
   await at.change({spec: {replicas: 15}});
 
   t.deepEqual(await sizes(at), [11, 7]);
-  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['15', '18']);
+  for (const {metadata} of await at.sets())
+    t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['15', '18']);
   t.deepEqual((await scalings(at, await at.sets())).slice(-2), ['up 1 from 8 to 11', 'up 2 from 5 to 7']);
   await at.play();
   t.deepEqual(await sizes(at), [0, 15]);
@@ -190,13 +292,17 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
 test('a set whose size stays as it is when the deployment is scaled notes the new size all the same', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}),
+  );
   await at.play();
   await at.change(changed(2));
   await at.change({spec: {replicas: 11}});
 
   t.deepEqual(await sizes(at), [9, 5]);
-  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['11', '14']);
+  for (const {metadata} of await at.sets())
+    t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['11', '14']);
 });
 
 for (const [title, set, saturated] of [
@@ -207,7 +313,11 @@ for (const [title, set, saturated] of [
   ['has pods that are not available', {status: {replicas: 3, availableReplicas: 2}}, false],
 ] as const satisfies readonly (readonly [string, ReplicaSet, boolean])[]) {
   test(`a set that ${title} is ${saturated ? '' : 'not '}saturated`, t => {
-    const full: ReplicaSet = {metadata: {annotations: {[keys.desired]: '3'}}, spec: {replicas: 3, selector: {}}, status: {replicas: 3, availableReplicas: 3}};
+    const full: ReplicaSet = {
+      metadata: {annotations: {[keys.desired]: '3'}},
+      spec: {replicas: 3, selector: {}},
+      status: {replicas: 3, availableReplicas: 3},
+    };
 
     t.is(isSaturated(rolling(1, 1, 3), {...full, ...set}, keys), saturated);
   });
@@ -250,7 +360,10 @@ test('a set that can carry everything lets adopted ones go when the size changes
 test('with a surge of none the old pods go first', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 0, maxUnavailable: '1%'}}}));
+  await at.create(
+    kinds.deployments,
+    aDeployment('web', {replicas: 1, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 0, maxUnavailable: '1%'}}}),
+  );
   await at.play();
   await at.change(changed(2));
 
@@ -268,7 +381,10 @@ for (const gate of ['true', 'false']) {
     await at.change({spec: {template: placed(2)}});
     const [old] = await at.sets();
     t.deepEqual(await sizes(at), [0]);
-    t.deepEqual([(await at.deployment()).status?.replicas, (await at.deployment()).status?.terminatingReplicas], [undefined, gate === 'true' ? 2 : undefined]);
+    t.deepEqual(
+      [(await at.deployment()).status?.replicas, (await at.deployment()).status?.terminatingReplicas],
+      [undefined, gate === 'true' ? 2 : undefined],
+    );
     const [first, second] = await at.podsOf(old!.metadata!.name!);
     await at.remove(kinds.pods, first!.metadata!.name!, {gracePeriodSeconds: 0});
     t.deepEqual(await sizes(at), [0]);
@@ -335,9 +451,15 @@ test('a set that is missing from the cache is recognized when it is created agai
   const deployment = await at.deployment();
   const behind = {...deployment, metadata: {...deployment.metadata, annotations: {}}};
   const events: string[] = [];
-  const context = {...contextOver(at.plane, [behind], {}), events: {normal: (_: unknown, reason: string) => void events.push(reason), warning() {}}};
+  const context = {
+    ...contextOver(at.plane, [behind], {}),
+    events: {normal: (_: unknown, reason: string) => void events.push(reason), warning() {}},
+  };
 
-  await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt);
+  await deploymentReconciler(
+    context,
+    selecting(({spec}) => spec?.selector),
+  )({namespace, name: 'web'}, attempt);
 
   t.is((await at.sets()).length, 1);
   t.deepEqual(events, []);
@@ -352,11 +474,21 @@ test('a deployment that selects everything is refused in an event, and observed'
   const deployment = await at.deployment();
   const events: string[] = [];
   const context = {
-    ...contextOver(at.plane, [{...deployment, metadata: {...deployment.metadata, generation: 9}, spec: {...deployment.spec, selector: {}}}], {}),
+    ...contextOver(
+      at.plane,
+      [{...deployment, metadata: {...deployment.metadata, generation: 9}, spec: {...deployment.spec, selector: {}}}],
+      {},
+    ),
     events: {normal() {}, warning: (_: unknown, reason: string, message: string) => void events.push(`${reason} ${message}`)},
   };
 
-  t.is(await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt), settled);
+  t.is(
+    await deploymentReconciler(
+      context,
+      selecting(({spec}) => spec?.selector),
+    )({namespace, name: 'web'}, attempt),
+    settled,
+  );
   t.deepEqual(events, ['SelectingAll This deployment is selecting all pods. A non-empty selector is required.']);
   t.is((await at.deployment()).status?.observedGeneration, 9);
 });
@@ -369,7 +501,10 @@ test('deployments with the same selector keep apart', async t => {
   await at.clock.advance(60_000);
 
   const owners = (await at.sets()).map(({metadata, spec}) => [metadata?.ownerReferences?.[0]?.name, spec?.replicas]).sort();
-  t.deepEqual(owners, [['one', 1], ['two', 2]]);
+  t.deepEqual(owners, [
+    ['one', 1],
+    ['two', 2],
+  ]);
 });
 
 test('a deployment that is deleted without its sets and made again adopts them, and no pod is made anew', async t => {
@@ -386,7 +521,13 @@ test('a deployment that is deleted without its sets and made again adopts them, 
 
   const [after, ...others] = await at.sets();
   t.deepEqual(others, []);
-  t.deepEqual([after?.metadata?.uid, after?.metadata?.ownerReferences?.[0]?.uid], [before?.metadata?.uid, (await at.deployment()).metadata?.uid]);
+  t.deepEqual(
+    [after?.metadata?.uid, after?.metadata?.ownerReferences?.[0]?.uid],
+    [before?.metadata?.uid, (await at.deployment()).metadata?.uid],
+  );
   t.deepEqual((await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort(), pods);
-  t.is((await conditions(at))['Progressing'], `True NewReplicaSetAvailable ReplicaSet "${after?.metadata?.name}" has successfully progressed.`);
+  t.is(
+    (await conditions(at))['Progressing'],
+    `True NewReplicaSetAvailable ReplicaSet "${after?.metadata?.name}" has successfully progressed.`,
+  );
 });

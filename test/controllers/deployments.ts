@@ -13,7 +13,10 @@ export const labels = {app: 'a'};
 export const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
 export const changed = (version: number) => ({spec: {template: image(version)}});
 
-export const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({metadata: {name}, spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec}});
+export const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({
+  metadata: {name},
+  spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec},
+});
 
 export const startEnvironment = async (args: readonly string[] = []) => {
   const plane = await aPlaneWith(['deployment-controller', 'replicaset-controller'], args);
@@ -23,8 +26,10 @@ export const startEnvironment = async (args: readonly string[] = []) => {
   const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
   /** Acts as the node until nothing is left to do: every pod runs and is ready, and terminating ones are gone. */
   const play = async () => {
-    for (let busy = true; busy; ) {
-      const waiting = (await at.list(kinds.pods)).filter(pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'));
+    for (let busy = true; busy;) {
+      const waiting = (await at.list(kinds.pods)).filter(
+        pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'),
+      );
       for (const pod of waiting) if (!pod.metadata?.deletionTimestamp) await at.runs(pod);
       busy = waiting.length > 0;
     }
@@ -33,10 +38,13 @@ export const startEnvironment = async (args: readonly string[] = []) => {
 };
 export type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 
-export const revision = ({metadata}: {metadata?: {annotations?: Record<string, string>}}): number => Number(metadata?.annotations?.[keys.revision]);
+export const revision = ({metadata}: {metadata?: {annotations?: Record<string, string>}}): number =>
+  Number(metadata?.annotations?.[keys.revision]);
 export const sizes = async (at: Pick<Environment, 'sets'>) => (await at.sets()).map(({spec}) => spec?.replicas);
 export const conditions = async (at: Pick<Environment, 'deployment'>) =>
-  Object.fromEntries(((await at.deployment()).status?.conditions ?? []).map(({type, status, reason, message}) => [type, `${status} ${reason} ${message}`]));
+  Object.fromEntries(
+    ((await at.deployment()).status?.conditions ?? []).map(({type, status, reason, message}) => [type, `${status} ${reason} ${message}`]),
+  );
 
 export const sized = (name: string, replicas: number, most?: number): ReplicaSet => ({
   metadata: {name, ...(most === undefined ? {} : {annotations: {[keys.maxReplicas]: String(most)}})},

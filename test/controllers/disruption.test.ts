@@ -29,7 +29,13 @@ test('an empty selector covers the namespace, an absent one nothing, and no budg
   cache.replace([podOf('p')]);
   const covers = (budget: PodDisruptionBudget) => podsCoveredBy(budget, cache).length > 0;
   t.deepEqual(
-    [{selector: {}}, {}, {selector: {matchLabels: {app: 'web'}}}, {selector: {matchLabels: {app: 'db'}}}, {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}}].map(spec => covers(budgetOf(spec))),
+    [
+      {selector: {}},
+      {},
+      {selector: {matchLabels: {app: 'web'}}},
+      {selector: {matchLabels: {app: 'db'}}},
+      {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}},
+    ].map(spec => covers(budgetOf(spec))),
     [true, false, true, false, false],
   );
   t.false(covers({...budgetOf({selector: {}}), metadata: {namespace: 'other', name: 'b'}}));
@@ -41,7 +47,10 @@ test('evictions are expected for two minutes, then reported as overdue, and drop
   const found = evictionsOf(pods, {fresh: since(10), older: since(100), overdue: since(121), going: since(5), gone: since(5)}, at);
 
   t.deepEqual(Object.keys(found.waiting), ['fresh', 'older']);
-  t.deepEqual(found.overdue.map(({metadata}) => metadata?.name), ['overdue']);
+  t.deepEqual(
+    found.overdue.map(({metadata}) => metadata?.name),
+    ['overdue'],
+  );
   t.is(found.nextAt, at + 20_000);
   t.is(healthyAmong([...pods, podOf('unready', {ready: false})], found, at), 2);
 });
@@ -51,17 +60,30 @@ test('the verdict keeps its time until it changes', t => {
   const same = withDisruptionAllowed(first, {isAllowed: true, reason: 'SufficientPods'}, 2, at + 5_000);
   const other = withDisruptionAllowed(same, {isAllowed: false, reason: 'InsufficientPods'}, 2, at + 9_000);
 
-  t.deepEqual([first, same, other].map(([verdict]) => [verdict?.status, verdict?.reason, verdict?.observedGeneration, verdict?.lastTransitionTime]), [
-    ['True', 'SufficientPods', 1, wireTime(at)],
-    ['True', 'SufficientPods', 2, wireTime(at)],
-    ['False', 'InsufficientPods', 2, wireTime(at + 9_000)],
-  ]);
+  t.deepEqual(
+    [first, same, other].map(([verdict]) => [verdict?.status, verdict?.reason, verdict?.observedGeneration, verdict?.lastTransitionTime]),
+    [
+      ['True', 'SufficientPods', 1, wireTime(at)],
+      ['True', 'SufficientPods', 2, wireTime(at)],
+      ['False', 'InsufficientPods', 2, wireTime(at + 9_000)],
+    ],
+  );
 });
 
 test('a mark grows stale two minutes after it was set, but not on pods that go anyway or that their node ends', t => {
-  const marked = (reason: string, more: Partial<Pod> = {}): Pod => ({metadata: {name: 'p'}, status: {phase: 'Running', conditions: [{type: 'DisruptionTarget', status: 'True', reason, lastTransitionTime: wireTime(at)}]}, ...more});
+  const marked = (reason: string, more: Partial<Pod> = {}): Pod => ({
+    metadata: {name: 'p'},
+    status: {phase: 'Running', conditions: [{type: 'DisruptionTarget', status: 'True', reason, lastTransitionTime: wireTime(at)}]},
+    ...more,
+  });
   t.deepEqual(
-    [marked('EvictionByEvictionAPI'), marked('TerminationByPlatlet'), marked('TerminationByKubelet'), marked('x', {metadata: {name: 'p', deletionTimestamp: wireTime(at)}}), podOf('p')].map(pod => expiryOf(pod)),
+    [
+      marked('EvictionByEvictionAPI'),
+      marked('TerminationByPlatlet'),
+      marked('TerminationByKubelet'),
+      marked('x', {metadata: {name: 'p', deletionTimestamp: wireTime(at)}}),
+      podOf('p'),
+    ].map(pod => expiryOf(pod)),
     [at + 120_000, undefined, undefined, undefined, undefined],
   );
 });
@@ -84,12 +106,20 @@ const start = async () => {
     },
     async replicas(name: string, replicas: number) {
       const labels = {app: name};
-      await client.resource(kinds.replicaSets).create({metadata: {namespace, name}, spec: {replicas, selector: {matchLabels: labels}, template: aTemplate(labels)}});
+      await client
+        .resource(kinds.replicaSets)
+        .create({metadata: {namespace, name}, spec: {replicas, selector: {matchLabels: labels}, template: aTemplate(labels)}});
       await clock.drain();
       return (await pods.list({namespace, labelSelector: `app=${name}`})).items;
     },
     async ready(list: readonly Pod[], status = 'True') {
-      for (const {metadata} of list) await pods.patch(metadata!.name!, 'strategic', {status: {phase: 'Running', conditions: [{type: 'Ready', status}]}}, {namespace, subresource: 'status'});
+      for (const {metadata} of list)
+        await pods.patch(
+          metadata!.name!,
+          'strategic',
+          {status: {phase: 'Running', conditions: [{type: 'Ready', status}]}},
+          {namespace, subresource: 'status'},
+        );
       await clock.drain();
     },
     async single(name: string, labels: Record<string, string>, more: Partial<Pod['metadata']> = {}) {
@@ -166,17 +196,23 @@ test('an owner that cannot be read allows no disruption', async t => {
   const env = await start();
   await using _ = env.plane;
   const owner = (apiVersion: string, kind: string) => ({ownerReferences: [{apiVersion, kind, name: 'o', uid: 'u', controller: true}]});
-  await env.ready([await env.single('odd', {app: 'odd'}, owner('v1', 'ConfigMap')), await env.single('lost', {app: 'lost'}, owner('apps/v1', 'ReplicaSet'))]);
+  await env.ready([
+    await env.single('odd', {app: 'odd'}, owner('v1', 'ConfigMap')),
+    await env.single('lost', {app: 'lost'}, owner('apps/v1', 'ReplicaSet')),
+  ]);
   await env.budget('odd', {maxUnavailable: 1, selector: {matchLabels: {app: 'odd'}}});
   await env.budget('lost', {maxUnavailable: 1, selector: {matchLabels: {app: 'lost'}}});
   await env.clock.drain();
 
-  const messages = async (name: string) => (await env.budgets.get(name, {namespace})).status?.conditions?.map(({reason, message}) => `${reason}: ${message}`);
+  const messages = async (name: string) =>
+    (await env.budgets.get(name, {namespace})).status?.conditions?.map(({reason, message}) => `${reason}: ${message}`);
   t.deepEqual(await messages('odd'), ['SyncFailed: configmaps does not implement the scale subresource']);
   t.deepEqual(await messages('lost'), ['SyncFailed: found no controllers for pod "lost"']);
   t.true((await env.eventsAbout('lost')).includes('Warning CalculateExpectedPodCountFailed controllermanager'));
   await env.clock.advance(600_000);
-  const {items} = await env.client.resource(kinds.coreEvents).list({namespace, fieldSelector: 'involvedObject.name=lost,reason=CalculateExpectedPodCountFailed'});
+  const {items} = await env.client
+    .resource(kinds.coreEvents)
+    .list({namespace, fieldSelector: 'involvedObject.name=lost,reason=CalculateExpectedPodCountFailed'});
   t.is(items[0]!.count, 2, 'once for the budget, once for the status that it was given');
 });
 
@@ -218,7 +254,12 @@ test('a budget allows as many disruptions as there are healthy pods beyond those
   const now = Date.parse('2026-01-01T00:00:00Z');
   const budget: PodDisruptionBudget = {metadata: {name: 'b', namespace, generation: 3}, spec: {minAvailable: 2}};
   const allowed = (healthy: number, expected: number, desired: number) => {
-    const {disruptionsAllowed, observedGeneration, conditions} = statusOf(budget, {demand: {expected, desired}, evictions: {waiting: {}}, currentHealthy: healthy, now});
+    const {disruptionsAllowed, observedGeneration, conditions} = statusOf(budget, {
+      demand: {expected, desired},
+      evictions: {waiting: {}},
+      currentHealthy: healthy,
+      now,
+    });
     t.is(observedGeneration, 3);
     return [disruptionsAllowed, conditions?.[0]?.status, conditions?.[0]?.reason];
   };

@@ -26,12 +26,28 @@ const place = (ip: string, port?: Port, ready = true, uid?: string): EndpointAdd
 
 for (const [what, places, expected] of [
   ['nothing', [], []],
-  ['addresses with the same ports in one subset', [place('1.1.1.2', http), place('1.1.1.1', http), place('1.1.1.1', dns), place('1.1.1.2', dns)], ['1.1.1.1 1.1.1.2: dns=53/UDP http=80/TCP']],
+  [
+    'addresses with the same ports in one subset',
+    [place('1.1.1.2', http), place('1.1.1.1', http), place('1.1.1.1', dns), place('1.1.1.2', dns)],
+    ['1.1.1.1 1.1.1.2: dns=53/UDP http=80/TCP'],
+  ],
   ['addresses with other ports apart', [place('1.1.1.1', http), place('1.1.1.2', dns)], ['1.1.1.2: dns=53/UDP', '1.1.1.1: http=80/TCP']],
-  ['an address that is and is not ready among those that are not', [place('1.1.1.1', http), place('1.1.1.1', http, false), place('1.1.1.1', http)], ['!1.1.1.1: http=80/TCP']],
-  ['one address of two pods twice', [place('1.1.1.1', http, true, 'b'), place('1.1.1.1', http, true, 'a')], ['1.1.1.1 1.1.1.1: http=80/TCP']],
+  [
+    'an address that is and is not ready among those that are not',
+    [place('1.1.1.1', http), place('1.1.1.1', http, false), place('1.1.1.1', http)],
+    ['!1.1.1.1: http=80/TCP'],
+  ],
+  [
+    'one address of two pods twice',
+    [place('1.1.1.1', http, true, 'b'), place('1.1.1.1', http, true, 'a')],
+    ['1.1.1.1 1.1.1.1: http=80/TCP'],
+  ],
   ['addresses without ports in a subset without ports', [place('1.1.1.1'), place('1.1.1.2', undefined, false)], ['1.1.1.1 !1.1.1.2: ']],
-  ['a port apart on which not all of the addresses are ready', [place('1.1.1.1', http), place('1.1.1.1', dns, false)], ['!1.1.1.1: dns=53/UDP', '1.1.1.1: http=80/TCP']],
+  [
+    'a port apart on which not all of the addresses are ready',
+    [place('1.1.1.1', http), place('1.1.1.1', dns, false)],
+    ['!1.1.1.1: dns=53/UDP', '1.1.1.1: http=80/TCP'],
+  ],
 ] as const) {
   test(`packs ${what}`, t => {
     t.deepEqual(packSubsets(places).map(short), expected);
@@ -46,15 +62,43 @@ for (const [ready, notReady, expected] of [
   [[500], [500], undefined],
   [[500], [600], [[500], [500]]],
   [[1100], [600], [[1000], [0]]],
-  [[600, 600], [10, 10], [[500, 500], [0, 0]]],
-  [[900, 301], [0, 0], [[750, 250], [0, 0]]],
-  [[400, 0], [400, 401], [[400, 0], [300, 300]]],
+  [
+    [600, 600],
+    [10, 10],
+    [
+      [500, 500],
+      [0, 0],
+    ],
+  ],
+  [
+    [900, 301],
+    [0, 0],
+    [
+      [750, 250],
+      [0, 0],
+    ],
+  ],
+  [
+    [400, 0],
+    [400, 401],
+    [
+      [400, 0],
+      [300, 300],
+    ],
+  ],
 ] as const) {
   test(`of ${ready.join(' and ')} ready addresses and ${notReady.join(' and ')} others keeps ${expected ? expected.map(each => each.join(' and ')).join(', ') : 'all'}`, t => {
-    const subsets = ready.map((count, i) => ({addresses: many(count, `10.${i}`), notReadyAddresses: many(notReady[i]!, `11.${i}`), ports: [{port: i, protocol: 'TCP'}]}));
+    const subsets = ready.map((count, i) => ({
+      addresses: many(count, `10.${i}`),
+      notReadyAddresses: many(notReady[i]!, `11.${i}`),
+      ports: [{port: i, protocol: 'TCP'}],
+    }));
     const kept = truncated(subsets);
 
-    t.deepEqual(kept && [kept.map(({addresses = []}) => addresses.length), kept.map(({notReadyAddresses = []}) => notReadyAddresses.length)], expected && expected.map(each => [...each]));
+    t.deepEqual(
+      kept && [kept.map(({addresses = []}) => addresses.length), kept.map(({notReadyAddresses = []}) => notReadyAddresses.length)],
+      expected && expected.map(each => [...each]),
+    );
   });
 }
 
@@ -71,7 +115,9 @@ test('a service gets an Endpoints object with its labels and the addresses of it
   await at.run('b', {ips: ['10.0.0.2'], ready: false});
   const [subset] = (await at.endpoints()).subsets!;
   t.deepEqual(subset, {
-    addresses: [{ip: '10.0.0.1', hostname: 'first', nodeName: 'node-1', targetRef: {kind: 'Pod', namespace, name: 'a', uid: pod.metadata!.uid!}}],
+    addresses: [
+      {ip: '10.0.0.1', hostname: 'first', nodeName: 'node-1', targetRef: {kind: 'Pod', namespace, name: 'a', uid: pod.metadata!.uid!}},
+    ],
     notReadyAddresses: [{ip: '10.0.0.2', nodeName: 'node-1', targetRef: subset!.notReadyAddresses![0]!.targetRef!}],
     ports: [{port: 8080, protocol: 'TCP'}],
   });
@@ -79,7 +125,18 @@ test('a service gets an Endpoints object with its labels and the addresses of it
   t.deepEqual(await at.list(kinds.endpoints), []);
 });
 
-const named = {containers: [{name: 'c', image: 'example.com/app:1', ports: [{name: 'http', containerPort: 8080}, {name: 'dns', containerPort: 53, protocol: 'UDP'}]}]};
+const named = {
+  containers: [
+    {
+      name: 'c',
+      image: 'example.com/app:1',
+      ports: [
+        {name: 'http', containerPort: 8080},
+        {name: 'dns', containerPort: 53, protocol: 'UDP'},
+      ],
+    },
+  ],
+};
 const ports = [
   {name: 'web', port: 80, targetPort: 'http'},
   {name: 'dns', port: 53, protocol: 'UDP', targetPort: 'dns', appProtocol: 'example.com/dns'},
@@ -94,18 +151,40 @@ const published = [
   [
     'pods apart whose ports of one name differ, and of each only the ports it has',
     {ports},
-    [{spec: named}, {ips: ['10.0.0.2'], spec: {containers: [{name: 'c', image: 'example.com/app:1', ports: [{name: 'http', containerPort: 9090}]}]}}],
+    [
+      {spec: named},
+      {ips: ['10.0.0.2'], spec: {containers: [{name: 'c', image: 'example.com/app:1', ports: [{name: 'http', containerPort: 9090}]}]}},
+    ],
     ['10.0.0.1: dns=53/UDP web=8080/TCP', '10.0.0.2: web=9090/TCP'],
   ],
   [
     'the port of a container that runs beside',
     {ports: [ports[0]!]},
-    [{spec: {initContainers: [{name: 'i', image: 'example.com/app:1', ports: [{name: 'http', containerPort: 1}]}, {name: 's', image: 'example.com/app:1', restartPolicy: 'Always', ports: [{name: 'http', containerPort: 7070}]}]}}],
+    [
+      {
+        spec: {
+          initContainers: [
+            {name: 'i', image: 'example.com/app:1', ports: [{name: 'http', containerPort: 1}]},
+            {name: 's', image: 'example.com/app:1', restartPolicy: 'Always', ports: [{name: 'http', containerPort: 7070}]},
+          ],
+        },
+      },
+    ],
     ['10.0.0.1: web=7070/TCP'],
   ],
   ['nothing of pods that do not know the port', {ports: [{...ports[0]!, protocol: 'UDP'}]}, [{spec: named}], []],
-  ['pods without ports of a headless service that has none', {clusterIP: 'None', ports: []}, [{}, {ips: ['10.0.0.2'], ready: false}], ['10.0.0.1 !10.0.0.2: ']],
-  ["the address of the service's first family", {ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack'}, [{ips: ['fd00::1', '10.0.0.1']}, {ips: ['fd00::2']}], ['10.0.0.1: 8080/TCP']],
+  [
+    'pods without ports of a headless service that has none',
+    {clusterIP: 'None', ports: []},
+    [{}, {ips: ['10.0.0.2'], ready: false}],
+    ['10.0.0.1 !10.0.0.2: '],
+  ],
+  [
+    "the address of the service's first family",
+    {ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack'},
+    [{ips: ['fd00::1', '10.0.0.1']}, {ips: ['fd00::2']}],
+    ['10.0.0.1: 8080/TCP'],
+  ],
   ['nothing for a service that stands for a name', {type: 'ExternalName', externalName: 'example.com'}, [{}], undefined],
   ['nothing for a service without a selector', {selector: {}}, [{}], undefined],
 ] as const satisfies readonly (readonly [string, object, readonly Behind[], readonly string[] | undefined])[];
@@ -133,7 +212,11 @@ test('a headless service marks its endpoints with a label, and new labels of a s
   await at.patch(kinds.services, 'web', {metadata: {annotations: {a: 'b'}}});
   t.is((await at.endpoints()).metadata?.resourceVersion, before);
   await at.patch(kinds.services, 'web', {metadata: {labels: {team: 'x'}}});
-  t.deepEqual((await at.endpoints()).metadata?.labels, {team: 'x', 'endpoints.plat.io/managed-by': 'endpoint-controller', 'service.plat.io/headless': ''});
+  t.deepEqual((await at.endpoints()).metadata?.labels, {
+    team: 'x',
+    'endpoints.plat.io/managed-by': 'endpoint-controller',
+    'service.plat.io/headless': '',
+  });
 });
 
 test('a terminating pod is not published, unless the service publishes unready addresses', async t => {
@@ -201,7 +284,10 @@ test('deleted or overwritten objects are restored', async t => {
 /** The controller over fixed caches of these objects, with its events and requeues. */
 const over = (at: Awaited<ReturnType<typeof start>>, cached: readonly KubeObject[]) => {
   const [published, requested]: [string[], ObjectKey[]] = [[], []];
-  const context = contextOver(at.plane, cached as readonly Frozen<KubeObject>[], {concurrentEndpointSyncs: 1, endpointUpdatesBatchPeriod: 0});
+  const context = contextOver(at.plane, cached as readonly Frozen<KubeObject>[], {
+    concurrentEndpointSyncs: 1,
+    endpointUpdatesBatchPeriod: 0,
+  });
   const loops = endpointsReconciler({
     ...context,
     enqueue: key => void requested.push(key),
@@ -222,7 +308,10 @@ test('the first sync covers all objects, except leader election records, and del
   await leftovers.reconcile(singletonKey, attempt);
   t.deepEqual(requested, [key]);
   await services(key, attempt);
-  t.deepEqual((await at.list(kinds.endpoints)).map(({metadata}) => metadata?.name), ['leader']);
+  t.deepEqual(
+    (await at.list(kinds.endpoints)).map(({metadata}) => metadata?.name),
+    ['leader'],
+  );
 });
 
 test('reports why the object could not be written', async t => {
@@ -233,7 +322,9 @@ test('reports why the object could not be written', async t => {
 
   const unaware = over(at, [service]);
   await t.throwsAsync(async () => unaware.services(key, attempt));
-  t.deepEqual(unaware.published, ['FailedToCreateEndpoint Failed to create endpoint for service default/web: endpoints "web" already exists']);
+  t.deepEqual(unaware.published, [
+    'FailedToCreateEndpoint Failed to create endpoint for service default/web: endpoints "web" already exists',
+  ]);
 
   await at.patch(kinds.endpoints, 'web', {metadata: {labels: {a: 'c'}}});
   const behind = over(at, [service, stale]);
@@ -249,7 +340,9 @@ test('a cache that is behind the last write is waited for', async t => {
   await services(key, attempt);
   const {resourceVersion} = (await at.endpoints()).metadata!;
 
-  await t.throwsAsync(async () => services(key, attempt), {message: /^endpoints informer cache is out of date, resource version \d+ already processed for endpoints default\/web$/});
+  await t.throwsAsync(async () => services(key, attempt), {
+    message: /^endpoints informer cache is out of date, resource version \d+ already processed for endpoints default\/web$/,
+  });
   t.deepEqual(published, []);
   t.is((await at.endpoints()).metadata?.resourceVersion, resourceVersion);
 });
@@ -258,13 +351,18 @@ test('nothing is reported for a terminating namespace, where nothing can be crea
   const at = await startEnvironment(['endpoints-controller']);
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'going', finalizers: ['example.com/wait']}});
-  await at.client.resource(kinds.services).create({metadata: {name: 'web', namespace: 'going'}, spec: {selector: {app: 'a'}, ports: [{port: 80}]}});
+  await at.client
+    .resource(kinds.services)
+    .create({metadata: {name: 'web', namespace: 'going'}, spec: {selector: {app: 'a'}, ports: [{port: 80}]}});
   await at.clock.drain();
   await at.client.resource(kinds.namespaces).delete('going');
   await at.client.resource(kinds.endpoints).delete('web', {namespace: 'going'});
   await at.clock.drain();
 
-  t.deepEqual((await at.client.resource(kinds.coreEvents).list({})).items.filter(({reason}) => reason === 'FailedToCreateEndpoint'), []);
+  t.deepEqual(
+    (await at.client.resource(kinds.coreEvents).list({})).items.filter(({reason}) => reason === 'FailedToCreateEndpoint'),
+    [],
+  );
   t.deepEqual((await at.client.resource(kinds.endpoints).list({namespace: 'going'})).items, []);
 });
 

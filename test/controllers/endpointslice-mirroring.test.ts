@@ -13,7 +13,10 @@ const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
   `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
 const shown = (slices: readonly Slice[]): string[] => slices.map(short).sort();
 const ips = (...of: readonly string[]) => of.map(ip => ({ip}));
-const endpoints = (subsets: NonNullable<Endpoints['subsets']>, metadata: Endpoints['metadata'] = {}): Endpoints => ({metadata: {name: 'web', ...metadata}, subsets});
+const endpoints = (subsets: NonNullable<Endpoints['subsets']>, metadata: Endpoints['metadata'] = {}): Endpoints => ({
+  metadata: {name: 'web', ...metadata},
+  subsets,
+});
 const byHand = {selector: {}, ports: [{port: 80}]};
 const four = [{addresses: ips('1.2.3.4'), ports: [{port: 80}]}];
 
@@ -25,18 +28,37 @@ test('an object that somebody wrote is mirrored in a slice with its labels and a
   const targetRef = {kind: 'Pod', namespace: 'default', name: 'a', uid: 'u'};
   const object = await at.create(
     kinds.endpoints,
-    endpoints([{addresses: [{ip: '1.2.3.4', hostname: 'first', nodeName: 'node-1', targetRef}], notReadyAddresses: ips('1.2.3.5'), ports: [{name: 'http', port: 80, appProtocol: 'http'}]}], {
-      labels: {team: 'x'},
-      annotations: {note: 'y', 'endpoints.plat.io/last-change-trigger-time': '2026-01-01T00:00:00Z', 'kubectl.kubernetes.io/last-applied-configuration': '{}'},
-    }),
+    endpoints(
+      [
+        {
+          addresses: [{ip: '1.2.3.4', hostname: 'first', nodeName: 'node-1', targetRef}],
+          notReadyAddresses: ips('1.2.3.5'),
+          ports: [{name: 'http', port: 80, appProtocol: 'http'}],
+        },
+      ],
+      {
+        labels: {team: 'x'},
+        annotations: {
+          note: 'y',
+          'endpoints.plat.io/last-change-trigger-time': '2026-01-01T00:00:00Z',
+          'kubectl.kubernetes.io/last-applied-configuration': '{}',
+        },
+      },
+    ),
   );
 
   const [{metadata, addressType, endpoints: reported, ports} = {} as Slice, ...rest] = await at.slices();
   t.deepEqual(rest, []);
   t.regex(metadata!.name!, /^web-[a-z0-9]{5}$/);
-  t.deepEqual(metadata!.labels, {team: 'x', 'plat.io/service-name': 'web', 'endpointslice.plat.io/managed-by': 'endpointslicemirroring-controller.plat.io'});
+  t.deepEqual(metadata!.labels, {
+    team: 'x',
+    'plat.io/service-name': 'web',
+    'endpointslice.plat.io/managed-by': 'endpointslicemirroring-controller.plat.io',
+  });
   t.deepEqual(metadata!.annotations, {note: 'y'});
-  t.deepEqual(metadata!.ownerReferences, [{apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid: object.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(metadata!.ownerReferences, [
+    {apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid: object.metadata!.uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   t.is(addressType, 'IPv4');
   t.deepEqual(ports, [{name: 'http', port: 80, protocol: 'TCP', appProtocol: 'http'}]);
   t.deepEqual(reported, [
@@ -50,16 +72,55 @@ test('an object that somebody wrote is mirrored in a slice with its labels and a
 
 for (const [what, subsets, expected, invalid, skipped] of [
   ['families apart', [{addresses: ips('1.1.1.1', 'fd00::1'), ports: [{port: 80}]}], ['IPv4 1.1.1.1: 80', 'IPv6 fd00::1: 80'], 0, 0],
-  ['subsets with the same ports as one', [{addresses: ips('1.1.1.1'), ports: [{port: 80}]}, {addresses: ips('1.1.1.2'), ports: [{port: 80}]}], ['IPv4 1.1.1.1 1.1.1.2: 80'], 0, 0],
-  ['subsets with other ports apart', [{addresses: ips('1.1.1.1'), ports: [{port: 80}]}, {addresses: ips('1.1.1.1'), ports: [{port: 81}]}], ['IPv4 1.1.1.1: 80', 'IPv4 1.1.1.1: 81'], 0, 0],
-  ['addresses in their one form', [{addresses: ips('01.1.1.001', 'FD00:0::1'), ports: [{port: 80}]}], ['IPv4 1.1.1.1: 80', 'IPv6 fd00::1: 80'], 0, 0],
+  [
+    'subsets with the same ports as one',
+    [
+      {addresses: ips('1.1.1.1'), ports: [{port: 80}]},
+      {addresses: ips('1.1.1.2'), ports: [{port: 80}]},
+    ],
+    ['IPv4 1.1.1.1 1.1.1.2: 80'],
+    0,
+    0,
+  ],
+  [
+    'subsets with other ports apart',
+    [
+      {addresses: ips('1.1.1.1'), ports: [{port: 80}]},
+      {addresses: ips('1.1.1.1'), ports: [{port: 81}]},
+    ],
+    ['IPv4 1.1.1.1: 80', 'IPv4 1.1.1.1: 81'],
+    0,
+    0,
+  ],
+  [
+    'addresses in their one form',
+    [{addresses: ips('01.1.1.001', 'FD00:0::1'), ports: [{port: 80}]}],
+    ['IPv4 1.1.1.1: 80', 'IPv6 fd00::1: 80'],
+    0,
+    0,
+  ],
   ['nothing of addresses that are none', [{addresses: ips('1.1.1.1', 'nowhere'), ports: [{port: 80}]}], ['IPv4 1.1.1.1: 80'], 1, 1],
-  ['the ready ones before others, as many as there may be', [{addresses: ips('1.1.1.1', '1.1.1.2'), notReadyAddresses: ips('1.1.1.3', '1.1.1.4'), ports: [{port: 80}]}], ['IPv4 1.1.1.1 1.1.1.2 !1.1.1.3: 80'], 0, 1],
+  [
+    'the ready ones before others, as many as there may be',
+    [{addresses: ips('1.1.1.1', '1.1.1.2'), notReadyAddresses: ips('1.1.1.3', '1.1.1.4'), ports: [{port: 80}]}],
+    ['IPv4 1.1.1.1 1.1.1.2 !1.1.1.3: 80'],
+    0,
+    1,
+  ],
 ] as const) {
   test(`mirrors ${what}`, t => {
     const desired = desiredOf(endpoints(subsets as never) as Frozen<Endpoints>, 3);
 
-    t.deepEqual(shown([...desired.groups.values()].map(({family, ports, wanted}) => ({addressType: family, ports: [...ports], endpoints: [...wanted.values()]}))), [...expected]);
+    t.deepEqual(
+      shown(
+        [...desired.groups.values()].map(({family, ports, wanted}) => ({
+          addressType: family,
+          ports: [...ports],
+          endpoints: [...wanted.values()],
+        })),
+      ),
+      [...expected],
+    );
     t.deepEqual([desired.invalid, desired.skipped], [invalid, skipped]);
   });
 }
@@ -93,8 +154,16 @@ test('a slice follows its object, and is not written where nothing changes for i
 });
 
 for (const [what, off, on] of [
-  ['its label excludes it', [kinds.endpoints, {metadata: {labels: {'endpointslice.plat.io/skip-mirror': 'true'}}}], {metadata: {labels: {'endpointslice.plat.io/skip-mirror': null}}}],
-  ['it is the record of a leader', [kinds.endpoints, {metadata: {annotations: {'control-plane.alpha.plat.io/leader': '{}'}}}], {metadata: {annotations: {'control-plane.alpha.plat.io/leader': null}}}],
+  [
+    'its label excludes it',
+    [kinds.endpoints, {metadata: {labels: {'endpointslice.plat.io/skip-mirror': 'true'}}}],
+    {metadata: {labels: {'endpointslice.plat.io/skip-mirror': null}}},
+  ],
+  [
+    'it is the record of a leader',
+    [kinds.endpoints, {metadata: {annotations: {'control-plane.alpha.plat.io/leader': '{}'}}}],
+    {metadata: {annotations: {'control-plane.alpha.plat.io/leader': null}}},
+  ],
   ['its service has a selector', [kinds.services, {spec: {selector: {app: 'a'}}}], {spec: {selector: null}}],
 ] as const) {
   test(`an object is not mirrored while ${what}`, async t => {
@@ -129,7 +198,9 @@ test('addresses beyond the mirrored maximum are reported in an event', async t =
   await at.create(kinds.endpoints, endpoints([{addresses: ips('1.1.1.1', '1.1.1.2', '1.1.1.3'), ports: [{port: 80}]}]));
 
   t.deepEqual(shown(await at.slices()), ['IPv4 1.1.1.1 1.1.1.2: 80']);
-  t.deepEqual(await at.eventsOn('web'), ['Warning TooManyAddressesToMirror A max of 2 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped']);
+  t.deepEqual(await at.eventsOn('web'), [
+    'Warning TooManyAddressesToMirror A max of 2 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped',
+  ]);
 });
 
 test('changes to a mirrored slice by others are reverted, after the batch period if there is one', async t => {
@@ -156,10 +227,16 @@ test('of equal slices the first is kept, and a new group reuses one of its famil
   const stored = (name: string) => ({...made!, metadata: {...made!.metadata, name}}) as Frozen<Slice>;
 
   const same = changesFor(object as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(object), rules);
-  t.deepEqual([same.writes.length, same.deletes.map(({metadata}) => metadata?.name), same.counts], [0, ['b'], {added: 0, updated: 0, removed: 0}]);
+  t.deepEqual(
+    [same.writes.length, same.deletes.map(({metadata}) => metadata?.name), same.counts],
+    [0, ['b'], {added: 0, updated: 0, removed: 0}],
+  );
 
   const moved = endpoints([{addresses: ips('1.2.3.4'), ports: [{port: 81}]}], {namespace: 'default', uid: 'u'});
   const other = changesFor(moved as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(moved), rules);
-  t.deepEqual([other.writes.map(({metadata, ports}) => [metadata?.name, ports?.[0]?.port]), other.deletes.map(({metadata}) => metadata?.name)], [[['a', 81]], ['b']]);
+  t.deepEqual(
+    [other.writes.map(({metadata, ports}) => [metadata?.name, ports?.[0]?.port]), other.deletes.map(({metadata}) => metadata?.name)],
+    [[['a', 81]], ['b']],
+  );
   t.deepEqual(other.counts, {added: 1, updated: 0, removed: 0});
 });

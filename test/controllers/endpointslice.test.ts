@@ -24,7 +24,11 @@ const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
   `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.terminating && conditions.serving ? '~' : conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
 const shown = (slices: readonly Slice[]): string[] => slices.map(short).sort();
 
-const endpoint = (name: string, ready = true): Endpoint => ({addresses: [`10.0.0.${name}`], conditions: {ready, serving: ready, terminating: false}, targetRef: {kind: 'Pod', namespace, name}});
+const endpoint = (name: string, ready = true): Endpoint => ({
+  addresses: [`10.0.0.${name}`],
+  conditions: {ready, serving: ready, terminating: false},
+  targetRef: {kind: 'Pod', namespace, name},
+});
 const slice = (name: string, ...of: readonly Endpoint[]): Slice => ({metadata: {name}, addressType: 'IPv4', endpoints: [...of], ports: []});
 const range = (from: number, to: number): Endpoint[] => Array.from({length: to - from}, (_, i) => endpoint(String(from + i)));
 
@@ -33,21 +37,69 @@ for (const [what, slices, wanted, expected] of [
   ['no endpoints', [], [], {}],
   ['more than one slice holds', [], range(0, 7), {creates: [3, 3, 1]}],
   ['what is there already', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 4), {unchanged: ['a', 'b']}],
-  ['one more in the slice that has room for it', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 5), {updates: {b: 2}, unchanged: ['a']}],
-  ['one more in the fullest slice that has room', [slice('a', ...range(0, 1)), slice('b', ...range(1, 3))], range(0, 4), {updates: {b: 3}, unchanged: ['a']}],
-  ['two more in a new slice, where none has room for both', [slice('a', ...range(0, 2)), slice('b', ...range(2, 4))], range(0, 6), {creates: [2], unchanged: ['a', 'b']}],
-  ['new ones first of all in slices that are written anyway, the fullest first', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6)), slice('c', endpoint('9'))], [...range(2, 3), ...range(3, 5), ...range(6, 9), endpoint('9')], {updates: {a: 3, b: 3}, unchanged: ['c']}],
-  ['those that are left where they are, however few', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6))], [endpoint('0'), endpoint('3')], {updates: {a: 1, b: 1}}],
+  [
+    'one more in the slice that has room for it',
+    [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))],
+    range(0, 5),
+    {updates: {b: 2}, unchanged: ['a']},
+  ],
+  [
+    'one more in the fullest slice that has room',
+    [slice('a', ...range(0, 1)), slice('b', ...range(1, 3))],
+    range(0, 4),
+    {updates: {b: 3}, unchanged: ['a']},
+  ],
+  [
+    'two more in a new slice, where none has room for both',
+    [slice('a', ...range(0, 2)), slice('b', ...range(2, 4))],
+    range(0, 6),
+    {creates: [2], unchanged: ['a', 'b']},
+  ],
+  [
+    'new ones first of all in slices that are written anyway, the fullest first',
+    [slice('a', ...range(0, 3)), slice('b', ...range(3, 6)), slice('c', endpoint('9'))],
+    [...range(2, 3), ...range(3, 5), ...range(6, 9), endpoint('9')],
+    {updates: {a: 3, b: 3}, unchanged: ['c']},
+  ],
+  [
+    'those that are left where they are, however few',
+    [slice('a', ...range(0, 3)), slice('b', ...range(3, 6))],
+    [endpoint('0'), endpoint('3')],
+    {updates: {a: 1, b: 1}},
+  ],
   ['no endpoints any more', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [], {deletes: ['a', 'b']}],
-  ['one whose state is another', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [endpoint('0', false), endpoint('1'), endpoint('2')], {updates: {a: 2}, unchanged: ['b']}],
-  ['once who is there twice', [slice('a', endpoint('0')), slice('b', endpoint('0'), endpoint('1'))], range(0, 2), {updates: {b: 1}, unchanged: ['a']}],
-  ['the labels of the service', [slice('unlabelled', endpoint('0')), slice('b', endpoint('1'))], range(0, 2), {updates: {unlabelled: 1}, unchanged: ['b']}],
+  [
+    'one whose state is another',
+    [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))],
+    [endpoint('0', false), endpoint('1'), endpoint('2')],
+    {updates: {a: 2}, unchanged: ['b']},
+  ],
+  [
+    'once who is there twice',
+    [slice('a', endpoint('0')), slice('b', endpoint('0'), endpoint('1'))],
+    range(0, 2),
+    {updates: {b: 1}, unchanged: ['a']},
+  ],
+  [
+    'the labels of the service',
+    [slice('unlabelled', endpoint('0')), slice('b', endpoint('1'))],
+    range(0, 2),
+    {updates: {unlabelled: 1}, unchanged: ['b']},
+  ],
   ['as many as fill one slice in a new one', [slice('a')], range(0, 3), {creates: [3], unchanged: ['a']}],
   ['the first one in the empty slice', [slice('a')], range(0, 1), {updates: {a: 1}}],
-] as const satisfies readonly (readonly [string, readonly Slice[], readonly Endpoint[], {creates?: readonly number[]; updates?: Record<string, number>; deletes?: readonly string[]; unchanged?: readonly string[]}])[]) {
+] as const satisfies readonly (readonly [
+  string,
+  readonly Slice[],
+  readonly Endpoint[],
+  {creates?: readonly number[]; updates?: Record<string, number>; deletes?: readonly string[]; unchanged?: readonly string[]},
+])[]) {
   test(`packs ${what}`, t => {
     const group = {ports: [], wanted: new Map(wanted.map(each => [endpointText(each), each]))};
-    const packing = packSlices(slices as readonly Frozen<Slice>[], group, {maxEndpoints: 3, isLabelled: ({metadata}) => metadata?.name !== 'unlabelled'});
+    const packing = packSlices(slices as readonly Frozen<Slice>[], group, {
+      maxEndpoints: 3,
+      isLabelled: ({metadata}) => metadata?.name !== 'unlabelled',
+    });
 
     const names = (of: readonly Frozen<Slice>[]) => of.map(({metadata}) => metadata!.name!);
     t.deepEqual(
@@ -63,11 +115,21 @@ for (const [what, slices, wanted, expected] of [
 }
 
 test('packs ten thousand endpoints into their slices by a look at each', t => {
-  const all = Array.from({length: 10_000}, (_, i): Endpoint => ({addresses: [`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`], conditions: {}, targetRef: {kind: 'Pod', namespace, name: `p${i}`}}));
+  const all = Array.from({length: 10_000}, (_, i): Endpoint => ({
+    addresses: [`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`],
+    conditions: {},
+    targetRef: {kind: 'Pod', namespace, name: `p${i}`},
+  }));
   const slices = Array.from({length: 100}, (_, i) => slice(`s${i}`, ...all.slice(i * 100, i * 100 + 100)));
   let looks = 0;
-  const counted = all.map(each => new Proxy(each, {get: (target, field) => (field === 'addresses' && looks++, Reflect.get(target, field))}));
-  const packing = packSlices(slices as readonly Frozen<Slice>[], {ports: [], wanted: new Map(counted.map(each => [endpointText(each), each]))}, {maxEndpoints: 100, isLabelled: () => true});
+  const counted = all.map(
+    each => new Proxy(each, {get: (target, field) => (field === 'addresses' && looks++, Reflect.get(target, field))}),
+  );
+  const packing = packSlices(
+    slices as readonly Frozen<Slice>[],
+    {ports: [], wanted: new Map(counted.map(each => [endpointText(each), each]))},
+    {maxEndpoints: 100, isLabelled: () => true},
+  );
 
   t.is(packing.unchanged.length, 100);
   t.true(looks <= 20_000);
@@ -87,7 +149,9 @@ test('a service without pods has one empty slice, which is filled when pods appe
     'endpointslice.plat.io/managed-by': 'endpointslice-controller.plat.io',
     'service.plat.io/headless': '',
   });
-  t.deepEqual(placeholder!.metadata!.ownerReferences, [{apiVersion: 'v1', kind: 'Service', name: 'web', uid: service.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(placeholder!.metadata!.ownerReferences, [
+    {apiVersion: 'v1', kind: 'Service', name: 'web', uid: service.metadata!.uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   t.deepEqual(placeholder!.metadata!.annotations, {'endpoints.plat.io/last-change-trigger-time': '2026-01-01T00:00:00Z'});
 
   const pod = await at.run('a', {spec: {hostname: 'first', subdomain: 'web'}});
@@ -116,9 +180,19 @@ const ports = [{name: 'web', port: 80, targetPort: 'http'}];
 
 const published = [
   ['who is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
-  ['all as ready, if the service wants it so, those too whose node is not known', {publishNotReadyAddresses: true}, [{ready: false, node: 'unknown'}], ['IPv4 10.0.0.1: 8080']],
+  [
+    'all as ready, if the service wants it so, those too whose node is not known',
+    {publishNotReadyAddresses: true},
+    [{ready: false, node: 'unknown'}],
+    ['IPv4 10.0.0.1: 8080'],
+  ],
   ['no pods without an address, and none that have ended', {}, [{ips: []}, {phase: 'Failed'}, {phase: 'Succeeded'}], ['IPv4 : ']],
-  ['pods with other ports in slices of their own', {ports}, [{spec: named(80)}, {spec: named(81), ips: ['10.0.0.2']}], ['IPv4 10.0.0.1: web=80', 'IPv4 10.0.0.2: web=81']],
+  [
+    'pods with other ports in slices of their own',
+    {ports},
+    [{spec: named(80)}, {spec: named(81), ips: ['10.0.0.2']}],
+    ['IPv4 10.0.0.1: web=80', 'IPv4 10.0.0.2: web=81'],
+  ],
   ['pods that do not know the port without one', {ports}, [{}], ['IPv4 10.0.0.1: ']],
   ['pods of a headless service without ports', {clusterIP: 'None', ports: []}, [{}], ['IPv4 10.0.0.1: ']],
   ['nothing of a service that stands for a name', {type: 'ExternalName', externalName: 'example.com'}, [{}], []],
@@ -146,7 +220,9 @@ test('a service of two families has slices of each, and of one family only its o
   t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080', 'IPv6 fd00::1: 8080']);
   t.deepEqual(shown(await at.slices('four')), ['IPv4 10.0.0.1: 8080']);
 
-  await at.patch(kinds.services, 'web', {spec: {ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], clusterIPs: [(await at.get(kinds.services, 'web')).spec!.clusterIP!]}});
+  await at.patch(kinds.services, 'web', {
+    spec: {ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], clusterIPs: [(await at.get(kinds.services, 'web')).spec!.clusterIP!]},
+  });
   t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
 });
 
@@ -168,12 +244,17 @@ test('a pod on an unknown node is left out until the node is known, and then pub
   await at.run('a');
   await at.run('b', {ips: ['10.0.0.2'], node: 'node-2'});
   t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
-  t.deepEqual(await at.eventsOn('web'), ['Warning FailedToUpdateEndpointSlices Error updating Endpoint Slices for Service default/web: skipping Pod b for Service default/web: Node node-2 Not Found']);
+  t.deepEqual(await at.eventsOn('web'), [
+    'Warning FailedToUpdateEndpointSlices Error updating Endpoint Slices for Service default/web: skipping Pod b for Service default/web: Node node-2 Not Found',
+  ]);
 
   await at.node('node-2', {zone: 'x'});
   await at.later(5000);
   t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1 10.0.0.2: 8080']);
-  t.deepEqual((await at.slices())[0]!.endpoints.map(({zone}) => zone), [undefined, 'x']);
+  t.deepEqual(
+    (await at.slices())[0]!.endpoints.map(({zone}) => zone),
+    [undefined, 'x'],
+  );
 });
 
 test('slices hold no more than they may, stay as they are when pods go, and take up those that come', async t => {
@@ -217,7 +298,9 @@ test('changes to a slice by others are reverted after a second; slices of others
   await using _ = at.plane;
   await at.service('web');
   await at.run('a');
-  const nameOf = async () => (await at.slices()).find(({metadata}) => metadata?.labels?.['endpointslice.plat.io/managed-by'] === 'endpointslice-controller.plat.io')!.metadata!.name!;
+  const nameOf = async () =>
+    (await at.slices()).find(({metadata}) => metadata?.labels?.['endpointslice.plat.io/managed-by'] === 'endpointslice-controller.plat.io')!
+      .metadata!.name!;
   await at.later(2000);
 
   await at.patch(kinds.endpointSlices, await nameOf(), {endpoints: []});
@@ -272,7 +355,11 @@ test('a service with a traffic distribution gets hints for its ready pods, until
     [null, undefined],
   ] as const) {
     await at.patch(kinds.services, 'web', {spec: {trafficDistribution}});
-    t.deepEqual((await at.slices())[0]!.endpoints.map(each => each.hints), [hints, undefined] as never, String(trafficDistribution));
+    t.deepEqual(
+      (await at.slices())[0]!.endpoints.map(each => each.hints),
+      [hints, undefined] as never,
+      String(trafficDistribution),
+    );
   }
 });
 
@@ -287,11 +374,15 @@ test('a cache that has not seen the last writes is waited for, and one pod more 
     status: podStatus({ips: [`10.1.${i >> 8}.${i & 255}`]}, at.clock.now()),
   }));
   const keeper = (cached: readonly KubeObject[]) => {
-    const context = contextOver(at.plane, [aNode('node-1'), service, ...cached].map((each, i) => (i === 0 ? {kind: 'Node', ...each} : each)) as readonly Frozen<KubeObject>[], {
-      concurrentServiceEndpointSyncs: 1,
-      endpointsliceUpdatesBatchPeriod: 0,
-      maxEndpointsPerSlice: 100,
-    });
+    const context = contextOver(
+      at.plane,
+      [aNode('node-1'), service, ...cached].map((each, i) => (i === 0 ? {kind: 'Node', ...each} : each)) as readonly Frozen<KubeObject>[],
+      {
+        concurrentServiceEndpointSyncs: 1,
+        endpointsliceUpdatesBatchPeriod: 0,
+        maxEndpointsPerSlice: 100,
+      },
+    );
     return (sliceReconciler(context) as {services: Reconcile}).services;
   };
   const first = keeper(pods.slice(1));
@@ -304,13 +395,33 @@ test('a cache that has not seen the last writes is waited for, and one pod more 
   const after = await at.slices();
   const version = ({metadata}: Slice) => metadata!.resourceVersion;
   t.is(after.filter(each => !made.some(old => version(old) === version(each))).length, 1);
-  t.is(after.reduce((sum, {endpoints}) => sum + endpoints.length, 0), 1000);
+  t.is(
+    after.reduce((sum, {endpoints}) => sum + endpoints.length, 0),
+    1000,
+  );
 });
 
 for (const [what, nodes, expected] of [
-  ['by the CPU of their nodes', [aNode('a', {zone: 'x', cpu: '3'}), aNode('b', {zone: 'y', cpu: '500m'}), aNode('c', {zone: 'y', cpu: '500m'})], {x: 0.75, y: 0.25}],
-  ['without nodes that are not ready', [aNode('a', {zone: 'x'}), aNode('b', {zone: 'y'}), aNode('c', {zone: 'z', ready: false})], {x: 0.5, y: 0.5}],
-  ['without nodes of the control plane', [aNode('a', {zone: 'x'}), aNode('b', {zone: 'y'}), aNode('c', {labels: {'node-role.plat.io/control-plane': ''}}), aNode('d', {labels: {'node-role.plat.io/master': ''}})], {x: 0.5, y: 0.5}],
+  [
+    'by the CPU of their nodes',
+    [aNode('a', {zone: 'x', cpu: '3'}), aNode('b', {zone: 'y', cpu: '500m'}), aNode('c', {zone: 'y', cpu: '500m'})],
+    {x: 0.75, y: 0.25},
+  ],
+  [
+    'without nodes that are not ready',
+    [aNode('a', {zone: 'x'}), aNode('b', {zone: 'y'}), aNode('c', {zone: 'z', ready: false})],
+    {x: 0.5, y: 0.5},
+  ],
+  [
+    'without nodes of the control plane',
+    [
+      aNode('a', {zone: 'x'}),
+      aNode('b', {zone: 'y'}),
+      aNode('c', {labels: {'node-role.plat.io/control-plane': ''}}),
+      aNode('d', {labels: {'node-role.plat.io/master': ''}}),
+    ],
+    {x: 0.5, y: 0.5},
+  ],
   ['none, if a node has no zone', [aNode('a', {zone: 'x'}), aNode('b', {zone: 'y'}), aNode('c')], undefined],
   ['none, if a node has no CPU', [aNode('a', {zone: 'x'}), aNode('b', {zone: 'y', cpu: '0'})], undefined],
   ['none, if there is one zone', [aNode('a', {zone: 'x'})], undefined],
@@ -322,21 +433,60 @@ for (const [what, nodes, expected] of [
   });
 }
 
-const thirds = new Map([['x', 1 / 3], ['y', 1 / 3], ['z', 1 / 3]]);
-const uneven = new Map([['x', 0.75], ['y', 0.25]]);
+const thirds = new Map([
+  ['x', 1 / 3],
+  ['y', 1 / 3],
+  ['z', 1 / 3],
+]);
+const uneven = new Map([
+  ['x', 0.75],
+  ['y', 0.25],
+]);
 for (const [shares, count, expected] of [
   [undefined, 9, 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes'],
   [thirds, 2, 'Insufficient number of endpoints (2 endpoints, 3 zones)'],
   [thirds, 4, 'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones)'],
-  [thirds, 6, [[2, 2, 2], [2, 2, 2], [2, 2, 2]]],
-  [uneven, 4, [[3, 3, 3], [1, 1, 1]]],
-  [uneven, 10, [[7, 7.5, 7], [3, 3, 3]]],
-  [uneven, 20, [[13, 15, 15], [5, 5, 7]]],
+  [
+    thirds,
+    6,
+    [
+      [2, 2, 2],
+      [2, 2, 2],
+      [2, 2, 2],
+    ],
+  ],
+  [
+    uneven,
+    4,
+    [
+      [3, 3, 3],
+      [1, 1, 1],
+    ],
+  ],
+  [
+    uneven,
+    10,
+    [
+      [7, 7.5, 7],
+      [3, 3, 3],
+    ],
+  ],
+  [
+    uneven,
+    20,
+    [
+      [13, 15, 15],
+      [5, 5, 7],
+    ],
+  ],
 ] as const) {
   test(`of ${count} endpoints the zones ${shares ? [...shares.values()].join(' ') : 'that are not known'} get ${typeof expected === 'string' ? `none: ${expected}` : JSON.stringify(expected)}`, t => {
     const found = allocations(shares, count);
 
-    t.deepEqual(typeof found === 'string' ? found : [...found.values()].map(({minimum, desired, maximum}) => [minimum, desired, maximum]), expected as never);
+    t.deepEqual(
+      typeof found === 'string' ? found : [...found.values()].map(({minimum, desired, maximum}) => [minimum, desired, maximum]),
+      expected as never,
+    );
   });
 }
 
@@ -353,7 +503,11 @@ for (const [hints, shares, expected] of [
 }
 
 const zoned = (zones: string, hinted = false): Endpoint[] =>
-  [...zones].map((zone, i) => ({...endpoint(`${zone}${i}`, zone !== '!'), ...(zone === '-' ? {} : {zone}), ...(hinted ? {hints: {forZones: [{name: zone}]}} : {})}));
+  [...zones].map((zone, i) => ({
+    ...endpoint(`${zone}${i}`, zone !== '!'),
+    ...(zone === '-' ? {} : {zone}),
+    ...(hinted ? {hints: {forZones: [{name: zone}]}} : {}),
+  }));
 for (const [what, unchanged, written, expected] of [
   ['each endpoint stays in its zone where zones have their share', [], 'xxyyzz', 'xxyyzz'],
   ['a zone with more than it needs gives to one with less', [], 'xxxxyz', 'yzxxyz'],
@@ -364,9 +518,15 @@ for (const [what, unchanged, written, expected] of [
 ] as const) {
   test(`in three even zones ${what}`, t => {
     const kept = unchanged.map((zones, i) => slice(`s${i}`, ...zoned(zones, true))) as readonly Frozen<Slice>[];
-    const {plan, hints, problem} = withZoneHints({creates: [{existing: undefined, ports: [], endpoints: zoned(written)}], updates: [], unchanged: kept}, thirds);
+    const {plan, hints, problem} = withZoneHints(
+      {creates: [{existing: undefined, ports: [], endpoints: zoned(written)}], updates: [], unchanged: kept},
+      thirds,
+    );
 
-    const all = [...plan.creates, ...plan.updates].flatMap(({endpoints}) => endpoints).map(each => each.hints?.forZones?.[0]?.name ?? ' ').join('');
+    const all = [...plan.creates, ...plan.updates]
+      .flatMap(({endpoints}) => endpoints)
+      .map(each => each.hints?.forZones?.[0]?.name ?? ' ')
+      .join('');
     t.is(all, expected ?? ' '.repeat(9));
     t.is(hints === undefined, expected === undefined);
     t.is(problem, expected === undefined ? 'One or more endpoints do not have a zone specified' : undefined);
@@ -380,7 +540,8 @@ test('a service with topology-aware hints gets them, keeps them while zones have
   for (const zone of ['x', 'y']) await at.node(`node-${zone}`, {zone});
   for (const [i, zone] of [...'xxxy'].entries()) await at.run(`pod-${i}`, {node: `node-${zone}`, ips: [`10.0.0.${i}`]});
   await at.service('web', {annotations: {'service.plat.io/topology-mode': 'Auto'}});
-  const hints = async () => (await at.slices())[0]!.endpoints.map(each => each.hints?.forZones?.map(({name}) => name).join() ?? ' ').join('');
+  const hints = async () =>
+    (await at.slices())[0]!.endpoints.map(each => each.hints?.forZones?.map(({name}) => name).join() ?? ' ').join('');
   const events = async () => (await at.eventsOn('web')).map(text => text.replaceAll('TopologyAwareHints', ''));
   t.is(await hints(), 'yxxy');
   t.deepEqual(await events(), ['Normal Enabled Topology Aware Hints has been enabled, addressType: IPv4']);
@@ -392,7 +553,9 @@ test('a service with topology-aware hints gets them, keeps them while zones have
   await at.node('node-z', {zone: 'z', cpu: '64'});
   await at.clock.drain();
   t.is(await hints(), '    ');
-  t.deepEqual((await events()).slice(1), ['Warning Disabled Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones), addressType: IPv4']);
+  t.deepEqual((await events()).slice(1), [
+    'Warning Disabled Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (4 endpoints, 3 zones), addressType: IPv4',
+  ]);
 
   await at.remove(kinds.nodes, 'node-z');
   await at.patch(kinds.services, 'web', {metadata: {labels: {a: 'b'}}});
@@ -413,17 +576,32 @@ test('the metrics sum over services, families and sets of ports, and drop forgot
     },
   });
   const metrics = sliceMetrics({...noMeter, gauge}, 10);
-  metrics.packed('a', 'IPv4', [{endpoints: 25, slices: 4}, {endpoints: 1, slices: 1}]);
+  metrics.packed('a', 'IPv4', [
+    {endpoints: 25, slices: 4},
+    {endpoints: 1, slices: 1},
+  ]);
   metrics.packed('a', 'IPv6', [{endpoints: 0, slices: 1}]);
   metrics.packed('b', 'IPv4', [{endpoints: 5, slices: 1}]);
   metrics.packed('b', 'IPv4', [{endpoints: 6, slices: 1}]);
   metrics.distribute('a', 'PreferClose');
   metrics.distribute('a', 'PreferSameNode');
   const distributions = {'services_count_by_traffic_distribution PreferClose': 0};
-  t.deepEqual(values, {endpoints_desired: 32, num_endpoint_slices: 7, desired_endpoint_slices: 6, ...distributions, 'services_count_by_traffic_distribution PreferSameNode': 1});
+  t.deepEqual(values, {
+    endpoints_desired: 32,
+    num_endpoint_slices: 7,
+    desired_endpoint_slices: 6,
+    ...distributions,
+    'services_count_by_traffic_distribution PreferSameNode': 1,
+  });
 
   metrics.forget('a');
-  t.deepEqual(values, {endpoints_desired: 6, num_endpoint_slices: 1, desired_endpoint_slices: 1, ...distributions, 'services_count_by_traffic_distribution PreferSameNode': 0});
+  t.deepEqual(values, {
+    endpoints_desired: 6,
+    num_endpoint_slices: 1,
+    desired_endpoint_slices: 1,
+    ...distributions,
+    'services_count_by_traffic_distribution PreferSameNode': 0,
+  });
 });
 
 test('slices of other ports are deleted, and a service without endpoints gets a placeholder once', t => {
@@ -431,7 +609,10 @@ test('slices of other ports are deleted, and a service without endpoints gets a 
   const service = {metadata: {name: 'web', namespace, uid: 'u'}, spec: {clusterIP: '10.96.0.1'}};
   const rules = {names, maxEndpoints: 100};
   const empty = planSlices(service, [], new Map(), rules);
-  t.deepEqual([empty.creates, empty.deletes, empty.parts], [[{existing: undefined, ports: [], endpoints: []}], [], [{endpoints: 0, slices: 1}]]);
+  t.deepEqual(
+    [empty.creates, empty.deletes, empty.parts],
+    [[{existing: undefined, ports: [], endpoints: []}], [], [{endpoints: 0, slices: 1}]],
+  );
 
   const owned = {ownerReferences: [{apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u'}]};
   const labels = {[names.service]: 'web', [names.managedBy]: names.controllerName};
@@ -441,6 +622,11 @@ test('slices of other ports are deleted, and a service without endpoints gets a 
 
   const other = {...placeholder, metadata: {...placeholder.metadata, name: 'o'}, ports: [{port: 81}]} as Frozen<Slice>;
   const endpoint: Endpoint = {addresses: ['10.0.0.1'], conditions: {ready: true}};
-  const plan = planSlices(service, [other], new Map([[':80', {ports: [{port: 80}], wanted: new Map([[endpointText(endpoint), endpoint]])}]]), rules);
+  const plan = planSlices(
+    service,
+    [other],
+    new Map([[':80', {ports: [{port: 80}], wanted: new Map([[endpointText(endpoint), endpoint]])}]]),
+    rules,
+  );
   t.deepEqual([plan.creates.map(({endpoints}) => endpoints), plan.deletes, plan.counts], [[[endpoint]], [other], {added: 1, removed: 0}]);
 });

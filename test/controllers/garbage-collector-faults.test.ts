@@ -16,13 +16,27 @@ import {startManager} from '#test/runtime/environment.js';
 
 const namespace = 'x';
 const options = {enableGarbageCollector: true, concurrentGcSyncs: 20};
-const ref = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerReference => ({apiVersion: 'v1', kind: 'ConfigMap', name: metadata!.name!, uid: metadata!.uid!, ...rest});
+const ref = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: metadata!.name!,
+  uid: metadata!.uid!,
+  ...rest,
+});
 
 /** The collector alone over a real server, with a client of its own that can be made to fail. */
-const collecting = async (t: ExecutionContext, managerOptions: Partial<ManagerOptions> = {}, server = startServer({garbageCollector: true})) => {
+const collecting = async (
+  t: ExecutionContext,
+  managerOptions: Partial<ManagerOptions> = {},
+  server = startServer({garbageCollector: true}),
+) => {
   const env = startManager(t, [garbageCollector], {options, ...managerOptions}, server);
   const maps = env.client.resource(kinds.configMaps);
-  const create = async (name: string, ownerReferences: OwnerReference[] = [], metadata: KubeObject['metadata'] = {}): Promise<ConfigMap> => {
+  const create = async (
+    name: string,
+    ownerReferences: OwnerReference[] = [],
+    metadata: KubeObject['metadata'] = {},
+  ): Promise<ConfigMap> => {
     const created = await maps.create({metadata: {namespace, name, ownerReferences, ...metadata}});
     await env.clock.drain();
     return created;
@@ -62,7 +76,10 @@ test('a finalizer is taken off although others write to the object, up to four t
   await clock.advance(2000);
 
   t.deepEqual(await names(), []);
-  t.deepEqual(lines.filter(line => line.startsWith('error')), []);
+  t.deepEqual(
+    lines.filter(line => line.startsWith('error')),
+    [],
+  );
 });
 
 test('after five conflicts the finalizer is tried to be taken off anew, later', async t => {
@@ -74,7 +91,13 @@ test('after five conflicts the finalizer is tried to be taken off anew, later', 
   await clock.advance(10_000);
 
   t.deepEqual(await names(), []);
-  t.true(fields.some(({err}) => /updateMaxRetries\(5\) has reached\. The garbage collector will retry later for owner \[v1\/ConfigMap, namespace: x, name: owner, uid: .*\]/.test(String(err))));
+  t.true(
+    fields.some(({err}) =>
+      /updateMaxRetries\(5\) has reached\. The garbage collector will retry later for owner \[v1\/ConfigMap, namespace: x, name: owner, uid: .*\]/.test(
+        String(err),
+      ),
+    ),
+  );
 });
 
 for (const [what, policy] of [
@@ -96,7 +119,10 @@ for (const [what, policy] of [
 test('a circle of a kind that knows no strategic merge is broken all the same', async t => {
   const {own, clock, maps, create, remove, names} = await collecting(t);
   const [one, two] = [await create('one'), await create('two')];
-  for (const [child, owner] of [[one, two], [two, one]] as const) {
+  for (const [child, owner] of [
+    [one, two],
+    [two, one],
+  ] as const) {
     await maps.patch(child.metadata!.name!, 'merge', {metadata: {ownerReferences: [ref(owner, {blockOwnerDeletion: true})]}}, {namespace});
   }
   await clock.drain();
@@ -149,13 +175,24 @@ const live = async (interrupt: (maps: ResourceClient<ConfigMap>) => Promise<unkn
   const {clientOf} = startServer();
   const client = clientOf();
   const maps = client.resource(kinds.configMaps);
-  const created = await maps.create({metadata: {namespace, name: 'child', finalizers, ownerReferences: [ref({metadata: {name: 'owner', uid: 'u'}})]}});
+  const created = await maps.create({
+    metadata: {namespace, name: 'child', finalizers, ownerReferences: [ref({metadata: {name: 'owner', uid: 'u'}})]},
+  });
   const map = new KindMap(interrupted(client, 'delete', () => interrupt(maps)));
   map.reset((await discover(client)).served);
   const server = new Live({kinds: map, random: seededRandom(1), pause: () => Promise.resolve()});
   const identity = {apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'child', uid: created.metadata!.uid!};
   const seen = await server.get(identity);
-  return {server, identity, seen, exists: () => maps.get('child', {namespace}).then(() => true, () => false)};
+  return {
+    server,
+    identity,
+    seen,
+    exists: () =>
+      maps.get('child', {namespace}).then(
+        () => true,
+        () => false,
+      ),
+  };
 };
 
 test('a deletion goes through although the object changed, if its owners did not', async t => {
@@ -167,7 +204,9 @@ test('a deletion goes through although the object changed, if its owners did not
 });
 
 test('an object that got another owner meanwhile is not deleted', async t => {
-  const {server, identity, seen, exists} = await live(maps => maps.patch('child', 'merge', {metadata: {ownerReferences: [ref({metadata: {name: 'next', uid: 'n'}})]}}, {namespace}));
+  const {server, identity, seen, exists} = await live(maps =>
+    maps.patch('child', 'merge', {metadata: {ownerReferences: [ref({metadata: {name: 'next', uid: 'n'}})]}}, {namespace}),
+  );
 
   await t.throwsAsync(server.delete(identity, seen, 'Background'), {message: /Operation cannot be fulfilled on ConfigMap "child"/});
 

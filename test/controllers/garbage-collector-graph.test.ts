@@ -14,24 +14,41 @@ const now = '2026-01-01T00:00:00Z';
 const pod = {apiVersion: 'v1', kind: 'Pod'};
 
 const owner = (name: string, rest: Partial<Owner> = {}): Owner => ({apiVersion: 'v1', kind: 'Owner', name, uid: 'u', ...rest});
-const identity = (name: string, rest: Partial<Identity> = {}): Identity => ({apiVersion: 'v1', kind: 'Owner', namespace, name, uid: 'u', ...rest});
-const object = (name: string, ownerReferences: readonly Owner[] = [], metadata: Frozen<KubeObject['metadata']> = {}): Frozen<KubeObject> => ({
+const identity = (name: string, rest: Partial<Identity> = {}): Identity => ({
+  apiVersion: 'v1',
+  kind: 'Owner',
+  namespace,
+  name,
+  uid: 'u',
+  ...rest,
+});
+const object = (
+  name: string,
+  ownerReferences: readonly Owner[] = [],
+  metadata: Frozen<KubeObject['metadata']> = {},
+): Frozen<KubeObject> => ({
   metadata: {namespace, name, uid: name, ownerReferences, ...metadata},
 });
 
 /** A graph, and its requests since the last look. */
 const watching = () => {
   const calls: string[] = [];
-  const record = (what: string) => ({identity: {name, kind}}: Node) => void calls.push(`${what} ${kind} ${name}`);
+  const record =
+    (what: string) =>
+    ({identity: {name, kind}}: Node) =>
+      void calls.push(`${what} ${kind} ${name}`);
   const graph = new Graph(new AbsentOwners(), {
     attemptToDelete: record('suspect'),
     attemptToDeleteLater: record('later'),
     attemptToOrphan: record('orphan'),
     ownerInOtherNamespace: (dependent, {name}) => calls.push(`${dependent.identity.name} strayed from ${name}`),
   });
-  const saw = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'added', object: seen, initial: false}, kind);
-  const changed = (seen: Frozen<KubeObject>, old: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'updated', object: seen, old}, kind);
-  const lost = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'deleted', object: seen, tombstone: false}, kind);
+  const saw = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) =>
+    graph.processChange({type: 'added', object: seen, initial: false}, kind);
+  const changed = (seen: Frozen<KubeObject>, old: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) =>
+    graph.processChange({type: 'updated', object: seen, old}, kind);
+  const lost = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) =>
+    graph.processChange({type: 'deleted', object: seen, tombstone: false}, kind);
   return {graph, saw, changed, lost, calls: () => calls.splice(0)};
 };
 const ownerKind = {apiVersion: 'v1', kind: 'Owner'};
@@ -188,7 +205,10 @@ test('a deleted object is no longer a dependent', t => {
   lost(child);
 
   t.is(graph.get('u')?.dependents.size, 0);
-  t.deepEqual([...graph.nodes].map(node => node.identity.name), ['o']);
+  t.deepEqual(
+    [...graph.nodes].map(node => node.identity.name),
+    ['o'],
+  );
 });
 
 test('owners are compared by uid', t => {
@@ -202,7 +222,8 @@ test('owners are compared by uid', t => {
   t.deepEqual(ownerChanges([a], [{...a}]), {added: [], removed: [], changed: []});
 });
 
-const holder = (name: string, owners: readonly Owner[], at = namespace): Node => new Node({...pod, namespace: at, name, uid: name}, {owners});
+const holder = (name: string, owners: readonly Owner[], at = namespace): Node =>
+  new Node({...pod, namespace: at, name, uid: name}, {owners});
 
 test('the opinion that comes after the one that was tried is next, and after the last the first', t => {
   const holders = ['A', 'C', 'B'].map(kind => holder(kind, [owner('o', {kind}), owner('else', {kind, uid: 'v'})]));
@@ -231,7 +252,12 @@ test('an owner that waits pushes only dependents that are not on their way', asy
   }
   const pushed: string[] = [];
   const live = {get: () => Promise.resolve({metadata: {uid: 'u'}})} as unknown as Live;
-  const collector = new Collector({graph: watching().graph, live, kinds: undefined as never, enqueue: node => pushed.push(node.identity.name)});
+  const collector = new Collector({
+    graph: watching().graph,
+    live,
+    kinds: undefined as never,
+    enqueue: node => pushed.push(node.identity.name),
+  });
 
   t.is(await collector.process(waiting), 'done');
   t.deepEqual(pushed, ['idle']);
@@ -241,6 +267,9 @@ test('five hundred owners are remembered as absent', t => {
   const absent = new AbsentOwners();
   for (let index = 0; index <= 500; index++) absent.add(identity(`o${index}`));
 
-  t.deepEqual([0, 1, 500].map(index => absent.has(identity(`o${index}`))), [false, true, true]);
+  t.deepEqual(
+    [0, 1, 500].map(index => absent.has(identity(`o${index}`))),
+    [false, true, true],
+  );
   t.false(absent.has(identity('o1', {namespace: elsewhere})));
 });

@@ -33,11 +33,13 @@ const changing = () => {
     kind: 'APIGroupDiscoveryList',
     items: [...new Set(groups.map(({group}) => group).filter(group => (group === '') === core))].map(name => ({
       metadata: {name},
-      versions: groups.filter(({group}) => group === name).map(({version, resource, verbs = ['delete', 'list', 'watch'], stale}) => ({
-        version,
-        freshness: stale ? 'Stale' : 'Current',
-        resources: [{resource, responseKind: {kind: resource}, scope: 'Namespaced', verbs}],
-      })),
+      versions: groups
+        .filter(({group}) => group === name)
+        .map(({version, resource, verbs = ['delete', 'list', 'watch'], stale}) => ({
+          version,
+          freshness: stale ? 'Stale' : 'Current',
+          resources: [{resource, responseKind: {kind: resource}, scope: 'Namespaced', verbs}],
+        })),
     })),
   });
   let callsInTurn = 0;
@@ -62,13 +64,35 @@ const changing = () => {
   };
   const client = clientOver(caller, words);
   const life = new AbortController();
-  const informers = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, minResyncMs: 0, signal: life.signal});
+  const informers = new InformerFactory({
+    client,
+    clock,
+    random: seededRandom(1),
+    log: noLog,
+    meter: noMeter,
+    minResyncMs: 0,
+    signal: life.signal,
+  });
   const kindMap = new KindMap(client);
-  const graph = new Graph(new AbsentOwners(), {attemptToDelete() {}, attemptToDeleteLater() {}, attemptToOrphan() {}, ownerInOtherNamespace() {}});
+  const graph = new Graph(new AbsentOwners(), {
+    attemptToDelete() {},
+    attemptToDeleteLater() {},
+    attemptToOrphan() {},
+    ownerInOtherNamespace() {},
+  });
   const schedule = new DiscoverySchedule(clock);
   const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => schedule.trigger(), notServed() {}});
   const {lines, log} = recordingLog();
-  const watch = new ResourceSync({client, clock, log, kinds: kindMap, monitors, schedule, onKindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
+  const watch = new ResourceSync({
+    client,
+    clock,
+    log,
+    kinds: kindMap,
+    monitors,
+    schedule,
+    onKindsRead() {},
+    failures: noMeter.counter({name: 'f', help: 'f'}),
+  });
   let synced = 0;
   const serveFor = async (ms: number, ...served: readonly Served[]) => {
     groups = served;
@@ -82,7 +106,17 @@ const changing = () => {
     return serveFor(500, ...served);
   };
   void watch.run(life.signal, () => synced++);
-  return {serve, define, serveFor, open, lines, kindMap, end: () => life.abort(), synced: () => synced, mostCallsInTurn: () => mostCallsInTurn};
+  return {
+    serve,
+    define,
+    serveFor,
+    open,
+    lines,
+    kindMap,
+    end: () => life.abort(),
+    synced: () => synced,
+    mostCallsInTurn: () => mostCallsInTurn,
+  };
 };
 
 const pods: Served = {group: '', version: 'v1', resource: 'pods'};
@@ -93,7 +127,9 @@ test('newly served resources are monitored within half a minute, and removed one
   const {serve, kindMap, synced, end} = changing();
   t.deepEqual(await serve(pods), [podPath]);
   t.is(synced(), 1);
-  t.throws(() => kindMap.of({apiVersion: 'example.com/v1', kind: 'widgets'}), {message: 'unable to get REST mapping for example.com/v1/widgets.'});
+  t.throws(() => kindMap.of({apiVersion: 'example.com/v1', kind: 'widgets'}), {
+    message: 'unable to get REST mapping for example.com/v1/widgets.',
+  });
 
   t.deepEqual(await serve(pods, widgets), [podPath, widgetPath].sort());
   t.true(kindMap.of({apiVersion: 'example.com/v1', kind: 'widgets'}).namespaced);
@@ -167,6 +203,11 @@ test('a resource is followed once, in its preferred version, if it can be listed
 
   t.deepEqual(followed, [podPath, widgetPath].sort());
   // Owners may be named by any version, and be of any kind.
-  for (const [apiVersion, kind] of [['example.com/v2', 'widgets'], ['v1', 'events'], ['example.com/v1', 'readings']] as const) t.notThrows(() => kindMap.of({apiVersion, kind}));
+  for (const [apiVersion, kind] of [
+    ['example.com/v2', 'widgets'],
+    ['v1', 'events'],
+    ['example.com/v1', 'readings'],
+  ] as const)
+    t.notThrows(() => kindMap.of({apiVersion, kind}));
   end();
 });

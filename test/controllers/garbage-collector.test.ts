@@ -12,7 +12,13 @@ const maps = plane.client().resource(kinds.configMaps);
 const hold = 'example.com/hold';
 
 /** How an object names its owner. */
-const refTo = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerReference => ({apiVersion: 'v1', kind: 'ConfigMap', name: metadata!.name!, uid: metadata!.uid!, ...rest});
+const refTo = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: metadata!.name!,
+  uid: metadata!.uid!,
+  ...rest,
+});
 const blocking = {blockOwnerDeletion: true};
 
 let count = 0;
@@ -20,13 +26,21 @@ let count = 0;
 /** A namespace of its own with objects that own each other. */
 const aFamily = async () => {
   const namespace = `family-${++count}`;
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: namespace}});
-  const create = async (name: string, ownerReferences: OwnerReference[] = [], metadata: KubeObject['metadata'] = {}): Promise<ConfigMap> => {
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: namespace}});
+  const create = async (
+    name: string,
+    ownerReferences: OwnerReference[] = [],
+    metadata: KubeObject['metadata'] = {},
+  ): Promise<ConfigMap> => {
     const created = await maps.create({metadata: {namespace, name, ownerReferences, ...metadata}});
     await clock.drain();
     return created;
   };
-  const find = (name: string) => maps.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
+  const find = (name: string) =>
+    maps.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
   const remove = async (name: string, propagationPolicy: 'Background' | 'Foreground' | 'Orphan' = 'Background') => {
     await maps.delete(name, {namespace, propagationPolicy});
     await clock.drain();
@@ -151,7 +165,8 @@ test.serial('an object whose owner never existed is deleted', async t => {
 test.serial('owners that own each other do not wait for each other', async t => {
   const {namespace, create, remove, names} = await aFamily();
   const [one, two, three] = [await create('one'), await create('two'), await create('three')];
-  const owns = (child: KubeObject, owner: KubeObject) => maps.patch(child.metadata!.name!, 'merge', {metadata: {ownerReferences: [refTo(owner, blocking)]}}, {namespace});
+  const owns = (child: KubeObject, owner: KubeObject) =>
+    maps.patch(child.metadata!.name!, 'merge', {metadata: {ownerReferences: [refTo(owner, blocking)]}}, {namespace});
   await owns(two, one);
   await owns(three, two);
   await owns(one, three);
@@ -180,7 +195,8 @@ test.serial('an owner in another namespace counts as absent, with an Event', asy
 });
 
 const roles = plane.client().resource(kinds.clusterRoles);
-const roleRef = (role: KubeObject, rest: Partial<OwnerReference> = {}) => refTo(role, {apiVersion: 'rbac.authorization.plat.io/v1', kind: 'ClusterRole', ...rest});
+const roleRef = (role: KubeObject, rest: Partial<OwnerReference> = {}) =>
+  refTo(role, {apiVersion: 'rbac.authorization.plat.io/v1', kind: 'ClusterRole', ...rest});
 
 test.serial('a cluster-scoped object owns objects of any namespace', async t => {
   const {create, names} = await aFamily();
@@ -228,7 +244,10 @@ test.serial('a cluster-scoped dependent of an absent owner does not keep namespa
 test.serial('nothing is decided about an owner of a kind that is not served', async t => {
   const {create, remove, names, ownersOf} = await aFamily();
   const owner = await create('owner');
-  await create('child', [refTo(owner), {apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'e0a46e6c-0000-4000-8000-000000000002'}]);
+  await create('child', [
+    refTo(owner),
+    {apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'e0a46e6c-0000-4000-8000-000000000002'},
+  ]);
   await remove('owner');
   await clock.advance(60_000);
 
@@ -241,30 +260,40 @@ const definitions = plane.client().resource(kinds.customResourceDefinitions);
 const anObjectOf = async (kind: string, namespace: string): Promise<{readonly object: KubeObject; readonly path: string}> => {
   const plural = `${kind.toLowerCase()}s`;
   const versions = [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object'}}}];
-  await definitions.create({metadata: {name: `${plural}.example.com`}, spec: {group: 'example.com', scope: 'Namespaced', names: {plural, kind}, versions}} as never);
+  await definitions.create({
+    metadata: {name: `${plural}.example.com`},
+    spec: {group: 'example.com', scope: 'Namespaced', names: {plural, kind}, versions},
+  } as never);
   await clock.drain();
   const path = `/apis/example.com/v1/namespaces/${namespace}/${plural}`;
   const object = {apiVersion: 'example.com/v1', kind, metadata: {name: 'owner'}};
   return {object: (await plane.client().request('POST', path, {body: object})) as KubeObject, path};
 };
 
-test.serial('dependents of an object of a new kind are deleted within a second of it, and so are objects of that kind whose owner is gone', async t => {
-  const {namespace, create, remove, names} = await aFamily();
-  const {object, path} = await anObjectOf('Gadget', namespace);
-  const gadget = refTo(object, {apiVersion: 'example.com/v1', kind: 'Gadget'});
-  await create('child', [gadget]);
-  const owner = await create('owner-of-gadget');
-  await plane.client().request('POST', path, {body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}}});
-  // The collector does not monitor the kind yet.
-  await plane.client().request('DELETE', `${path}/owner`);
-  await remove('owner-of-gadget');
-  t.deepEqual(await names(), ['child']);
+test.serial(
+  'dependents of an object of a new kind are deleted within a second of it, and so are objects of that kind whose owner is gone',
+  async t => {
+    const {namespace, create, remove, names} = await aFamily();
+    const {object, path} = await anObjectOf('Gadget', namespace);
+    const gadget = refTo(object, {apiVersion: 'example.com/v1', kind: 'Gadget'});
+    await create('child', [gadget]);
+    const owner = await create('owner-of-gadget');
+    await plane
+      .client()
+      .request('POST', path, {
+        body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}},
+      });
+    // The collector does not monitor the kind yet.
+    await plane.client().request('DELETE', `${path}/owner`);
+    await remove('owner-of-gadget');
+    t.deepEqual(await names(), ['child']);
 
-  await clock.advance(1000);
+    await clock.advance(1000);
 
-  t.deepEqual(await names(), []);
-  t.deepEqual(((await plane.client().request('GET', path)) as {items: unknown[]}).items, []);
-});
+    t.deepEqual(await names(), []);
+    t.deepEqual(((await plane.client().request('GET', path)) as {items: unknown[]}).items, []);
+  },
+);
 
 test.serial('an owner of a kind that comes to be served late is looked for as soon as the kind is known', async t => {
   const {namespace, create, names} = await aFamily();
@@ -281,7 +310,10 @@ test.serial('an owner of a kind that comes to be served late is looked for as so
 
 test.serial('an owner may be named by any version of its kind that is served', async t => {
   const {create, names} = await aFamily();
-  const role = await plane.client().resource(kinds.priorityClasses).create({metadata: {name: 'named'}, value: 5});
+  const role = await plane
+    .client()
+    .resource(kinds.priorityClasses)
+    .create({metadata: {name: 'named'}, value: 5});
   const named = (apiVersion: string) => refTo(role, {apiVersion, kind: 'PriorityClass'});
   await create('right', [named('scheduling.plat.io/v1')]);
   await create('wrong', [named('scheduling.plat.io/v1beta7')]);
@@ -301,7 +333,11 @@ test.serial('of dependents that disagree on the identity of a uid, the right one
   ]) {
     const {namespace, create, names} = await aFamily();
     const owner = await create('owner', [], {finalizers: [hold]});
-    const references: Record<string, OwnerReference> = {right: refTo(owner), kind: refTo(owner, {kind: 'Secret'}), name: refTo(owner, {name: 'wrong'})};
+    const references: Record<string, OwnerReference> = {
+      right: refTo(owner),
+      kind: refTo(owner, {kind: 'Secret'}),
+      name: refTo(owner, {name: 'wrong'}),
+    };
     for (const name of order) await create(name, [references[name]!]);
     await clock.advance(60_000);
 
@@ -377,7 +413,11 @@ test.serial('an owner that waits lets itself be deleted without its dependents a
 const inTime = async (t: ExecutionContext, dependents: number) => {
   const {namespace, create, remove, names} = await aFamily();
   const owner = await create('owner');
-  await Promise.all(Array.from({length: dependents}, (_, index) => maps.create({metadata: {namespace, name: `child-${index}`, ownerReferences: [refTo(owner, blocking)]}})));
+  await Promise.all(
+    Array.from({length: dependents}, (_, index) =>
+      maps.create({metadata: {namespace, name: `child-${index}`, ownerReferences: [refTo(owner, blocking)]}}),
+    ),
+  );
   await clock.drain();
   const before = clock.now();
   await remove('owner', 'Foreground');
@@ -388,11 +428,21 @@ const inTime = async (t: ExecutionContext, dependents: number) => {
 
 test.serial('many dependents go at once', t => inTime(t, 500));
 
-const spec = {replicas: 2, selector: {matchLabels: {app: 'web'}}, template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'i'}]}}};
+const spec = {
+  replicas: 2,
+  selector: {matchLabels: {app: 'web'}},
+  template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'i'}]}},
+};
 
 test.serial('a deployment takes its pods along, before it or after it, or leaves them to the next of its kind', async t => {
-  await using whole = await aPlane({controllers: ['garbage-collector-controller', 'deployment-controller', 'replicaset-controller', 'serviceaccount-controller']});
-  const [deployments, replicaSets, pods] = [whole.client().resource(kinds.deployments), whole.client().resource(kinds.replicaSets), whole.client().resource(kinds.pods)];
+  await using whole = await aPlane({
+    controllers: ['garbage-collector-controller', 'deployment-controller', 'replicaset-controller', 'serviceaccount-controller'],
+  });
+  const [deployments, replicaSets, pods] = [
+    whole.client().resource(kinds.deployments),
+    whole.client().resource(kinds.replicaSets),
+    whole.client().resource(kinds.pods),
+  ];
   const within = {namespace: 'default'};
   const settle = () => whole.clock.advance(1000);
   const create = async () => {
@@ -400,7 +450,8 @@ test.serial('a deployment takes its pods along, before it or after it, or leaves
     await settle();
     return created;
   };
-  const counted = async () => (await Promise.all([deployments, replicaSets, pods].map(async kind => (await kind.list(within)).items.length))).join(' ');
+  const counted = async () =>
+    (await Promise.all([deployments, replicaSets, pods].map(async kind => (await kind.list(within)).items.length))).join(' ');
   const uids = async () => (await pods.list(within)).items.map(({metadata}) => metadata!.uid).sort();
 
   await create();

@@ -1,5 +1,13 @@
 import test from 'ava';
-import {averageValueTarget, utilizationTarget, replicasForAverage, replicasForPods, replicasForValue, usableSamples, type CalculationInput} from '#controllers/horizontal-pod-autoscaler/calculator.js';
+import {
+  averageValueTarget,
+  utilizationTarget,
+  replicasForAverage,
+  replicasForPods,
+  replicasForValue,
+  usableSamples,
+  type CalculationInput,
+} from '#controllers/horizontal-pod-autoscaler/calculator.js';
 import {Conditions} from '#controllers/horizontal-pod-autoscaler/conditions.js';
 import {decideByDemand, decideWithoutMetrics} from '#controllers/horizontal-pod-autoscaler/decision.js';
 import {Histories, History} from '#controllers/horizontal-pod-autoscaler/history.js';
@@ -32,18 +40,26 @@ interface Likeness {
   readonly spec?: Partial<NonNullable<Pod['spec']>>;
 }
 
-const podOf = (name: string, {phase = 'Running', ready = true, started = 3600, turned = 3500, deleting = false, requests = {cpu: '1'}, spec}: Likeness = {}): Pod => ({
+const podOf = (
+  name: string,
+  {phase = 'Running', ready = true, started = 3600, turned = 3500, deleting = false, requests = {cpu: '1'}, spec}: Likeness = {},
+): Pod => ({
   metadata: {name, namespace: 'default', ...(deleting ? {deletionTimestamp: wireTime(now)} : {})},
   spec: {containers: [{name: 'c', image: 'x', ...(requests ? {resources: {requests}} : {})}], ...spec},
   status: {
     phase,
     ...(started === null ? {} : {startTime: wireTime(now - started * second)}),
-    conditions: ready === null ? [] : [{type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: wireTime(now - turned * second)}],
+    conditions:
+      ready === null ? [] : [{type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: wireTime(now - turned * second)}],
   },
 });
 
 const samplesOf = (values: readonly (number | undefined)[], age = 0): Samples =>
-  new Map(values.flatMap((value, i) => (value === undefined ? [] : [[`p${i}`, {value: BigInt(value), timestamp: now - age * second, windowMs: 60 * second}] as const])));
+  new Map(
+    values.flatMap((value, i) =>
+      value === undefined ? [] : [[`p${i}`, {value: BigInt(value), timestamp: now - age * second, windowMs: 60 * second}] as const],
+    ),
+  );
 
 const groups: readonly [title: string, likeness: Likeness, resource: string, group: string][] = [
   ['a pod that is ready counts', {}, 'cpu', 'ready'],
@@ -67,7 +83,13 @@ test('pods are grouped by the usability of their samples', t => {
   t.deepEqual(groupPods([podOf('p0')], new Map(), 'cpu', patience, now).missing, ['p0']);
 });
 
-const situation = (pods: readonly Pod[], current = pods.length, tolerances = {up: 0.1, down: 0.1}): CalculationInput => ({pods, current, tolerances, delays: patience, now});
+const situation = (pods: readonly Pod[], current = pods.length, tolerances = {up: 0.1, down: 0.1}): CalculationInput => ({
+  pods,
+  current,
+  tolerances,
+  delays: patience,
+  now,
+});
 
 interface Case {
   readonly of: readonly (number | undefined)[];
@@ -94,7 +116,11 @@ test('utilization is relative to the requests of pods', t => {
   for (const [title, {of, target, unready = [], current, tolerances}, replicas, utilization] of byShares) {
     const pods = of.map((_, i) => podOf(`p${i}`, unready.includes(i) ? {started: 10, turned: 10, ready: false} : {}));
     const around = situation(pods, current, tolerances);
-    const answer = replicasForPods(usableSamples(samplesOf(of), around, 'cpu'), around, utilizationTarget(target, 'cpu', requestsOf(pods, 'cpu', '', true)));
+    const answer = replicasForPods(
+      usableSamples(samplesOf(of), around, 'cpu'),
+      around,
+      utilizationTarget(target, 'cpu', requestsOf(pods, 'cpu', '', true)),
+    );
     t.like(answer, {replicas, utilization}, title);
   }
 });
@@ -109,16 +135,25 @@ const byAmounts: readonly [title: string, given: Case, replicas: number, average
 test('amounts on average of the pods', t => {
   for (const [title, {of, target}, replicas, average] of byAmounts) {
     const around = situation(of.map((_, i) => podOf(`p${i}`)));
-    t.deepEqual(replicasForPods(usableSamples(samplesOf(of), around, ''), around, averageValueTarget(BigInt(target))), {replicas, average}, title);
+    t.deepEqual(
+      replicasForPods(usableSamples(samplesOf(of), around, ''), around, averageValueTarget(BigInt(target))),
+      {replicas, average},
+      title,
+    );
   }
 });
 
 test('missing requests are reported with their container', t => {
   const around = situation([podOf('p0')]);
   t.throws(() => usableSamples(new Map(), situation([]), 'cpu'), {message: 'no pods returned by selector while calculating replica count'});
-  t.throws(() => usableSamples(samplesOf([1]), situation([podOf('p0', {phase: 'Pending'})]), 'cpu'), {message: 'did not receive metrics for targeted pods (pods might be unready)'});
-  t.throws(() => utilizationTarget(50, 'cpu', new Map()).ratioOf(usableSamples(samplesOf([1]), around, 'cpu').values), {message: 'no metrics returned matched known pods'});
-  const refused = (likeness: Likeness, container = '') => t.throws(() => requestsOf([podOf('p', likeness)], 'cpu', container, true))?.message;
+  t.throws(() => usableSamples(samplesOf([1]), situation([podOf('p0', {phase: 'Pending'})]), 'cpu'), {
+    message: 'did not receive metrics for targeted pods (pods might be unready)',
+  });
+  t.throws(() => utilizationTarget(50, 'cpu', new Map()).ratioOf(usableSamples(samplesOf([1]), around, 'cpu').values), {
+    message: 'no metrics returned matched known pods',
+  });
+  const refused = (likeness: Likeness, container = '') =>
+    t.throws(() => requestsOf([podOf('p', likeness)], 'cpu', container, true))?.message;
   t.is(refused({requests: null}), 'missing request for cpu in container c of Pod p');
   t.is(refused({}, 'other'), 'container other not found in Pod p');
   t.is(refused({spec: {resources: {requests: {memory: '1Gi'}}}, requests: null}), 'missing pod-level request for cpu in Pod p');
@@ -126,11 +161,20 @@ test('missing requests are reported with their container', t => {
 
 test('requests are those of all containers and sidecars, of the container that is named, or of the pod as a whole', t => {
   const container = (name: string, cpu: string) => ({name, image: 'x', resources: {requests: {cpu}}});
-  const spec = {containers: [container('c', '100m'), container('d', '200m')], initContainers: [{...container('side', '50m'), restartPolicy: 'Always'}, container('init', '5')]};
+  const spec = {
+    containers: [container('c', '100m'), container('d', '200m')],
+    initContainers: [{...container('side', '50m'), restartPolicy: 'Always'}, container('init', '5')],
+  };
   const pod = (resources?: {requests: {cpu: string}}) => podOf('p', {spec: {...spec, ...(resources ? {resources} : {})}});
   const whole = pod({requests: {cpu: '3'}});
   t.deepEqual(
-    [requestsOf([pod()], 'cpu', '', true), requestsOf([pod()], 'cpu', 'd', true), requestsOf([whole], 'cpu', '', true), requestsOf([whole], 'cpu', '', false), requestsOf([whole], 'cpu', 'd', true)].map(found => found.get('p')),
+    [
+      requestsOf([pod()], 'cpu', '', true),
+      requestsOf([pod()], 'cpu', 'd', true),
+      requestsOf([whole], 'cpu', '', true),
+      requestsOf([whole], 'cpu', '', false),
+      requestsOf([whole], 'cpu', 'd', true),
+    ].map(found => found.get('p')),
     [350n, 200n, 3000n, 350n, 200n],
   );
 });
@@ -148,7 +192,14 @@ test('one value is compared with its target, or with a target per replica', t =>
   t.deepEqual(replicasForAverage(6_000n, 2_000n, 0, tolerances), {replicas: 3, average: 6_000n});
 });
 
-const usually: readonly [title: string, limits: [current: number, desired: number, min: number, max: number], past: readonly (readonly [secondsAgo: number, replicas: number])[], replicas: number, able: string, limited: string][] = [
+const usually: readonly [
+  title: string,
+  limits: [current: number, desired: number, min: number, max: number],
+  past: readonly (readonly [secondsAgo: number, replicas: number])[],
+  replicas: number,
+  able: string,
+  limited: string,
+][] = [
   ['as desired', [3, 5, 1, 10], [], 5, 'ReadyForNewScale', 'False DesiredWithinRange'],
   ['no more than twice', [3, 9, 1, 10], [], 6, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['but four at least', [1, 9, 1, 10], [], 4, 'ReadyForNewScale', 'True ScaleUpLimit'],
@@ -162,7 +213,11 @@ test('without a behaviour no scale down goes below the recommendations within th
     const history = new History();
     for (const [ago, count] of past) history.recommend(count, now - ago * second, 0);
     const settled = scaleWithoutBehavior({current, desired, min, max}, history, 300 * second, now);
-    t.deepEqual([settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`], [replicas, able, limited], title);
+    t.deepEqual(
+      [settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`],
+      [replicas, able, limited],
+      title,
+    );
   }
 });
 
@@ -176,38 +231,173 @@ interface Past {
   readonly recommended?: readonly (readonly [secondsAgo: number, replicas: number])[];
   readonly scaled?: readonly (readonly [secondsAgo: number, change: number])[];
 }
-const byBehaviour: readonly [title: string, rules: {up?: Rules; down?: Rules}, limits: [current: number, desired: number], past: Past, replicas: number, able: string, limited: string][] = [
+const byBehaviour: readonly [
+  title: string,
+  rules: {up?: Rules; down?: Rules},
+  limits: [current: number, desired: number],
+  past: Past,
+  replicas: number,
+  able: string,
+  limited: string,
+][] = [
   ['so many pods in a period', {up: {...free, policies: [pods(4)]}}, [10, 50], {}, 14, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['so large a part, rounded up', {up: {...free, policies: [percent(25)]}}, [10, 50], {}, 13, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['the policy that allows more', {up: {...free, policies: [pods(4), percent(100)]}}, [10, 50], {}, 20, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['the policy that allows less', {up: {...free, selectPolicy: 'Min', policies: [pods(4), percent(100)]}}, [10, 50], {}, 14, 'ReadyForNewScale', 'True ScaleUpLimit'],
+  [
+    'the policy that allows more',
+    {up: {...free, policies: [pods(4), percent(100)]}},
+    [10, 50],
+    {},
+    20,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
+  [
+    'the policy that allows less',
+    {up: {...free, selectPolicy: 'Min', policies: [pods(4), percent(100)]}},
+    [10, 50],
+    {},
+    14,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
   ['no growth at all', {up: {...free, selectPolicy: 'Disabled'}}, [10, 50], {}, 10, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['what was added in the period counts', {up: {...free, policies: [pods(4)]}}, [13, 50], {scaled: [[30, 3]]}, 14, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['what was added before it does not', {up: {...free, policies: [pods(4)]}}, [13, 50], {scaled: [[60, 3]]}, 17, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['what was taken away in the period may come back', {up: {...free, policies: [pods(4)]}}, [10, 50], {scaled: [[30, -3]]}, 17, 'ReadyForNewScale', 'True ScaleUpLimit'],
-  ['a limit that was passed already takes nothing away', {up: {...free, policies: [pods(1)]}}, [10, 50], {scaled: [[30, 5]]}, 10, 'ReadyForNewScale', 'True ScaleUpLimit'],
+  [
+    'what was added in the period counts',
+    {up: {...free, policies: [pods(4)]}},
+    [13, 50],
+    {scaled: [[30, 3]]},
+    14,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
+  [
+    'what was added before it does not',
+    {up: {...free, policies: [pods(4)]}},
+    [13, 50],
+    {scaled: [[60, 3]]},
+    17,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
+  [
+    'what was taken away in the period may come back',
+    {up: {...free, policies: [pods(4)]}},
+    [10, 50],
+    {scaled: [[30, -3]]},
+    17,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
+  [
+    'a limit that was passed already takes nothing away',
+    {up: {...free, policies: [pods(1)]}},
+    [10, 50],
+    {scaled: [[30, 5]]},
+    10,
+    'ReadyForNewScale',
+    'True ScaleUpLimit',
+  ],
   ['no more than the most', {}, [90, 500], {}, 100, 'ReadyForNewScale', 'True TooManyReplicas'],
   ['so many pods fewer in a period', {down: {...free, policies: [pods(4)]}}, [20, 5], {}, 16, 'ReadyForNewScale', 'True ScaleDownLimit'],
-  ['so large a part fewer, rounded down', {down: {...free, policies: [percent(25)]}}, [10, 5], {}, 7, 'ReadyForNewScale', 'True ScaleDownLimit'],
-  ['the policy that takes more away', {down: {...free, policies: [pods(4), percent(50)]}}, [20, 5], {}, 10, 'ReadyForNewScale', 'True ScaleDownLimit'],
-  ['the policy that takes less away', {down: {...free, selectPolicy: 'Min', policies: [pods(4), percent(50)]}}, [20, 5], {}, 16, 'ReadyForNewScale', 'True ScaleDownLimit'],
+  [
+    'so large a part fewer, rounded down',
+    {down: {...free, policies: [percent(25)]}},
+    [10, 5],
+    {},
+    7,
+    'ReadyForNewScale',
+    'True ScaleDownLimit',
+  ],
+  [
+    'the policy that takes more away',
+    {down: {...free, policies: [pods(4), percent(50)]}},
+    [20, 5],
+    {},
+    10,
+    'ReadyForNewScale',
+    'True ScaleDownLimit',
+  ],
+  [
+    'the policy that takes less away',
+    {down: {...free, selectPolicy: 'Min', policies: [pods(4), percent(50)]}},
+    [20, 5],
+    {},
+    16,
+    'ReadyForNewScale',
+    'True ScaleDownLimit',
+  ],
   ['no shrinking at all', {down: {...free, selectPolicy: 'Disabled'}}, [20, 5], {}, 20, 'ReadyForNewScale', 'True ScaleDownLimit'],
   ['no fewer than the least', {}, [20, 1], {}, 2, 'ReadyForNewScale', 'True TooFewReplicas'],
-  ['growth waits for the lowest of its window', {up: {...free, stabilizationWindowSeconds: 60}}, [10, 20], {recommended: [[59, 12]]}, 12, 'ScaleUpStabilized', 'False DesiredWithinRange'],
-  ['which does not shrink anything', {up: {...free, stabilizationWindowSeconds: 60}}, [10, 20], {recommended: [[59, 5]]}, 10, 'ScaleUpStabilized', 'False DesiredWithinRange'],
-  ['shrinking waits for the highest of its window', {down: {...freeDown, stabilizationWindowSeconds: 60}}, [10, 5], {recommended: [[59, 8]]}, 8, 'ScaleDownStabilized', 'False DesiredWithinRange'],
-  ['what was at the window\'s beginning is over', {down: {...freeDown, stabilizationWindowSeconds: 60}}, [10, 5], {recommended: [[60, 8]]}, 5, 'ReadyForNewScale', 'False DesiredWithinRange'],
-  ['a window that is not given is the flag\'s', {down: {selectPolicy: 'Max', policies: [percent(100)]}}, [10, 5], {recommended: [[299, 8]]}, 8, 'ScaleDownStabilized', 'False DesiredWithinRange'],
+  [
+    'growth waits for the lowest of its window',
+    {up: {...free, stabilizationWindowSeconds: 60}},
+    [10, 20],
+    {recommended: [[59, 12]]},
+    12,
+    'ScaleUpStabilized',
+    'False DesiredWithinRange',
+  ],
+  [
+    'which does not shrink anything',
+    {up: {...free, stabilizationWindowSeconds: 60}},
+    [10, 20],
+    {recommended: [[59, 5]]},
+    10,
+    'ScaleUpStabilized',
+    'False DesiredWithinRange',
+  ],
+  [
+    'shrinking waits for the highest of its window',
+    {down: {...freeDown, stabilizationWindowSeconds: 60}},
+    [10, 5],
+    {recommended: [[59, 8]]},
+    8,
+    'ScaleDownStabilized',
+    'False DesiredWithinRange',
+  ],
+  [
+    "what was at the window's beginning is over",
+    {down: {...freeDown, stabilizationWindowSeconds: 60}},
+    [10, 5],
+    {recommended: [[60, 8]]},
+    5,
+    'ReadyForNewScale',
+    'False DesiredWithinRange',
+  ],
+  [
+    "a window that is not given is the flag's",
+    {down: {selectPolicy: 'Max', policies: [percent(100)]}},
+    [10, 5],
+    {recommended: [[299, 8]]},
+    8,
+    'ScaleDownStabilized',
+    'False DesiredWithinRange',
+  ],
 ];
 test('with a behaviour its windows and policies hold', t => {
-  for (const [title, {up = free, down = freeDown}, [current, desired], {recommended = [], scaled = []}, replicas, able, limited] of byBehaviour) {
+  for (const [
+    title,
+    {up = free, down = freeDown},
+    [current, desired],
+    {recommended = [], scaled = []},
+    replicas,
+    able,
+    limited,
+  ] of byBehaviour) {
     const history = new History();
     for (const [ago, count] of recommended) history.recommend(count, now - ago * second, 0);
     for (const [ago, change] of scaled) history.scaled(change, now - ago * second, 0);
     const settled = scaleByBehavior({current, desired, min: 2, max: 100}, {scaleUp: up, scaleDown: down}, history, 300 * second, now);
-    t.deepEqual([settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`], [replicas, able, limited], title);
+    t.deepEqual(
+      [settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`],
+      [replicas, able, limited],
+      title,
+    );
   }
-  t.deepEqual([1, -1].map(change => longestPeriodMs({scaleUp: {policies: [pods(1, 15), pods(1, 60)]}, scaleDown: {policies: [pods(1, 30)]}}, change)), [60_000, 30_000]);
+  t.deepEqual(
+    [1, -1].map(change => longestPeriodMs({scaleUp: {policies: [pods(1, 15), pods(1, 60)]}, scaleDown: {policies: [pods(1, 30)]}}, change)),
+    [60_000, 30_000],
+  );
 });
 
 test('selectors are shown with all their fields', t => {
@@ -238,22 +428,43 @@ const sourcesOver = (answers: Readonly<Record<string, unknown>>) => {
 };
 const web = parseLabelSelector('app=web');
 const read = parseLabelSelector('verb=GET');
-const groupsWith = (...versions: string[]) => ({kind: 'APIGroupList', groups: [{name: 'custom.metrics.k8s.io', versions: versions.map(version => ({version, groupVersion: `custom.metrics.k8s.io/${version}`}))}]});
+const groupsWith = (...versions: string[]) => ({
+  kind: 'APIGroupList',
+  groups: [
+    {name: 'custom.metrics.k8s.io', versions: versions.map(version => ({version, groupVersion: `custom.metrics.k8s.io/${version}`}))},
+  ],
+});
 
 test('metrics of resources are summed over containers, and pods with a container that was not measured are left out', async t => {
   const container = (name: string, usage: Record<string, string>) => ({name, usage});
   const timestamp = wireTime(now);
   const items = [
-    {metadata: {name: 'p0', namespace: 'd'}, timestamp, window: '30s', containers: [container('c', {cpu: '100m'}), container('d', {cpu: '1'})]},
-    {metadata: {name: 'p1', namespace: 'd'}, timestamp, window: '30s', containers: [container('c', {cpu: '100m'}), container('d', {memory: '1'})]},
+    {
+      metadata: {name: 'p0', namespace: 'd'},
+      timestamp,
+      window: '30s',
+      containers: [container('c', {cpu: '100m'}), container('d', {cpu: '1'})],
+    },
+    {
+      metadata: {name: 'p1', namespace: 'd'},
+      timestamp,
+      window: '30s',
+      containers: [container('c', {cpu: '100m'}), container('d', {memory: '1'})],
+    },
     {metadata: {name: 'p2', namespace: 'd'}, timestamp, window: '30s', containers: [container('e', {cpu: '100m'})]},
   ];
   const {requested, sources} = sourcesOver({'/apis/metrics.k8s.io/v1beta1/namespaces/d/pods': {items}});
-  t.deepEqual(await sources.resource('cpu', 'd', web, ''), new Map([
-    ['p0', {value: 1100n, timestamp: now, windowMs: 30_000}],
-    ['p2', {value: 100n, timestamp: now, windowMs: 30_000}],
-  ]));
-  t.deepEqual([...(await sources.resource('cpu', 'd', web, 'c')).values()].map(({value}) => value), [100n, 100n]);
+  t.deepEqual(
+    await sources.resource('cpu', 'd', web, ''),
+    new Map([
+      ['p0', {value: 1100n, timestamp: now, windowMs: 30_000}],
+      ['p2', {value: 100n, timestamp: now, windowMs: 30_000}],
+    ]),
+  );
+  t.deepEqual(
+    [...(await sources.resource('cpu', 'd', web, 'c')).values()].map(({value}) => value),
+    [100n, 100n],
+  );
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'd')).keys()], ['p0']);
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'e')).keys()], ['p2']);
   await t.throwsAsync(sources.resource('cpu', 'e', web, ''), {message: /^unable to fetch metrics from resource metrics API: /});
@@ -262,21 +473,38 @@ test('metrics of resources are summed over containers, and pods with a container
 
 test('metrics of pods and objects come from the best version there is', async t => {
   const root = '/apis/custom.metrics.k8s.io/v1beta2/namespaces/d';
-  const discovered = {kind: 'APIGroupList', groups: [{name: 'networking.k8s.io', versions: [{groupVersion: 'networking.k8s.io/v1', version: 'v1'}]}, ...groupsWith('v1beta1', 'v1beta2').groups]};
+  const discovered = {
+    kind: 'APIGroupList',
+    groups: [
+      {name: 'networking.k8s.io', versions: [{groupVersion: 'networking.k8s.io/v1', version: 'v1'}]},
+      ...groupsWith('v1beta1', 'v1beta2').groups,
+    ],
+  };
   const {requested, sources} = sourcesOver({
     '/apis': discovered,
     '/api': {kind: 'APIVersions', versions: []},
     '/apis/networking.k8s.io/v1': {resources: [{name: 'ingresses', kind: 'Ingress', namespaced: true}]},
     '/apis/custom.metrics.k8s.io/v1beta1': {resources: []},
     '/apis/custom.metrics.k8s.io/v1beta2': {resources: []},
-    [`${root}/pods/*/qps`]: {items: [{describedObject: {name: 'p0'}, timestamp: wireTime(now), windowSeconds: 20, value: '1500m'}, {describedObject: {name: 'p1'}, timestamp: wireTime(now), value: '2'}]},
+    [`${root}/pods/*/qps`]: {
+      items: [
+        {describedObject: {name: 'p0'}, timestamp: wireTime(now), windowSeconds: 20, value: '1500m'},
+        {describedObject: {name: 'p1'}, timestamp: wireTime(now), value: '2'},
+      ],
+    },
     [`${root}/ingresses.networking.k8s.io/main/hits`]: {items: [{value: '7'}]},
     [`${root}/metrics/load`]: {items: [{value: '3'}]},
     [`${root}/ingresses.networking.k8s.io/main/two`]: {items: [{value: '7'}, {value: '8'}]},
   });
   const ingress = {apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', name: 'main'};
 
-  t.deepEqual([...(await sources.pods('qps', 'd', web, read))].map(([pod, {value, windowMs}]) => [pod, value, windowMs]), [['p0', 1500n, 20_000], ['p1', 2000n, 60_000]]);
+  t.deepEqual(
+    [...(await sources.pods('qps', 'd', web, read))].map(([pod, {value, windowMs}]) => [pod, value, windowMs]),
+    [
+      ['p0', 1500n, 20_000],
+      ['p1', 2000n, 60_000],
+    ],
+  );
   t.true(requested.includes(`${root}/pods/*/qps?labelSelector=app=web&metricLabelSelector=verb=GET`));
   t.is(await sources.object('hits', 'd', ingress, read), 7000n);
   t.is(await sources.object('load', 'd', {apiVersion: 'v1', kind: 'Namespace', name: 'another'}, read), 3000n);
@@ -285,12 +513,20 @@ test('metrics of pods and objects come from the best version there is', async t 
 
 test('external metrics use every selected value; missing metrics servers are reported', async t => {
   const path = '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/queue';
-  const {requested, sources} = sourcesOver({'/apis': {kind: 'APIGroupList', groups: []}, [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
+  const {requested, sources} = sourcesOver({
+    '/apis': {kind: 'APIGroupList', groups: []},
+    [path]: {items: [{value: '3'}, {value: '500m'}]},
+    '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []},
+  });
   t.deepEqual(await sources.external('queue', 'd', read), [3000n, 500n]);
   t.deepEqual(requested, [`${path}?labelSelector=verb=GET`]);
   await t.throwsAsync(sources.external('none', 'd', read), {message: 'no metrics returned from external metrics API'});
-  await t.throwsAsync(sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered'});
-  await t.throwsAsync(sourcesOver({'/apis': groupsWith('v2')}).sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no known available metric versions found'});
+  await t.throwsAsync(sources.pods('qps', 'd', web, read), {
+    message: 'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered',
+  });
+  await t.throwsAsync(sourcesOver({'/apis': groupsWith('v2')}).sources.pods('qps', 'd', web, read), {
+    message: 'unable to fetch metrics from custom metrics API: no known available metric versions found',
+  });
 });
 
 test('a target without replicas is left alone, and one outside the bounds is brought to the nearest, without metrics', t => {
@@ -301,17 +537,30 @@ test('a target without replicas is left alone, and one outside the bounds is bro
   t.deepEqual([1, 2, 5, 6].map(decided), [2, undefined, undefined, 5]);
   t.deepEqual(conditions.list, []);
   t.is(decided(0), 0);
-  t.deepEqual(conditions.list.map(({type, status, reason}) => [type, status, reason]), [['ScalingActive', 'False', 'ScalingDisabled']]);
+  t.deepEqual(
+    conditions.list.map(({type, status, reason}) => [type, status, reason]),
+    [['ScalingActive', 'False', 'ScalingDisabled']],
+  );
 });
 
 test('the decision on a target limits what its metrics ask for, and names the metric', t => {
   const conditions = new Conditions([], now);
   const hpa = {metadata: {name: 'web'}, spec: {minReplicas: 1, maxReplicas: 5, scaleTargetRef: {kind: 'Deployment', name: 'web'}}};
   const decided = (replicas: number, current: number) =>
-    decideByDemand(hpa, {replicas, name: 'cpu resource utilization', error: undefined}, {current, conditions, history: new History(), windowMs: 0, now: 0});
+    decideByDemand(
+      hpa,
+      {replicas, name: 'cpu resource utilization', error: undefined},
+      {current, conditions, history: new History(), windowMs: 0, now: 0},
+    );
 
   t.deepEqual(decided(9, 3), {replicas: 5, reason: 'cpu resource utilization above target', error: undefined});
-  t.deepEqual(conditions.list.map(({type, status, reason}) => [type, status, reason]), [['AbleToScale', 'True', 'ReadyForNewScale'], ['ScalingLimited', 'True', 'TooManyReplicas']]);
+  t.deepEqual(
+    conditions.list.map(({type, status, reason}) => [type, status, reason]),
+    [
+      ['AbleToScale', 'True', 'ReadyForNewScale'],
+      ['ScalingLimited', 'True', 'TooManyReplicas'],
+    ],
+  );
   t.deepEqual(decided(1, 3), {replicas: 1, reason: 'All metrics below target', error: undefined});
   t.deepEqual(decided(3, 3), {replicas: 3, reason: '', error: undefined});
 });

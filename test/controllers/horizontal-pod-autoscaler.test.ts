@@ -12,33 +12,61 @@ import {aTemplate, actionsOn} from './workloads.js';
 
 type Spec = NonNullable<Autoscaler['spec']>;
 
-const share = (averageUtilization: number): Spec['metrics'] => [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}}];
+const share = (averageUtilization: number): Spec['metrics'] => [
+  {type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}},
+];
 
 /** A deployment whose pods use this much each, of a request of 100m, on simulated nodes. */
-const startEnvironment = async ({replicas = 2, cpu = '100m', args = [] as readonly string[], controllers = ',horizontal-pod-autoscaler-controller'} = {}) => {
-  const plane = await aPlane({nodes: 1, controllerManagerArgs: [`--controllers=serviceaccount-controller,deployment-controller,replicaset-controller,node-lifecycle-controller${controllers}`, ...args]});
+const startEnvironment = async ({
+  replicas = 2,
+  cpu = '100m',
+  args = [] as readonly string[],
+  controllers = ',horizontal-pod-autoscaler-controller',
+} = {}) => {
+  const plane = await aPlane({
+    nodes: 1,
+    controllerManagerArgs: [
+      `--controllers=serviceaccount-controller,deployment-controller,replicaset-controller,node-lifecycle-controller${controllers}`,
+      ...args,
+    ],
+  });
   const own = actionsOn(plane);
   const {spec, metadata} = aTemplate({app: 'web'});
   const template = {
     metadata: {...metadata, annotations: {'simulation.plat.io/behavior': `{usage: {cpu: ${cpu}}}`}},
-    spec: {...spec!, schedulerName: 'default-scheduler', containers: [{name: 'c', image: 'example.com/app:1', resources: {requests: {cpu: '100m'}}}]},
+    spec: {
+      ...spec!,
+      schedulerName: 'default-scheduler',
+      containers: [{name: 'c', image: 'example.com/app:1', resources: {requests: {cpu: '100m'}}}],
+    },
   };
   await own.create(kinds.deployments, {metadata: {name: 'web'}, spec: {replicas, selector: {matchLabels: {app: 'web'}}, template}});
   return {
     ...own,
     plane,
     scale: (spec: Partial<Spec> = {}, name = 'web') =>
-      own.create(kinds.horizontalPodAutoscalers, {metadata: {name}, spec: {scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'web'}, minReplicas: 1, maxReplicas: 10, metrics: share(50)!, ...spec}}),
+      own.create(kinds.horizontalPodAutoscalers, {
+        metadata: {name},
+        spec: {
+          scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'web'},
+          minReplicas: 1,
+          maxReplicas: 10,
+          metrics: share(50)!,
+          ...spec,
+        },
+      }),
     hpa: (name = 'web') => own.get(kinds.horizontalPodAutoscalers, name),
     replicas: async () => (await own.get(kinds.deployments, 'web')).spec?.replicas,
     /** From now on every pod there is uses so much. */
     async uses(amount: string) {
-      for (const {metadata: {name} = {}} of await own.list(kinds.pods)) await own.patch(kinds.pods, name!, {metadata: {annotations: {'simulation.plat.io/behavior': `{usage: {cpu: ${amount}}}`}}});
+      for (const {metadata: {name} = {}} of await own.list(kinds.pods))
+        await own.patch(kinds.pods, name!, {metadata: {annotations: {'simulation.plat.io/behavior': `{usage: {cpu: ${amount}}}`}}});
     },
   };
 };
 
-const reported = ({status}: Autoscaler) => Object.fromEntries((status?.conditions ?? []).map(({type, status: text, reason, message}) => [type, `${text} ${reason}: ${message}`]));
+const reported = ({status}: Autoscaler) =>
+  Object.fromEntries((status?.conditions ?? []).map(({type, status: text, reason, message}) => [type, `${text} ${reason}: ${message}`]));
 
 test('a deployment grows when its pods use more than the target, at most to twice its size at once, with an event', async t => {
   const env = await startEnvironment();
@@ -52,12 +80,19 @@ test('a deployment grows when its pods use more than the target, at most to twic
   const hpa = await env.hpa();
   t.deepEqual(reported(hpa), {
     AbleToScale: 'True SucceededRescale: the HPA controller was able to update the target scale to 4',
-    ScalingActive: 'True ValidMetricFound: the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request)',
+    ScalingActive:
+      'True ValidMetricFound: the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request)',
     ScalingLimited: 'False DesiredWithinRange: the desired count is within the acceptable range',
   });
-  t.like(hpa.status, {currentReplicas: 2, desiredReplicas: 4, currentMetrics: [{type: 'Resource', resource: {name: 'cpu', current: {averageUtilization: 100, averageValue: '100m'}}}]});
+  t.like(hpa.status, {
+    currentReplicas: 2,
+    desiredReplicas: 4,
+    currentMetrics: [{type: 'Resource', resource: {name: 'cpu', current: {averageUtilization: 100, averageValue: '100m'}}}],
+  });
   t.truthy(hpa.status?.lastScaleTime);
-  t.deepEqual(await env.eventsOn('web').then(events => events.filter(text => text.includes('SuccessfulRescale'))), ['Normal SuccessfulRescale New size: 4; reason: cpu resource utilization (percentage of request) above target']);
+  t.deepEqual(await env.eventsOn('web').then(events => events.filter(text => text.includes('SuccessfulRescale'))), [
+    'Normal SuccessfulRescale New size: 4; reason: cpu resource utilization (percentage of request) above target',
+  ]);
 });
 
 test('lower usage shrinks the deployment only after the stabilization window', async t => {
@@ -70,7 +105,10 @@ test('lower usage shrinks the deployment only after the stabilization window', a
   await env.uses('10m');
   await env.clock.advance(285_000);
   t.is(await env.replicas(), 6);
-  t.like(reported(await env.hpa()), {AbleToScale: 'True ScaleDownStabilized: recent recommendations were higher than current one, applying the highest recent recommendation'});
+  t.like(reported(await env.hpa()), {
+    AbleToScale:
+      'True ScaleDownStabilized: recent recommendations were higher than current one, applying the highest recent recommendation',
+  });
   await env.clock.advance(45_000);
 
   t.is(await env.replicas(), 2);
@@ -91,7 +129,10 @@ test('a behaviour takes pods away one by one', async t => {
   t.deepEqual(course, [3, 3, 2, 2, 1, 1]);
 });
 
-const none: NonNullable<Spec['metrics']>[number] = {type: 'External', external: {metric: {name: 'none'}, target: {type: 'Value', value: '1'}}};
+const none: NonNullable<Spec['metrics']>[number] = {
+  type: 'External',
+  external: {metric: {name: 'none'}, target: {type: 'Value', value: '1'}},
+};
 
 test('a deployment beyond its bounds is scaled whatever is measured, one of none is let alone', async t => {
   const env = await startEnvironment({replicas: 5});
@@ -99,20 +140,29 @@ test('a deployment beyond its bounds is scaled whatever is measured, one of none
   await env.scale({maxReplicas: 3, metrics: [none]});
   await env.clock.advance(15_000);
   t.is(await env.replicas(), 3);
-  t.true((await env.eventsOn('web')).includes('Normal SuccessfulRescale New size: 3; reason: Current number of replicas above Spec.MaxReplicas'));
+  t.true(
+    (await env.eventsOn('web')).includes('Normal SuccessfulRescale New size: 3; reason: Current number of replicas above Spec.MaxReplicas'),
+  );
 
   await env.patch(kinds.horizontalPodAutoscalers, 'web', {spec: {minReplicas: 4, maxReplicas: 6}});
   await env.clock.advance(15_000);
   t.is(await env.replicas(), 4);
-  t.true((await env.eventsOn('web')).includes('Normal SuccessfulRescale New size: 4; reason: Current number of replicas below Spec.MinReplicas'));
+  t.true(
+    (await env.eventsOn('web')).includes('Normal SuccessfulRescale New size: 4; reason: Current number of replicas below Spec.MinReplicas'),
+  );
 
   await env.patch(kinds.deployments, 'web', {spec: {replicas: 0}});
   await env.clock.advance(15_000);
   t.is(await env.replicas(), 0);
-  t.like(reported(await env.hpa()), {ScalingActive: 'False ScalingDisabled: scaling is disabled since the replica count of the target is zero'});
+  t.like(reported(await env.hpa()), {
+    ScalingActive: 'False ScalingDisabled: scaling is disabled since the replica count of the target is zero',
+  });
 });
 
-const external: NonNullable<Spec['metrics']>[number] = {type: 'External', external: {metric: {name: 'queue'}, target: {type: 'AverageValue', averageValue: '1'}}};
+const external: NonNullable<Spec['metrics']>[number] = {
+  type: 'External',
+  external: {metric: {name: 'queue'}, target: {type: 'AverageValue', averageValue: '1'}},
+};
 
 test('a metric without a value keeps a deployment from shrinking, not from growing', async t => {
   const env = await startEnvironment({replicas: 2});
@@ -121,18 +171,28 @@ test('a metric without a value keeps a deployment from shrinking, not from growi
   await env.scale({metrics: [external, ...share(50)!]});
   await env.clock.advance(15_000);
   t.is(await env.replicas(), 4);
-  t.deepEqual((await env.hpa()).status?.currentMetrics?.map(({type}) => type), ['', 'Resource']);
+  t.deepEqual(
+    (await env.hpa()).status?.currentMetrics?.map(({type}) => type),
+    ['', 'Resource'],
+  );
 
   await env.clock.advance(60_000);
   await env.uses('1m');
   await env.clock.advance(330_000);
   t.is(await env.replicas(), 10);
   t.like(reported(await env.hpa()), {
-    ScalingActive: 'False FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/queue/nil: unable to fetch metrics from external metrics API: the server could not find the requested resource (get queue.external.metrics.plat.io)',
+    ScalingActive:
+      'False FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/queue/nil: unable to fetch metrics from external metrics API: the server could not find the requested resource (get queue.external.metrics.plat.io)',
   });
   const events = await env.eventsOn('web');
   t.true(events.some(text => text.startsWith('Warning FailedGetExternalMetric unable to get external metric default/queue/nil: ')));
-  t.true(events.some(text => text.startsWith('Warning FailedComputeMetricsReplicas invalid metrics (1 invalid out of 2), first error is: failed to get queue external metric value: failed to get queue external metric: unable to get')));
+  t.true(
+    events.some(text =>
+      text.startsWith(
+        'Warning FailedComputeMetricsReplicas invalid metrics (1 invalid out of 2), first error is: failed to get queue external metric value: failed to get queue external metric: unable to get',
+      ),
+    ),
+  );
 });
 
 test('a missing target is reported, and used once it exists', async t => {
@@ -142,8 +202,14 @@ test('a missing target is reported, and used once it exists', async t => {
   await env.scale({scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Nonsense', name: 'other'}}, 'odd');
   await env.clock.advance(15_000);
 
-  t.deepEqual(reported(await env.hpa('lost')), {AbleToScale: 'False FailedGetScale: the HPA controller was unable to get the target\'s current scale: deployments.apps "other" not found'});
-  t.deepEqual(reported(await env.hpa('odd')), {AbleToScale: 'False FailedGetScale: the HPA controller was unable to get the target\'s current scale: no matches for kind "Nonsense" in group "apps"'});
+  t.deepEqual(reported(await env.hpa('lost')), {
+    AbleToScale:
+      'False FailedGetScale: the HPA controller was unable to get the target\'s current scale: deployments.apps "other" not found',
+  });
+  t.deepEqual(reported(await env.hpa('odd')), {
+    AbleToScale:
+      'False FailedGetScale: the HPA controller was unable to get the target\'s current scale: no matches for kind "Nonsense" in group "apps"',
+  });
   t.true((await env.eventsOn('lost')).includes('Warning FailedGetScale deployments.apps "other" not found'));
   await env.patch(kinds.horizontalPodAutoscalers, 'lost', {spec: {scaleTargetRef: {name: 'web'}}});
   await env.clock.advance(15_000);
@@ -167,15 +233,35 @@ const alone = async (env: Awaited<ReturnType<typeof startEnvironment>>, ...failu
     return {get: own.get.bind(own), list: own.list.bind(own), update};
   };
   const options = {
-    concurrentHorizontalPodAutoscalerSyncs: 1, horizontalPodAutoscalerCpuInitializationPeriod: 300_000, horizontalPodAutoscalerDownscaleStabilization: 300_000,
-    horizontalPodAutoscalerInitialReadinessDelay: 30_000, horizontalPodAutoscalerSyncPeriod: 15_000, horizontalPodAutoscalerTolerance: 0.1,
+    concurrentHorizontalPodAutoscalerSyncs: 1,
+    horizontalPodAutoscalerCpuInitializationPeriod: 300_000,
+    horizontalPodAutoscalerDownscaleStabilization: 300_000,
+    horizontalPodAutoscalerInitialReadinessDelay: 30_000,
+    horizontalPodAutoscalerSyncPeriod: 15_000,
+    horizontalPodAutoscalerTolerance: 0.1,
   };
-  const context = contextOver(plane, [{...(await env.hpa()), kind: 'HorizontalPodAutoscaler'}, ...(await env.list(kinds.pods)).map(pod => ({...pod, kind: 'Pod'}))], options);
-  const reconcile = autoscalerReconciler({...context, clock, meter, events: {normal: report, warning: report}, client: {...client, resource: resource as unknown as Client['resource']}});
+  const context = contextOver(
+    plane,
+    [{...(await env.hpa()), kind: 'HorizontalPodAutoscaler'}, ...(await env.list(kinds.pods)).map(pod => ({...pod, kind: 'Pod'}))],
+    options,
+  );
+  const reconcile = autoscalerReconciler({
+    ...context,
+    clock,
+    meter,
+    events: {normal: report, warning: report},
+    client: {...client, resource: resource as unknown as Client['resource']},
+  });
   const {log, lines} = recordingLog();
   const again = () => reconcile({namespace: 'default', name: 'web'}, {...attempt, log});
   const result = await again();
-  return {result, reported, again, errors: () => lines.filter(line => line.startsWith('error')).length, metric: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels)};
+  return {
+    result,
+    reported,
+    again,
+    errors: () => lines.filter(line => line.startsWith('error')).length,
+    metric: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels),
+  };
 };
 
 test('reconciliations are counted, and a scale that cannot be written is reported and retried a period later', async t => {
@@ -185,7 +271,9 @@ test('reconciliations are counted, and a scale that cannot be written is reporte
   await env.scale();
   const refused = await alone(env, new Error('no'));
   t.deepEqual(refused.result, {kind: 'requeue', afterMs: 15_000});
-  t.deepEqual(refused.reported, ['FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no']);
+  t.deepEqual(refused.reported, [
+    'FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no',
+  ]);
   t.like(reported(await env.hpa()), {AbleToScale: 'False FailedUpdateScale: the HPA controller was unable to update the target scale: no'});
   t.is(refused.metric('reconciliations_total', {action: 'none', error: 'internal'}), 1);
 
@@ -236,11 +324,17 @@ test('pods that two autoscalers select are scaled by neither, until one goes', a
   t.true((await env.eventsOn('b')).includes(`Warning AmbiguousSelector ${text}`));
   await env.remove(kinds.horizontalPodAutoscalers, 'a');
   await env.clock.advance(15_000);
-  t.like(reported(await env.hpa('b')), {ScalingActive: 'True ValidMetricFound: the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request)'});
+  t.like(reported(await env.hpa('b')), {
+    ScalingActive:
+      'True ValidMetricFound: the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request)',
+  });
 });
 
 test('a tolerance of its own direction holds, and the flags where there is none', async t => {
-  const env = await startEnvironment({cpu: '52m', args: ['--horizontal-pod-autoscaler-tolerance=0.2', '--horizontal-pod-autoscaler-sync-period=5s']});
+  const env = await startEnvironment({
+    cpu: '52m',
+    args: ['--horizontal-pod-autoscaler-tolerance=0.2', '--horizontal-pod-autoscaler-sync-period=5s'],
+  });
   await using _ = env.plane;
   await env.clock.advance(60_000);
   await env.scale();

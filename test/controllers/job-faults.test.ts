@@ -20,7 +20,10 @@ for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const)
     await at.batch(10);
 
     t.deepEqual((await at.list(kinds.jobs)).length, 0);
-    t.deepEqual((await at.list(kinds.pods)).map(({metadata}) => metadata!.finalizers), propagationPolicy === 'Orphan' ? [undefined, undefined] : []);
+    t.deepEqual(
+      (await at.list(kinds.pods)).map(({metadata}) => metadata!.finalizers),
+      propagationPolicy === 'Orphan' ? [undefined, undefined] : [],
+    );
   });
 }
 
@@ -87,7 +90,10 @@ test('pods that cannot be made are tried one at a time, and later and later', as
   const tries = () => at.own.calls.filter(call => call === 'create pods').length;
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 4}));
   t.is(tries(), 1);
-  t.deepEqual((await at.eventsOn('work')).map(event => event.slice(0, 35)), ['Warning FailedCreate Error creating']);
+  t.deepEqual(
+    (await at.eventsOn('work')).map(event => event.slice(0, 35)),
+    ['Warning FailedCreate Error creating'],
+  );
   await at.clock.advance(1000 + 2000 + 4000 + 10);
   t.is(tries(), 4);
 
@@ -120,7 +126,8 @@ test('of very many pods five hundred are made, and counted, at a time', async t 
   await at.batch();
   t.is((await at.status()).active, 510);
   const pods = at.client.resource(kinds.pods);
-  for (const {metadata} of await at.active()) await pods.patch(metadata!.name!, 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'});
+  for (const {metadata} of await at.active())
+    await pods.patch(metadata!.name!, 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'});
   await at.batch();
   t.like(await at.status(), {succeeded: 500, active: undefined});
   t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached']);
@@ -135,7 +142,10 @@ test('metrics count jobs and their pods', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('elsewhere', {managedBy: 'example.com/other'}));
   const rules = [exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
-  await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1, podFailurePolicy: {rules}}));
+  await at.create(
+    kinds.jobs,
+    aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1, podFailurePolicy: {rules}}),
+  );
   await at.ends(await at.byIndex(0), 7);
   await at.batch(15);
   for (const index of [0, 1]) await at.ends(await at.byIndex(index));

@@ -10,7 +10,9 @@ test('the pods of an indexed job know their index, and each index succeeds once'
   t.regex(pod.metadata!.name!, /^work-3-[a-z0-9]{5}$/);
   t.is(pod.metadata!.labels![indexKey], '3');
   t.is(pod.spec!.hostname, 'work-3');
-  t.deepEqual(pod.spec!.containers[0]!.env, [{name: 'JOB_COMPLETION_INDEX', valueFrom: {fieldRef: {apiVersion: 'v1', fieldPath: `metadata.labels['${indexKey}']`}}}]);
+  t.deepEqual(pod.spec!.containers[0]!.env, [
+    {name: 'JOB_COMPLETION_INDEX', valueFrom: {fieldRef: {apiVersion: 'v1', fieldPath: `metadata.labels['${indexKey}']`}}},
+  ]);
 
   for (const index of [0, 2, 3]) await at.ends(await at.byIndex(index));
   await at.batch(2);
@@ -31,7 +33,7 @@ test('the pods of an indexed job know their index, and each index succeeds once'
 test('a name that is too long is cut so that the index stays', async t => {
   const at = await startEnvironment(t);
   const name = 'a'.repeat(60);
-  await at.create(kinds.jobs, aJob(name, {completionMode: 'Indexed', completions: 1, }));
+  await at.create(kinds.jobs, aJob(name, {completionMode: 'Indexed', completions: 1}));
 
   const [pod] = await at.podsOf(name);
   t.regex(pod!.metadata!.name!, /^a{55}-0-[a-z0-9]{5}$/);
@@ -60,8 +62,15 @@ test('of two pods with one index one goes, and so does one without', async t => 
   const {ownerReferences, labels} = pod.metadata!;
   const {[indexKey]: __, ...others} = labels!;
   await at.runs(pod);
-  for (const [name, annotations] of [['twin', {[indexKey]: '0'}], ['stray', {}], ['beyond', {[indexKey]: '2'}]] as const) {
-    await at.create(kinds.pods, {metadata: {name, ownerReferences: ownerReferences!, labels: others, annotations, finalizers: [finalizer]}, spec: aTemplate().spec!});
+  for (const [name, annotations] of [
+    ['twin', {[indexKey]: '0'}],
+    ['stray', {}],
+    ['beyond', {[indexKey]: '2'}],
+  ] as const) {
+    await at.create(kinds.pods, {
+      metadata: {name, ownerReferences: ownerReferences!, labels: others, annotations, finalizers: [finalizer]},
+      spec: aTemplate().spec!,
+    });
   }
   await at.batch(2);
 
@@ -98,7 +107,10 @@ test('with a limit for each index, pods carry on the count of failures, and an i
 
 test('each index waits on its own, and too many that failed end the job', async t => {
   const at = await startEnvironment(t);
-  await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 3, backoffLimitPerIndex: 0, maxFailedIndexes: 1}));
+  await at.create(
+    kinds.jobs,
+    aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 3, backoffLimitPerIndex: 0, maxFailedIndexes: 1}),
+  );
   await at.ends(await at.byIndex(0), 1);
   await at.batch(2);
   t.deepEqual((await at.active()).map(({metadata}) => metadata!.annotations![indexKey]).sort(), ['1', '2', '3']);

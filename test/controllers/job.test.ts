@@ -11,7 +11,13 @@ test('a job runs a pod, counts it when it has succeeded, lets it go, and is comp
   const {uid} = (await at.job()).metadata!;
   t.regex(pod!.metadata!.name!, /^work-[a-z0-9]{5}$/);
   t.deepEqual(pod!.metadata!.finalizers, [finalizer]);
-  t.deepEqual(pod!.metadata!.labels, {'batch.plat.io/controller-uid': uid!, 'batch.plat.io/job-name': 'work', 'controller-uid': uid!, 'job-name': 'work', app: 'a'});
+  t.deepEqual(pod!.metadata!.labels, {
+    'batch.plat.io/controller-uid': uid!,
+    'batch.plat.io/job-name': 'work',
+    'controller-uid': uid!,
+    'job-name': 'work',
+    app: 'a',
+  });
   t.deepEqual(await at.status(), {active: 1, ready: 0, terminating: 0, startTime: '2026-01-01T00:00:00Z', uncountedTerminatedPods: {}});
   await at.batch();
   await at.runs(pod!);
@@ -23,9 +29,25 @@ test('a job runs a pod, counts it when it has succeeded, lets it go, and is comp
 
   const {conditions, ...status} = await at.status();
   const time = '2026-01-01T00:00:03Z';
-  t.deepEqual(status, {startTime: '2026-01-01T00:00:00Z', completionTime: time, succeeded: 1, ready: 0, terminating: 0, uncountedTerminatedPods: {}});
-  const why = {status: 'True', lastProbeTime: time, lastTransitionTime: time, reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods'};
-  t.deepEqual(conditions, [{type: 'SuccessCriteriaMet', ...why}, {type: 'Complete', ...why}]);
+  t.deepEqual(status, {
+    startTime: '2026-01-01T00:00:00Z',
+    completionTime: time,
+    succeeded: 1,
+    ready: 0,
+    terminating: 0,
+    uncountedTerminatedPods: {},
+  });
+  const why = {
+    status: 'True',
+    lastProbeTime: time,
+    lastTransitionTime: time,
+    reason: 'CompletionsReached',
+    message: 'Reached expected number of succeeded pods',
+  };
+  t.deepEqual(conditions, [
+    {type: 'SuccessCriteriaMet', ...why},
+    {type: 'Complete', ...why},
+  ]);
   t.deepEqual((await at.podsOf('work'))[0]!.metadata!.finalizers, undefined);
   t.deepEqual(await at.eventsOn('work'), [`Normal SuccessfulCreate Created pod: ${pod!.metadata!.name}`, 'Normal Completed Job completed']);
 });
@@ -90,9 +112,15 @@ test('more pods go when fewer may run, those first that have come least far', as
 
   await at.patch(kinds.jobs, 'work', {spec: {parallelism: 1}});
 
-  t.deepEqual((await at.podsOf('work')).map(({metadata}) => metadata?.name), [first!.metadata!.name]);
+  t.deepEqual(
+    (await at.podsOf('work')).map(({metadata}) => metadata?.name),
+    [first!.metadata!.name],
+  );
   t.like(await at.status(), {active: 1, failed: undefined});
-  t.deepEqual((await at.eventsOn('work')).filter(event => event.includes('Deleted')).sort(), others.map(({metadata}) => `Normal SuccessfulDelete Deleted pod: ${metadata!.name}`).sort());
+  t.deepEqual(
+    (await at.eventsOn('work')).filter(event => event.includes('Deleted')).sort(),
+    others.map(({metadata}) => `Normal SuccessfulDelete Deleted pod: ${metadata!.name}`).sort(),
+  );
   await at.patch(kinds.jobs, 'work', {spec: {parallelism: 0}});
   t.is((await at.podsOf('work')).length, 0);
 });
@@ -112,7 +140,12 @@ test('a pod that failed is replaced ten seconds later, then twenty, until the li
 
   t.like(await at.status(), {failed: 3, active: undefined});
   const [target, failed] = (await at.status()).conditions!;
-  t.like(target, {type: 'FailureTarget', status: 'True', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit'});
+  t.like(target, {
+    type: 'FailureTarget',
+    status: 'True',
+    reason: 'BackoffLimitExceeded',
+    message: 'Job has reached the specified backoff limit',
+  });
   t.like(failed, {type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit'});
   t.true((await at.eventsOn('work')).includes('Warning BackoffLimitExceeded Job has reached the specified backoff limit'));
   t.true((await at.podsOf('work')).every(({metadata}) => !metadata?.finalizers));
@@ -160,7 +193,12 @@ for (const [backoffLimit, restarts, fails] of [
     await at.create(kinds.jobs, aJob('work', {backoffLimit, restartPolicy: 'OnFailure'}));
     const [pod] = await at.active();
     const container = {image: 'i', imageID: '', ready: true, state: {running: {}}};
-    await at.patch(kinds.pods, pod!.metadata!.name!, {status: {phase: 'Running', containerStatuses: [{...container, name: 'c', restartCount: restarts}]}}, 'status');
+    await at.patch(
+      kinds.pods,
+      pod!.metadata!.name!,
+      {status: {phase: 'Running', containerStatuses: [{...container, name: 'c', restartCount: restarts}]}},
+      'status',
+    );
     await at.batch(3);
 
     t.deepEqual(await at.conditions(), fails ? ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'] : []);
@@ -234,7 +272,10 @@ test('orphan pods are adopted with the finalizer, and released when they match n
   await at.create(kinds.jobs, aJob('work', {manualSelector: true, selector: {matchLabels: {app: 'a'}}}));
   await at.batch();
 
-  t.deepEqual((await at.podsOf('work')).map(({metadata}) => [metadata!.name, metadata!.finalizers]), [['mine', [finalizer]]]);
+  t.deepEqual(
+    (await at.podsOf('work')).map(({metadata}) => [metadata!.name, metadata!.finalizers]),
+    [['mine', [finalizer]]],
+  );
   t.is((await at.get(kinds.pods, 'foreign')).metadata!.finalizers, undefined, 'the finalizer of a pod without a job is taken away');
   await at.patch(kinds.pods, 'mine', {metadata: {labels: {app: 'c'}}});
   await at.batch(2);

@@ -28,7 +28,16 @@ export const played = <A extends PlaneActions>(at: A) => {
       {
         status: {
           phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-          containerStatuses: [{name: 'c', image: 'i', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode, finishedAt: wireTime(at.clock.now())}}}],
+          containerStatuses: [
+            {
+              name: 'c',
+              image: 'i',
+              imageID: '',
+              ready: false,
+              restartCount: 0,
+              state: {terminated: {exitCode, finishedAt: wireTime(at.clock.now())}},
+            },
+          ],
           ...more,
         },
       },
@@ -36,12 +45,21 @@ export const played = <A extends PlaneActions>(at: A) => {
     );
   const job = (name = 'work') => at.get(kinds.jobs, name);
   const status = async (name = 'work') => (await job(name)).status!;
-  const conditions = async (name = 'work') => ((await status(name)).conditions ?? []).map(({type, status: output, reason = ''}) => `${type}=${output} ${reason}`.trim());
-  const active = async (name = 'work') => (await at.podsOf(name)).filter(({metadata, status: {phase} = {}}) => !metadata?.deletionTimestamp && phase !== 'Succeeded' && phase !== 'Failed');
-  const byIndex = async (index: number, name = 'work') => (await active(name)).find(({metadata}) => metadata?.annotations?.[indexKey] === String(index))!;
+  const conditions = async (name = 'work') =>
+    ((await status(name)).conditions ?? []).map(({type, status: output, reason = ''}) => `${type}=${output} ${reason}`.trim());
+  const active = async (name = 'work') =>
+    (await at.podsOf(name)).filter(
+      ({metadata, status: {phase} = {}}) => !metadata?.deletionTimestamp && phase !== 'Succeeded' && phase !== 'Failed',
+    );
+  const byIndex = async (index: number, name = 'work') =>
+    (await active(name)).find(({metadata}) => metadata?.annotations?.[indexKey] === String(index))!;
   return {...at, batch, ends, job, status, conditions, active, byIndex};
 };
 
-export const startEnvironment = async (t: ExecutionContext, server?: TestApiServer) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
+export const startEnvironment = async (t: ExecutionContext, server?: TestApiServer) =>
+  played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
 
-export const exits = (action: string, values: number[], containerName?: string) => ({action, onExitCodes: {operator: 'In', values, ...(containerName ? {containerName} : {})}});
+export const exits = (action: string, values: number[], containerName?: string) => ({
+  action,
+  onExitCodes: {operator: 'In', values, ...(containerName ? {containerName} : {})},
+});

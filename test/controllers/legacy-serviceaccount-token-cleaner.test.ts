@@ -13,7 +13,11 @@ const used = naming.key('legacy-token-last-used');
 const invalid = naming.key('legacy-token-invalid-since');
 const account = {metadata: {name: 'a', uid: 'u'}, secrets: [{name: 's'}]};
 
-const cases: readonly [title: string, what: {created?: string; deleting?: boolean; labels?: Record<string, string>; account?: object; mounted?: boolean; uid?: string}, verdict: string][] = [
+const cases: readonly [
+  title: string,
+  what: {created?: string; deleting?: boolean; labels?: Record<string, string>; account?: object; mounted?: boolean; uid?: string},
+  verdict: string,
+][] = [
   ['is old and was never used', {}, 'mark'],
   ['is younger than the period', {created: '2025-01-01T12:00:01Z'}, 'keep'],
   ['is being deleted', {deleting: true}, 'keep'],
@@ -28,25 +32,40 @@ const cases: readonly [title: string, what: {created?: string; deleting?: boolea
   ['was marked before it', {labels: {[invalid]: '2024-12-31'}}, 'delete'],
 ];
 
-for (const [title, {created = '2024-01-01T00:00:00Z', deleting, labels = {}, account: of = account, mounted = false, uid}, verdict] of cases) {
+for (const [
+  title,
+  {created = '2024-01-01T00:00:00Z', deleting, labels = {}, account: of = account, mounted = false, uid},
+  verdict,
+] of cases) {
   test(`a secret that ${title}: ${verdict}`, t => {
     const annotations = {[naming.key('service-account.name')]: 'a', ...(uid ? {[naming.key('service-account.uid')]: uid} : {})};
-    const secret = {metadata: {name: 's', creationTimestamp: created, labels, annotations, ...(deleting ? {deletionTimestamp: created} : {})}};
+    const secret = {
+      metadata: {name: 's', creationTimestamp: created, labels, annotations, ...(deleting ? {deletionTimestamp: created} : {})},
+    };
     t.is(cleanupActionFor(secret, {account: of, isMounted: () => mounted, periodMs, now, naming}), verdict as never);
   });
 }
 
 test('no token is checked before uses were recorded for a day and a period', t => {
-  t.deepEqual([undefined, 'nonsense', '2025-01-01', '2024-12-31', '2024-12-30'].map(since => isTrackedLongEnough(since, periodMs, now)), [false, false, false, true, true]);
+  t.deepEqual(
+    [undefined, 'nonsense', '2025-01-01', '2024-12-31', '2024-12-30'].map(since => isTrackedLongEnough(since, periodMs, now)),
+    [false, false, false, true, true],
+  );
   t.is(dayOf(now), '2026-01-01');
 });
 
 test('over two periods an unused secret is marked and then deleted, while one made by hand stays', async t => {
-  await using plane = await aPlane({controllers: ['legacy-serviceaccount-token-cleaner-controller'], controllerManagerArgs: ['--legacy-service-account-token-clean-up-period=48h']});
+  await using plane = await aPlane({
+    controllers: ['legacy-serviceaccount-token-cleaner-controller'],
+    controllerManagerArgs: ['--legacy-service-account-token-clean-up-period=48h'],
+  });
   const {clock} = plane;
   const client = plane.client();
   const namespace = 'default';
-  const token = (name: string) => ({metadata: {namespace, name, annotations: {[naming.key('service-account.name')]: 'a'}}, type: naming.key('service-account-token')});
+  const token = (name: string) => ({
+    metadata: {namespace, name, annotations: {[naming.key('service-account.name')]: 'a'}},
+    type: naming.key('service-account-token'),
+  });
   const secrets = client.resource(kinds.secrets);
   const label = async (name: string) => {
     try {

@@ -15,7 +15,10 @@ import {aPlane} from './plane.js';
 const namespace = 'doomed';
 const finalizer = 'example.com/hold';
 
-const doomed = async (finalizers: readonly string[] = [], apiserverArgs: readonly string[] = []): Promise<{clock: VirtualClock; plane: Plane}> => {
+const doomed = async (
+  finalizers: readonly string[] = [],
+  apiserverArgs: readonly string[] = [],
+): Promise<{clock: VirtualClock; plane: Plane}> => {
   const plane = await aPlane({apiserverArgs, controllers: ['namespace-controller', 'serviceaccount-controller']});
   const {clock} = plane;
   const client = plane.client();
@@ -34,11 +37,14 @@ const namespaceIn = async (plane: Plane) =>
 
 const contentOf = async (plane: Plane): Promise<string[]> => {
   const inNamespace = {namespace};
-  const lists = [kinds.configMaps, kinds.secrets, kinds.serviceAccounts].map(async kind => (await plane.client().resource(kind).list(inNamespace)).items);
+  const lists = [kinds.configMaps, kinds.secrets, kinds.serviceAccounts].map(
+    async kind => (await plane.client().resource(kind).list(inNamespace)).items,
+  );
   return (await Promise.all(lists)).flat().map(({metadata}) => metadata?.name ?? '');
 };
 
-const conditionsOf = async (plane: Plane) => ((await namespaceIn(plane))?.status?.conditions ?? []).map(({type, status, reason, message}) => [type, status, reason, message]);
+const conditionsOf = async (plane: Plane) =>
+  ((await namespaceIn(plane))?.status?.conditions ?? []).map(({type, status, reason, message}) => [type, status, reason, message]);
 
 test('a deleted namespace is emptied and let go after five seconds of grace', async t => {
   const {clock, plane} = await doomed();
@@ -57,7 +63,10 @@ test('a deleted namespace is emptied and let go after five seconds of grace', as
 test('other namespaces keep their objects', async t => {
   const {clock, plane} = await doomed();
   await using _ = plane;
-  await plane.client().resource(kinds.secrets).create({metadata: {namespace: 'default', name: 'one'}});
+  await plane
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {namespace: 'default', name: 'one'}});
   await plane.client().resource(kinds.namespaces).delete(namespace);
   await clock.advance(60_000);
 
@@ -99,7 +108,10 @@ test('a finalizer of another party on the namespace stays and keeps it', async t
   t.deepEqual(left?.spec?.finalizers, [finalizer]);
   t.deepEqual(await contentOf(plane), []);
 
-  await plane.client().resource(kinds.namespaces).update({...left!, spec: {finalizers: []}}, {subresource: 'finalize'});
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .update({...left!, spec: {finalizers: []}}, {subresource: 'finalize'});
   await clock.drain();
   t.is(await namespaceIn(plane), undefined);
 });
@@ -130,7 +142,10 @@ test('pods that outlive their grace period are reported as a failure', async t =
   const {clock, plane} = await doomed();
   await using _ = plane;
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 40, containers: [{name: 'c', image: 'i'}]};
-  await plane.client().resource(kinds.pods).create({metadata: {namespace, name: 'stuck'}, spec});
+  await plane
+    .client()
+    .resource(kinds.pods)
+    .create({metadata: {namespace, name: 'stuck'}, spec});
   await plane.client().resource(kinds.namespaces).delete(namespace);
   await clock.advance(60_000);
 
@@ -143,7 +158,9 @@ test('pods that outlive their grace period are reported as a failure', async t =
 });
 
 test('a namespace is looked at again when its pods are due to have ended, without an error', async t => {
-  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {
+    options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000},
+  });
   const [namespaces, pods] = [client.resource(kinds.namespaces), client.resource(kinds.pods)];
   await namespaces.create({metadata: {name: namespace}});
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 4, containers: [{name: 'c', image: 'i'}]};
@@ -164,11 +181,16 @@ test('a namespace is looked at again when its pods are due to have ended, withou
   await clock.advance(2_000);
 
   t.true(isNotFound(await t.throwsAsync(namespaces.get(namespace))));
-  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
+  t.deepEqual(
+    lines.filter(line => !line.startsWith('info')),
+    [],
+  );
 });
 
 test('pods that take longer than they may are looked at every few seconds, without an error', async t => {
-  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 3_600_000}});
+  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {
+    options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 3_600_000},
+  });
   const namespaces = client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: namespace}});
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 1, containers: [{name: 'c', image: 'i'}]};
@@ -183,7 +205,10 @@ test('pods that take longer than they may are looked at every few seconds, witho
   t.true(before > 0);
   t.is(own.calls.filter(call => call === 'deletecollection pods').length, 10);
   t.is((await namespaces.get(namespace)).status?.conditions?.find(({type}) => type === 'NamespaceDeletionContentFailure')?.status, 'True');
-  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
+  t.deepEqual(
+    lines.filter(line => !line.startsWith('info')),
+    [],
+  );
 });
 
 test('objects created before all servers knew of the termination are deleted too', async t => {
@@ -191,7 +216,10 @@ test('objects created before all servers knew of the termination are deleted too
   await using _ = plane;
   await plane.client().resource(kinds.namespaces).delete(namespace);
   await clock.advance(4_000);
-  await plane.client().resource(kinds.secrets).create({metadata: {namespace, name: 'late'}});
+  await plane
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {namespace, name: 'late'}});
   await clock.advance(1_000);
 
   t.is(await namespaceIn(plane), undefined);
@@ -199,7 +227,9 @@ test('objects created before all servers knew of the termination are deleted too
 });
 
 test('a namespace stays while discovery fails', async t => {
-  const {own, client, clock, start} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const {own, client, clock, start} = startManager(t, [namespaceController], {
+    options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000},
+  });
   const namespaces = client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: namespace}});
   await start();
@@ -220,8 +250,14 @@ test('a namespace that is made again at once keeps its new content', async t => 
   await using _ = plane;
   await plane.client().resource(kinds.namespaces).delete(namespace);
   await clock.advance(5_000);
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: namespace}});
-  await plane.client().resource(kinds.secrets).create({metadata: {namespace, name: 'new'}});
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: namespace}});
+  await plane
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {namespace, name: 'new'}});
   await clock.advance(600_000);
 
   t.true((await contentOf(plane)).includes('new'));
@@ -244,11 +280,21 @@ test('a server without aggregated discovery is read group by group, and each res
   const client = clientOver(
     answering({
       '/api': {kind: 'APIVersions', versions: ['v1']},
-      '/api/v1': {kind: 'APIResourceList', resources: [{...widgets, name: 'pods', kind: 'Pod'}, {...widgets, name: 'pods/status'}]},
+      '/api/v1': {
+        kind: 'APIResourceList',
+        resources: [
+          {...widgets, name: 'pods', kind: 'Pod'},
+          {...widgets, name: 'pods/status'},
+        ],
+      },
       '/apis': {
         kind: 'APIGroupList',
         groups: [
-          {name: 'example.com', versions: [{groupVersion: 'example.com/v2'}, {groupVersion: 'example.com/v1'}], preferredVersion: {groupVersion: 'example.com/v1'}},
+          {
+            name: 'example.com',
+            versions: [{groupVersion: 'example.com/v2'}, {groupVersion: 'example.com/v1'}],
+            preferredVersion: {groupVersion: 'example.com/v1'},
+          },
           {name: 'broken.com', versions: [{groupVersion: 'broken.com/v1'}]},
           {name: 'odd', versions: [{groupVersion: 'odd/v1/x'}]},
         ],
@@ -271,7 +317,10 @@ test('a server without aggregated discovery is read group by group, and each res
 test('resources of a stale group are not found, and the group is reported', async t => {
   const aggregated = (items: readonly unknown[]) => ({kind: 'APIGroupDiscoveryList', items});
   const client = clientOver(
-    answering({'/api': aggregated([]), '/apis': aggregated([{metadata: {name: 'metrics.example.com'}, versions: [{version: 'v1', freshness: 'Stale'}]}])}),
+    answering({
+      '/api': aggregated([]),
+      '/apis': aggregated([{metadata: {name: 'metrics.example.com'}, versions: [{version: 'v1', freshness: 'Stale'}]}]),
+    }),
     plat,
   );
 
@@ -286,10 +335,27 @@ test('conditions list everything that blocks the deletion, sorted', t => {
   const conditions = nextConditions(
     [],
     {
-      discovered: {failed: new Map([['b/v1', 'away'], ['a/v1', 'gone']]), malformed: ['x/y/z']},
+      discovered: {
+        failed: new Map([
+          ['b/v1', 'away'],
+          ['a/v1', 'gone'],
+        ]),
+        malformed: ['x/y/z'],
+      },
       leftovers: [
         [resource('pods'), {count: 2, finalizers: new Map([['z', 2]]), estimateSeconds: 30}],
-        [resource('deployments', 'apps'), {count: 1, finalizers: new Map([['a', 1], ['z', 1]]), estimateSeconds: 15, error: new Error('refused')}],
+        [
+          resource('deployments', 'apps'),
+          {
+            count: 1,
+            finalizers: new Map([
+              ['a', 1],
+              ['z', 1],
+            ]),
+            estimateSeconds: 15,
+            error: new Error('refused'),
+          },
+        ],
       ],
     },
     at('2026-01-01T00:00:00Z'),
@@ -298,10 +364,18 @@ test('conditions list everything that blocks the deletion, sorted', t => {
   t.deepEqual(
     conditions?.map(({status, reason, message}) => [status, reason, message]),
     [
-      ['True', 'DiscoveryFailed', 'Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: a/v1: gone, b/v1: away'],
+      [
+        'True',
+        'DiscoveryFailed',
+        'Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: a/v1: gone, b/v1: away',
+      ],
       ['True', 'GroupVersionParsingFailed', 'unexpected GroupVersion string: x/y/z'],
       ['True', 'ContentDeletionFailed', 'Failed to delete all resource types, 1 remaining: refused'],
-      ['True', 'SomeResourcesRemain', 'Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances'],
+      [
+        'True',
+        'SomeResourcesRemain',
+        'Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances',
+      ],
       ['True', 'SomeFinalizersRemain', 'Some finalizers are remaining: a in 1 resource instances, z in 3 resource instances'],
     ],
   );
@@ -312,7 +386,10 @@ test('conditions are written only when they change, and their times move only wh
   const first = nextConditions([{type: 'Other', status: 'True'}], fine, at(early))!;
   t.is(nextConditions(first, fine, at(late)), undefined);
 
-  const remaining = (count: number): ContentDeletion => ({...fine, leftovers: [[resource('pods'), {count, finalizers: new Map(), estimateSeconds: 1}]]});
+  const remaining = (count: number): ContentDeletion => ({
+    ...fine,
+    leftovers: [[resource('pods'), {count, finalizers: new Map(), estimateSeconds: 1}]],
+  });
   const second = nextConditions(first, remaining(2), at(late))!;
   const third = nextConditions(second, remaining(1), at('2026-01-01T02:00:00Z'))!;
   const times = (conditions: typeof first) => conditions.map(({lastTransitionTime}) => lastTransitionTime);

@@ -65,7 +65,10 @@ for (const [what, left] of [
     t.is(meter.value('node_ipam_controller_cidrset_cidrs_allocations_total', labels), 4 - left.length);
     t.is(meter.value('node_ipam_controller_cidrset_usage_cidrs', labels), (4 - left.length) / 4);
     t.is(meter.value('node_ipam_controller_cirdset_max_cidrs', labels), 4);
-    t.deepEqual(left.map(() => set.allocateNext()), [...left]);
+    t.deepEqual(
+      left.map(() => set.allocateNext()),
+      [...left],
+    );
     t.is(set.allocateNext(), undefined);
     set.release(what);
     t.is(meter.value('node_ipam_controller_cidrset_cidrs_releases_total', labels), 4 - left.length);
@@ -97,7 +100,11 @@ for (const [title, given, first] of [
   ['an IPv4 range is cut into /24', {}, ['10.0.0.0/24']],
   ['an IPv6 range is cut into /64', {clusterCidr: ['fd00::/56']}, ['fd00::/64']],
   ['the one mask counts for either family', {clusterCidr: ['fd00::/100'], nodeCidrMaskSize: 112}, ['fd00::/112']],
-  ['two ranges are cut by their families, in their order', {clusterCidr: ['fd00::/56', '10.0.0.0/16'], nodeCidrMaskSizeIpv4: 26, nodeCidrMaskSizeIpv6: 60}, ['fd00::/60', '10.0.0.0/26']],
+  [
+    'two ranges are cut by their families, in their order',
+    {clusterCidr: ['fd00::/56', '10.0.0.0/16'], nodeCidrMaskSizeIpv4: 26, nodeCidrMaskSizeIpv6: 60},
+    ['fd00::/60', '10.0.0.0/26'],
+  ],
   ['services inside of the range keep theirs', {serviceClusterIpRange: ['10.0.0.0/23']}, ['10.0.2.0/24']],
   ['services around the range leave nothing', {serviceClusterIpRange: ['10.0.0.0/16']}, [undefined]],
   ['services outside of the range, and words, do not matter', {serviceClusterIpRange: ['10.96.0.0/16', 'words']}, ['10.0.0.0/24']],
@@ -106,7 +113,7 @@ for (const [title, given, first] of [
 }
 
 for (const [title, given, message] of [
-  ['a mask shorter than the range\'s is refused', {nodeCidrMaskSize: 21}, /must be less than or equal to --node-cidr-mask-size/],
+  ["a mask shorter than the range's is refused", {nodeCidrMaskSize: 21}, /must be less than or equal to --node-cidr-mask-size/],
   ['an IPv6 range of too many blocks is refused', {clusterCidr: ['fd00::/47']}, /CIDR size is too big/],
 ] as const) {
   test(title, t => void t.throws(() => planned(given), {message}));
@@ -138,7 +145,10 @@ test('a range that two nodes have is free once both are gone', t => {
   t.deepEqual(ranges.propose('c'), ['10.0.0.0/24']);
 });
 
-const args = (cidrs: string, ...more: string[]) => ({controllers: ['node-ipam-controller'], controllerManagerArgs: [`--cluster-cidr=${cidrs}`, ...more]});
+const args = (cidrs: string, ...more: string[]) => ({
+  controllers: ['node-ipam-controller'],
+  controllerManagerArgs: [`--cluster-cidr=${cidrs}`, ...more],
+});
 const nodesOf = (plane: Plane) => plane.client().resource(kinds.nodes);
 const rangesOf = async (plane: Plane) =>
   Object.fromEntries((await nodesOf(plane).list()).items.map(({metadata, spec}) => [metadata?.name ?? '', spec?.podCIDRs?.join() ?? '']));

@@ -16,10 +16,17 @@ const second = 1000;
 
 type Condition = NonNullable<NonNullable<Node['status']>['conditions']>[number];
 const condition = (type: string, status: string, more: Partial<Condition> = {}): Condition => ({type, status, ...more});
-const aNode = (conditions: Condition[] = [], more: Partial<Node> = {}): Node => ({metadata: {name: 'n', creationTimestamp: wireTime(0)}, status: {conditions}, ...more});
+const aNode = (conditions: Condition[] = [], more: Partial<Node> = {}): Node => ({
+  metadata: {name: 'n', creationTimestamp: wireTime(0)},
+  status: {conditions},
+  ...more,
+});
 
 const rules = {unhealthyThreshold: 0.55, largeThreshold: 50, rate: 0.1, secondaryRate: 0.01};
-const readies = (up: number, down: number) => [...Array.from({length: up}, () => condition('Ready', 'True')), ...Array.from({length: down}, () => condition('Ready', 'False'))];
+const readies = (up: number, down: number) => [
+  ...Array.from({length: up}, () => condition('Ready', 'True')),
+  ...Array.from({length: down}, () => condition('Ready', 'False')),
+];
 
 for (const [up, down, state] of [
   [3, 0, 'Normal'],
@@ -30,12 +37,18 @@ for (const [up, down, state] of [
   [9, 11, 'PartialDisruption'],
   [10, 12, 'Normal'],
 ] as const) {
-  test(`a zone with ${up} nodes up and ${down} down is in the state ${state}`, t => t.like(zoneHealth(readies(up, down), rules), {state, size: up + down, unhealthy: down}));
+  test(`a zone with ${up} nodes up and ${down} down is in the state ${state}`, t =>
+    t.like(zoneHealth(readies(up, down), rules), {state, size: up + down, unhealthy: down}));
 }
 
 test('a node that posts no status counts as unhealthy', t => t.is(zoneHealth([undefined], rules).state, 'FullDisruption'));
 
-for (const [state, size, rate] of [['Normal', 100, 0.1], ['FullDisruption', 3, 0.1], ['PartialDisruption', 50, 0], ['PartialDisruption', 51, 0.01]] as const) {
+for (const [state, size, rate] of [
+  ['Normal', 100, 0.1],
+  ['FullDisruption', 3, 0.1],
+  ['PartialDisruption', 50, 0],
+  ['PartialDisruption', 51, 0.01],
+] as const) {
   test(`${rate} nodes a second are given up in a zone of ${size} in the state ${state}`, t => t.is(rateOf(state, size, rules), rate));
 }
 
@@ -51,8 +64,26 @@ for (const [labels, zone] of [
 const key = (name: string) => `node.plat.io/${name}`;
 for (const [title, node, add, remove] of [
   ['is not ready', aNode([condition('Ready', 'False')]), ['not-ready'], []],
-  ['is unknown', aNode([condition('Ready', 'Unknown')], {spec: {taints: [{key: key('not-ready'), effect: 'NoSchedule'}]}}), ['unreachable'], ['not-ready']],
-  ['is ready', aNode([condition('Ready', 'True')], {spec: {taints: [{key: key('not-ready'), effect: 'NoSchedule'}, {key: key('not-ready'), effect: 'NoExecute'}, {key: 'own', effect: 'NoSchedule'}]}}), [], ['not-ready']],
+  [
+    'is unknown',
+    aNode([condition('Ready', 'Unknown')], {spec: {taints: [{key: key('not-ready'), effect: 'NoSchedule'}]}}),
+    ['unreachable'],
+    ['not-ready'],
+  ],
+  [
+    'is ready',
+    aNode([condition('Ready', 'True')], {
+      spec: {
+        taints: [
+          {key: key('not-ready'), effect: 'NoSchedule'},
+          {key: key('not-ready'), effect: 'NoExecute'},
+          {key: 'own', effect: 'NoSchedule'},
+        ],
+      },
+    }),
+    [],
+    ['not-ready'],
+  ],
   [
     'lacks everything',
     aNode(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable'].map(type => condition(type, 'True'))),
@@ -65,14 +96,25 @@ for (const [title, node, add, remove] of [
   test(`a node that ${title} gets the taints for it`, t => {
     const change = schedulingChange(naming, node);
 
-    t.deepEqual(change.add?.map(taint => taint.key), add.map(key));
-    t.deepEqual(change.remove?.map(taint => taint.key), remove.map(key));
+    t.deepEqual(
+      change.add?.map(taint => taint.key),
+      add.map(key),
+    );
+    t.deepEqual(
+      change.remove?.map(taint => taint.key),
+      remove.map(key),
+    );
   });
 }
 
 const grace = {monitorMs: 50 * second, startupMs: 60 * second};
 const at = (now: number, node: Node, before?: Health, renewTime?: number) =>
-  observe({naming, grace, now: now * second}, node, renewTime === undefined ? undefined : {spec: {renewTime: wireMicroTime(renewTime * second)}}, before);
+  observe(
+    {naming, grace, now: now * second},
+    node,
+    renewTime === undefined ? undefined : {spec: {renewTime: wireMicroTime(renewTime * second)}},
+    before,
+  );
 const beats = (second_: number, status = 'True', turned = 0) =>
   condition('Ready', status, {lastHeartbeatTime: wireTime(second_ * second), lastTransitionTime: wireTime(turned * second)});
 
@@ -84,8 +126,22 @@ test('a node without any status gets its startup grace period, and is then unkno
 
   t.like(late.observed, {status: 'Unknown', lastTransitionTime: wireTime(0)});
   t.deepEqual(
-    late.conditions?.map(({type, status, reason, message, lastHeartbeatTime, lastTransitionTime}) => [type, status, reason, message, lastHeartbeatTime, lastTransitionTime]),
-    ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map(type => [type, 'Unknown', 'NodeStatusNeverUpdated', 'Platlet never posted node status.', wireTime(0), wireTime(61 * second)]),
+    late.conditions?.map(({type, status, reason, message, lastHeartbeatTime, lastTransitionTime}) => [
+      type,
+      status,
+      reason,
+      message,
+      lastHeartbeatTime,
+      lastTransitionTime,
+    ]),
+    ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map(type => [
+      type,
+      'Unknown',
+      'NodeStatusNeverUpdated',
+      'Platlet never posted node status.',
+      wireTime(0),
+      wireTime(61 * second),
+    ]),
   );
 });
 
@@ -96,12 +152,22 @@ test('a node that falls silent is unknown after the grace, counted by the own cl
   const sight = at(1051, node, first);
 
   t.is(sight.observed.status, 'True');
-  t.like(sight.current, {status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Platlet stopped posting node status.', lastHeartbeatTime: wireTime(5 * second), lastTransitionTime: wireTime(1051 * second)});
-  t.deepEqual(sight.conditions?.map(({type, status}) => `${type} ${status}`), ['Ready Unknown', 'DiskPressure Unknown', 'NetworkUnavailable False', 'MemoryPressure Unknown', 'PIDPressure Unknown']);
+  t.like(sight.current, {
+    status: 'Unknown',
+    reason: 'NodeStatusUnknown',
+    message: 'Platlet stopped posting node status.',
+    lastHeartbeatTime: wireTime(5 * second),
+    lastTransitionTime: wireTime(1051 * second),
+  });
+  t.deepEqual(
+    sight.conditions?.map(({type, status}) => `${type} ${status}`),
+    ['Ready Unknown', 'DiskPressure Unknown', 'NetworkUnavailable False', 'MemoryPressure Unknown', 'PIDPressure Unknown'],
+  );
   t.is(healthAfterWrite(sight, 1051 * second).transitionedAt, 1051 * second);
 });
 
-test('a node that is unknown already is not written again', t => t.is(at(2000, aNode([beats(5, 'Unknown')]), at(1000, aNode([beats(5, 'Unknown')])).health).conditions, undefined));
+test('a node that is unknown already is not written again', t =>
+  t.is(at(2000, aNode([beats(5, 'Unknown')]), at(1000, aNode([beats(5, 'Unknown')])).health).conditions, undefined));
 
 test('a lease that is renewed keeps a node alive though its status is old, one that is not does not', t => {
   const node = aNode([beats(5)]);
@@ -182,16 +248,21 @@ const startEnvironment = (nodes: number, ...args: string[]) => aPlane({nodes, co
 const nodesOf = (plane: NodesPlane) => plane.client().resource(kinds.nodes);
 const node = (plane: NodesPlane, name = 'plat-node-0') => nodesOf(plane).get(name);
 const stateKey = naming.subKey('simulation', 'state');
-const switchTo = (plane: NodesPlane, state: string | null, name = 'plat-node-0') => nodesOf(plane).patch(name, 'merge', {metadata: {annotations: {[stateKey]: state}}});
-const taintsOf = async (plane: NodesPlane, name = 'plat-node-0') => ((await node(plane, name)).spec?.taints ?? []).map(({key: taint, effect}) => `${taint.split('/')[1]}:${effect}`).sort();
-const readyOf = async (plane: NodesPlane, name = 'plat-node-0') => (await node(plane, name)).status?.conditions?.find(({type}) => type === 'Ready');
+const switchTo = (plane: NodesPlane, state: string | null, name = 'plat-node-0') =>
+  nodesOf(plane).patch(name, 'merge', {metadata: {annotations: {[stateKey]: state}}});
+const taintsOf = async (plane: NodesPlane, name = 'plat-node-0') =>
+  ((await node(plane, name)).spec?.taints ?? []).map(({key: taint, effect}) => `${taint.split('/')[1]}:${effect}`).sort();
+const readyOf = async (plane: NodesPlane, name = 'plat-node-0') =>
+  (await node(plane, name)).status?.conditions?.find(({type}) => type === 'Ready');
 
 test('a node that falls silent becomes unknown, its pods not ready, and it is tainted; when it is back, all is well again', async t => {
   await using plane = await startEnvironment(3);
   const {clock} = plane;
   await clock.advance(10_000);
   t.deepEqual(await taintsOf(plane), []);
-  t.true((await eventsOf(plane, 'plat-node-0')).includes('RegisteredNode: Node plat-node-0 event: Registered Node plat-node-0 in Controller'));
+  t.true(
+    (await eventsOf(plane, 'plat-node-0')).includes('RegisteredNode: Node plat-node-0 event: Registered Node plat-node-0 in Controller'),
+  );
   await run(plane);
   await clock.advance(5_000);
   t.is(conditionsOf(await podNamed(plane))['Ready'], 'True');
@@ -265,11 +336,15 @@ test('in a small zone that is half down no node is given up, and in another one 
   await using plane = await startEnvironment(6);
   const {clock} = plane;
   const names = Array.from({length: 6}, (_, index) => `plat-node-${index}`);
-  for (const [index, name] of names.entries()) await nodesOf(plane).patch(name, 'merge', {metadata: {labels: {'topology.plat.io/zone': index < 4 ? 'a' : 'b'}}});
+  for (const [index, name] of names.entries())
+    await nodesOf(plane).patch(name, 'merge', {metadata: {labels: {'topology.plat.io/zone': index < 4 ? 'a' : 'b'}}});
   await clock.advance(10_000);
   for (const name of ['plat-node-0', 'plat-node-1', 'plat-node-2', 'plat-node-4']) await switchTo(plane, 'stopped', name);
   await clock.advance(70_000);
-  const given = async () => (await Promise.all(names.map(async name => [name, await taintsOf(plane, name)] as const))).filter(([, taints]) => taints.includes('unreachable:NoExecute')).map(([name]) => name);
+  const given = async () =>
+    (await Promise.all(names.map(async name => [name, await taintsOf(plane, name)] as const)))
+      .filter(([, taints]) => taints.includes('unreachable:NoExecute'))
+      .map(([name]) => name);
   const before = await given();
   t.true(before.includes('plat-node-4'));
   t.true(before.length <= 2);
@@ -284,7 +359,10 @@ test('in a small zone that is half down no node is given up, and in another one 
 
 test('a cordoned node and one under pressure take no pods', async t => {
   await using plane = await startEnvironment(1);
-  await nodesOf(plane).patch('plat-node-0', 'merge', {spec: {unschedulable: true}, metadata: {annotations: {[naming.subKey('simulation', 'pressure')]: 'DiskPressure'}}});
+  await nodesOf(plane).patch('plat-node-0', 'merge', {
+    spec: {unschedulable: true},
+    metadata: {annotations: {[naming.subKey('simulation', 'pressure')]: 'DiskPressure'}},
+  });
   await plane.clock.advance(1_000);
   t.deepEqual(await taintsOf(plane), ['disk-pressure:NoSchedule', 'unschedulable:NoSchedule']);
   await nodesOf(plane).patch('plat-node-0', 'merge', {spec: {unschedulable: null}});
@@ -299,5 +377,6 @@ test('taints are set on nodes that others change at the same time', async t => {
   await Promise.all(Array.from({length: 20}, (_, index) => nodes.create({metadata: {name: `n${index}`}, spec: {unschedulable: true}})));
   await plane.clock.advance(1_000);
 
-  for (const {spec} of (await nodes.list()).items) t.deepEqual([spec?.podCIDRs?.length, spec?.taints?.map(taint => taint.key)], [1, [key('unschedulable')]]);
+  for (const {spec} of (await nodes.list()).items)
+    t.deepEqual([spec?.podCIDRs?.length, spec?.taints?.map(taint => taint.key)], [1, [key('unschedulable')]]);
 });

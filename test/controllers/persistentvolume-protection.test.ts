@@ -14,7 +14,11 @@ test('a volume that is bound waits for its claim before it goes; another goes at
   await using plane = await aPlane({controllers: ['persistentvolume-protection-controller']});
   const {clock, naming} = plane;
   const volumes = plane.client().resource(kinds.persistentVolumes);
-  const found = async (name: string) => volumes.get(name).then(({metadata}) => metadata?.finalizers ?? [], (error: unknown) => (isNotFound(error) ? 'gone' : Promise.reject(error as Error)));
+  const found = async (name: string) =>
+    volumes.get(name).then(
+      ({metadata}) => metadata?.finalizers ?? [],
+      (error: unknown) => (isNotFound(error) ? 'gone' : Promise.reject(error as Error)),
+    );
   await volumes.create(aVolume('bound'));
   await volumes.create(aVolume('free', ['example.com/own']));
   await clock.drain();
@@ -31,7 +35,10 @@ test('a volume that is bound waits for its claim before it goes; another goes at
 });
 
 test('a volume without protection, such as one from before, gets it', async t => {
-  await using plane = await aPlane({controllers: ['persistentvolume-protection-controller'], apiserverArgs: ['--disable-admission-plugins=StorageObjectInUseProtection']});
+  await using plane = await aPlane({
+    controllers: ['persistentvolume-protection-controller'],
+    apiserverArgs: ['--disable-admission-plugins=StorageObjectInUseProtection'],
+  });
   const volumes = plane.client().resource(kinds.persistentVolumes);
   await volumes.create(aVolume('old'));
   await plane.clock.drain();

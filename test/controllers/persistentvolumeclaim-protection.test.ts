@@ -7,9 +7,15 @@ import {aPlaneWith, aTemplate, actionsOn, namespace} from './workloads.js';
 
 const byName: Partial<PodSpec> = {volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'c'}}]};
 const ofItsOwn: Partial<PodSpec> = {volumes: [{name: 'v', ephemeral: {volumeClaimTemplate: {spec: {}}}}]};
-const aPod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}, status: Pod['status'] = {}): Pod => ({metadata: {namespace, name: 'p', uid: 'u', ...metadata}, spec: {containers: [], nodeName: 'n', ...spec}, status});
+const aPod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}, status: Pod['status'] = {}): Pod => ({
+  metadata: {namespace, name: 'p', uid: 'u', ...metadata},
+  spec: {containers: [], nodeName: 'n', ...spec},
+  status,
+});
 const claim = {metadata: {namespace, name: 'c'}};
-const owned = {metadata: {namespace, name: 'p-v', ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true}]}};
+const owned = {
+  metadata: {namespace, name: 'p-v', ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true}]},
+};
 
 const cases: readonly [title: string, pod: Pod, claim: object, outcome: boolean][] = [
   ['a pod on a node uses the claims it names', aPod(byName), claim, true],
@@ -17,7 +23,7 @@ const cases: readonly [title: string, pod: Pod, claim: object, outcome: boolean]
   ['one that has ended still does', aPod(byName, {}, {phase: 'Succeeded'}), claim, true],
   ['one that names others does not', aPod({volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'other'}}]}), claim, false],
   ['a pod uses the claim made for its volume', aPod(ofItsOwn), owned, true],
-  ['but not one of that name that is somebody else\'s', aPod(ofItsOwn, {uid: 'another'}), owned, false],
+  ["but not one of that name that is somebody else's", aPod(ofItsOwn, {uid: 'another'}), owned, false],
   ['nor once it was shut down', aPod(ofItsOwn, {deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0}), owned, false],
 ];
 for (const [title, pod, of, outcome] of cases) test(title, t => t.is(uses(pod, of), outcome));
@@ -36,8 +42,16 @@ const start = async (...controllers: readonly string[]) => {
   return {
     ...at,
     plane,
-    claim: (name: string) => at.create(kinds.persistentVolumeClaims, {metadata: {name}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: '', resources: {requests: {storage: '1Gi'}}}}),
-    isThere: (name: string) => at.get(kinds.persistentVolumeClaims, name).then(() => true, (error: unknown) => (isNotFound(error) ? false : Promise.reject(error as Error))),
+    claim: (name: string) =>
+      at.create(kinds.persistentVolumeClaims, {
+        metadata: {name},
+        spec: {accessModes: ['ReadWriteOnce'], storageClassName: '', resources: {requests: {storage: '1Gi'}}},
+      }),
+    isThere: (name: string) =>
+      at.get(kinds.persistentVolumeClaims, name).then(
+        () => true,
+        (error: unknown) => (isNotFound(error) ? false : Promise.reject(error as Error)),
+      ),
   };
 };
 
@@ -45,7 +59,11 @@ test('claims in use stay until their pods are gone; unused ones are deleted', as
   const at = await start();
   await using _ = at.plane;
   for (const name of ['used', 'waiting', 'unused']) await at.claim(name);
-  const spec = (claimName: string, nodeName?: string): PodSpec => ({...aTemplate().spec!, volumes: [{name: 'v', persistentVolumeClaim: {claimName}}], ...(nodeName ? {nodeName} : {})});
+  const spec = (claimName: string, nodeName?: string): PodSpec => ({
+    ...aTemplate().spec!,
+    volumes: [{name: 'v', persistentVolumeClaim: {claimName}}],
+    ...(nodeName ? {nodeName} : {}),
+  });
   await at.create(kinds.pods, {metadata: {name: 'placed'}, spec: spec('used', 'n')});
   await at.create(kinds.pods, {metadata: {name: 'unplaced'}, spec: spec('waiting')});
   for (const name of ['used', 'waiting', 'unused']) await at.remove(kinds.persistentVolumeClaims, name);
@@ -61,7 +79,10 @@ test('a namespace that holds a claim can go', async t => {
   const at = await start('namespace-controller');
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'doomed'}});
-  await at.create(kinds.persistentVolumeClaims, {metadata: {name: 'c', namespace: 'doomed'}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: '', resources: {requests: {storage: '1Gi'}}}});
+  await at.create(kinds.persistentVolumeClaims, {
+    metadata: {name: 'c', namespace: 'doomed'},
+    spec: {accessModes: ['ReadWriteOnce'], storageClassName: '', resources: {requests: {storage: '1Gi'}}},
+  });
   await at.client.resource(kinds.namespaces).delete('doomed');
   await at.clock.advance(60_000);
 

@@ -12,10 +12,19 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
 const usual = ['*', '-garbage-collector-controller'];
 
 /** A plane in memory on a virtual clock, at rest: everything its start set off has happened. */
-export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<Plane & {readonly clock: VirtualClock}> => {
+export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<
+  Plane & {readonly clock: VirtualClock}
+> => {
   const clock = options.clock ?? new VirtualClock();
   const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
-  const plane = await startPlane({naming: 'plat', ...options, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true, clock});
+  const plane = await startPlane({
+    naming: 'plat',
+    ...options,
+    controllerManagerArgs: [...chosen, ...args],
+    listen: false,
+    freeze: true,
+    clock,
+  });
   await clock.drain();
   return {...plane, clock};
 };

@@ -6,13 +6,21 @@ import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 const startEnvironment = async (args: readonly string[] = [], controllers: readonly string[] = ['pod-garbage-collector-controller']) => {
   const plane = await aPlaneWith(controllers, args);
   const at = actionsOn(plane);
-  const pod = async (name: string, {node, finalizers = [], ...status}: {node?: string; finalizers?: string[]} & NonNullable<Pod['status']> = {}): Promise<Pod> => {
-    await at.create(kinds.pods, {metadata: {name, labels: {app: 'a'}, finalizers}, spec: {...aTemplate().spec!, ...(node ? {nodeName: node} : {})}});
+  const pod = async (
+    name: string,
+    {node, finalizers = [], ...status}: {node?: string; finalizers?: string[]} & NonNullable<Pod['status']> = {},
+  ): Promise<Pod> => {
+    await at.create(kinds.pods, {
+      metadata: {name, labels: {app: 'a'}, finalizers},
+      spec: {...aTemplate().spec!, ...(node ? {nodeName: node} : {})},
+    });
     return at.patch(kinds.pods, name, {status: {phase: 'Running', ...status}}, 'status');
   };
   const node = async (name: string, ready: boolean, taint?: string) => {
     await at.client.resource(kinds.nodes).create({metadata: {name}, spec: taint ? {taints: [{key: taint, effect: 'NoExecute'}]} : {}});
-    await at.client.resource(kinds.nodes).patch(name, 'merge', {status: {conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]}}, {subresource: 'status'});
+    await at.client
+      .resource(kinds.nodes)
+      .patch(name, 'merge', {status: {conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]}}, {subresource: 'status'});
     await at.clock.drain();
   };
   const names = async () => (await at.list(kinds.pods)).map(({metadata}) => metadata!.name);
@@ -63,7 +71,16 @@ test('pods of a node that is gone have failed, and are deleted once it had time 
   t.deepEqual(await at.names(), ['kept', 'late', 'lost', 'over']);
   const {status, metadata} = await at.get(kinds.pods, 'lost');
   t.is(status!.phase, 'Failed');
-  t.like(status!.conditions!.find(({type}) => type === 'DisruptionTarget'), {status: 'True', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists', lastTransitionTime: '2026-01-01T00:01:00Z', observedGeneration: 1});
+  t.like(
+    status!.conditions!.find(({type}) => type === 'DisruptionTarget'),
+    {
+      status: 'True',
+      reason: 'DeletionByPodGC',
+      message: 'PodGC: node no longer exists',
+      lastTransitionTime: '2026-01-01T00:01:00Z',
+      observedGeneration: 1,
+    },
+  );
   t.is(metadata!.deletionGracePeriodSeconds, 0);
   const over = await at.get(kinds.pods, 'over');
   t.deepEqual([over.status!.phase, over.status!.conditions], ['Succeeded', undefined]);

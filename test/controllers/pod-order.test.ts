@@ -17,11 +17,24 @@ interface Shape {
   uid?: string;
 }
 const shaped = ({node = 'n', phase = 'Running', ready, cost, restarts = 0, sidecarRestarts = 0, age = 1000, uid = 'u'}: Shape): Pod => ({
-  metadata: {name: 'p', uid, creationTimestamp: ago(age), ...(cost === undefined ? {} : {annotations: {[plat.subKey('controller', 'pod-deletion-cost')]: cost}})},
-  spec: {containers: [container], initContainers: [{...container, name: 'side', restartPolicy: 'Always'}, {...container, name: 'init'}], ...(node ? {nodeName: node} : {})},
+  metadata: {
+    name: 'p',
+    uid,
+    creationTimestamp: ago(age),
+    ...(cost === undefined ? {} : {annotations: {[plat.subKey('controller', 'pod-deletion-cost')]: cost}}),
+  },
+  spec: {
+    containers: [container],
+    initContainers: [
+      {...container, name: 'side', restartPolicy: 'Always'},
+      {...container, name: 'init'},
+    ],
+    ...(node ? {nodeName: node} : {}),
+  },
   status: {
     phase,
-    conditions: ready === undefined ? [] : [{type: 'Ready', status: 'True', ...(ready === 'untimed' ? {} : {lastTransitionTime: ago(ready)})}],
+    conditions:
+      ready === undefined ? [] : [{type: 'Ready', status: 'True', ...(ready === 'untimed' ? {} : {lastTransitionTime: ago(ready)})}],
     containerStatuses: [{name: 'c', restartCount: restarts, image: '', imageID: '', ready: true}],
     initContainerStatuses: [
       {name: 'side', restartCount: sidecarRestarts, image: '', imageID: '', ready: true},
@@ -78,7 +91,8 @@ test('the endpoints of a service follow a pod that gets an address or another st
   const old = aPod('p');
   const bound: Pod = {...old, spec: {...old.spec!, nodeName: 'n'}};
   const addressed: Pod = {...bound, status: {podIPs: [{ip: '10.0.0.1'}]}};
-  const concerned = (before: Pod, after: Pod) => servicesOfPodChange({type: 'updated', old: before, object: after}, cache).map(({name}) => name);
+  const concerned = (before: Pod, after: Pod) =>
+    servicesOfPodChange({type: 'updated', old: before, object: after}, cache).map(({name}) => name);
 
   t.deepEqual(concerned(old, bound), []);
   t.deepEqual(concerned(bound, addressed), ['web']);
@@ -88,5 +102,8 @@ test('the endpoints of a service follow a pod that gets an address or another st
 test('the rank of a pod is how many active pods share its node', t => {
   const rankOf = ranksByNode([shaped({node: 'a'}), shaped({node: 'a'}), shaped({node: 'a', phase: 'Failed'}), shaped({node: 'b'})]);
 
-  t.deepEqual(['a', 'b', 'c'].map(node => rankOf(shaped({node}))), [2, 1, 0]);
+  t.deepEqual(
+    ['a', 'b', 'c'].map(node => rankOf(shaped({node}))),
+    [2, 1, 0],
+  );
 });

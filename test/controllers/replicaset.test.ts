@@ -37,12 +37,20 @@ test('a new set creates its pods, each with an event, and counts them in its sta
   const {metadata} = await set(at);
   for (const pod of pods) {
     t.regex(pod.metadata!.name!, /^web-[a-z0-9]{5}$/);
-    t.deepEqual(pod.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+    t.deepEqual(pod.metadata?.ownerReferences, [
+      {apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true},
+    ]);
   }
   t.deepEqual((await set(at)).status, {replicas: 2, fullyLabeledReplicas: 2, terminatingReplicas: 0, observedGeneration: 1});
-  t.deepEqual((await at.eventsOn('web')).sort(), names(pods).map(name => `Normal SuccessfulCreate Created pod: ${name}`));
+  t.deepEqual(
+    (await at.eventsOn('web')).sort(),
+    names(pods).map(name => `Normal SuccessfulCreate Created pod: ${name}`),
+  );
   const [event] = await at.list(kinds.coreEvents);
-  t.deepEqual([event?.source?.component, event?.involvedObject.kind, event?.involvedObject.apiVersion], ['replicaset-controller', 'ReplicaSet', 'apps/v1']);
+  t.deepEqual(
+    [event?.source?.component, event?.involvedObject.kind, event?.involvedObject.apiVersion],
+    ['replicaset-controller', 'ReplicaSet', 'apps/v1'],
+  );
 });
 
 test('pods that become ready, and have other labels than the template, are counted', async t => {
@@ -54,7 +62,14 @@ test('pods that become ready, and have other labels than the template, are count
   await at.runs(second!, {ready: false});
   await at.patch(kinds.pods, second!.metadata!.name!, {metadata: {labels: {tier: null}}});
 
-  t.deepEqual((await set(at)).status, {replicas: 3, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1, terminatingReplicas: 0, observedGeneration: 1});
+  t.deepEqual((await set(at)).status, {
+    replicas: 3,
+    fullyLabeledReplicas: 2,
+    readyReplicas: 1,
+    availableReplicas: 1,
+    terminatingReplicas: 0,
+    observedGeneration: 1,
+  });
 });
 
 test('a set that is scaled up and down gets and loses pods, those first that do least', async t => {
@@ -76,10 +91,16 @@ test('a set that is scaled up and down gets and loses pods, those first that do 
 });
 
 test('the pod whose deletion costs least goes first, unless the gate is off', async t => {
-  for (const [gate, goes] of [['true', 'cheap'], ['false', 'young']] as const) {
+  for (const [gate, goes] of [
+    ['true', 'cheap'],
+    ['false', 'young'],
+  ] as const) {
     const at = await startEnvironment([`--feature-gates=PodDeletionCost=${gate}`]);
     await using _ = at.plane;
-    await at.create(kinds.pods, {...orphan('cheap'), metadata: {...orphan('cheap').metadata, annotations: {'controller.plat.io/pod-deletion-cost': '-1'}}});
+    await at.create(kinds.pods, {
+      ...orphan('cheap'),
+      metadata: {...orphan('cheap').metadata, annotations: {'controller.plat.io/pod-deletion-cost': '-1'}},
+    });
     await at.clock.advance(100_000);
     await at.create(kinds.pods, orphan('young'));
 
@@ -98,8 +119,12 @@ test('of sets with the same owner, the pod goes that shares its node with most o
     const made = aSet(name, {replicas, selector: {matchLabels: labels}, labels});
     return {...made, metadata: {...made.metadata, ownerReferences: [controllerRefTo(owner, kinds.configMaps, at.client.naming)]}};
   };
-  const placed = (name: string, tier: string, nodeName: string): Pod => ({...orphan(name, {app: 'a', tier}), spec: {...orphan(name).spec!, nodeName}});
-  for (const pod of [placed('alone', 'new', 'one'), placed('crowded', 'new', 'two'), placed('other', 'old', 'two')]) await at.create(kinds.pods, pod);
+  const placed = (name: string, tier: string, nodeName: string): Pod => ({
+    ...orphan(name, {app: 'a', tier}),
+    spec: {...orphan(name).spec!, nodeName},
+  });
+  for (const pod of [placed('alone', 'new', 'one'), placed('crowded', 'new', 'two'), placed('other', 'old', 'two')])
+    await at.create(kinds.pods, pod);
   await at.create(kinds.replicaSets, owned('old', 'old', 1));
   await at.create(kinds.replicaSets, owned('new', 'new', 1));
 
@@ -110,7 +135,10 @@ test('of sets with the same owner, the pod goes that shares its node with most o
 test('a pod that fails, succeeds or is marked to be deleted is replaced', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.replicaSets, aSet('web', {replicas: 3, template: {...aTemplate(), spec: {...aTemplate().spec!, nodeName: 'node'}}}));
+  await at.create(
+    kinds.replicaSets,
+    aSet('web', {replicas: 3, template: {...aTemplate(), spec: {...aTemplate().spec!, nodeName: 'node'}}}),
+  );
   const [first, second, third] = await at.podsOf('web');
   await at.runs(first!, {phase: 'Failed', ready: false});
   await at.runs(second!, {phase: 'Succeeded', ready: false});
@@ -198,7 +226,9 @@ test('a set that is made again under the same name starts clean', async t => {
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
   await at.client.resource(kinds.replicaSets).delete('web', {namespace});
-  await at.client.resource(kinds.replicaSets).create({...aSet('web', {replicas: 1, selector: {matchLabels: {app: 'b'}}, labels: {app: 'b'}}), metadata: {namespace, name: 'web'}});
+  await at.client
+    .resource(kinds.replicaSets)
+    .create({...aSet('web', {replicas: 1, selector: {matchLabels: {app: 'b'}}, labels: {app: 'b'}}), metadata: {namespace, name: 'web'}});
   await at.clock.drain();
 
   const {metadata} = await set(at);
@@ -221,7 +251,10 @@ test('a pod is available after minReadySeconds', async t => {
 test('refused pods give an event and a condition, and are retried one at a time with backoff, until they succeed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.replicaSets, aSet('web', {replicas: 5, template: {...aTemplate(), spec: {...aTemplate().spec!, serviceAccountName: 'missing'}}}));
+  await at.create(
+    kinds.replicaSets,
+    aSet('web', {replicas: 5, template: {...aTemplate(), spec: {...aTemplate().spec!, serviceAccountName: 'missing'}}}),
+  );
   const refusal = /^pods "web-" is forbidden: error looking up service account default\/missing: serviceaccount "missing" not found$/;
   const [condition, ...others] = (await set(at)).status?.conditions ?? [];
   t.deepEqual([others.length, condition?.type, condition?.status, condition?.reason], [0, 'ReplicaFailure', 'True', 'FailedCreate']);
@@ -255,7 +288,10 @@ test('in a terminating namespace nothing is retried and nothing reported', async
 
   t.deepEqual((await pods.list({namespace: 'ending'})).items, []);
   const events = (await at.client.resource(kinds.coreEvents).list({namespace: 'ending'})).items;
-  t.deepEqual(events.filter(({type}) => type === 'Warning'), []);
+  t.deepEqual(
+    events.filter(({type}) => type === 'Warning'),
+    [],
+  );
   t.is((await sets.get('web', {namespace: 'ending'})).status?.conditions, undefined);
 });
 
@@ -266,7 +302,10 @@ test('no more than five hundred pods are made or deleted before they are seen', 
   t.is((await at.podsOf('web')).length, 502);
   const versions = (await at.podsOf('web')).map(({metadata}) => Number(metadata?.resourceVersion)).sort((a, b) => a - b);
   // The status is written between the bursts, and takes a version of its own.
-  t.is(versions.findIndex((version, index) => index > 400 && version > versions[index - 1]! + 1 && version > versions[499]!), 500);
+  t.is(
+    versions.findIndex((version, index) => index > 400 && version > versions[index - 1]! + 1 && version > versions[499]!),
+    500,
+  );
 
   await at.patch(kinds.replicaSets, 'web', {spec: {replicas: 1}});
 
@@ -282,7 +321,10 @@ test('a set with more replicas than nodes can hold gets no more pods than may wa
   const pods = await at.podsOf('web');
   // The pods of one batch are in the cache when it ends.
   t.true(pods.length >= 8 && pods.length < 16, String(pods.length));
-  t.deepEqual((await at.eventsOn('web')).filter(event => event.startsWith('Warning')), ['Warning FailedCreate Error creating: 8 pods wait for a node already, and --max-waiting-pods allows no more']);
+  t.deepEqual(
+    (await at.eventsOn('web')).filter(event => event.startsWith('Warning')),
+    ['Warning FailedCreate Error creating: 8 pods wait for a node already, and --max-waiting-pods allows no more'],
+  );
   const failed = (await set(at)).status?.conditions?.find(({type}) => type === 'ReplicaFailure');
   t.is(failed?.status, 'True');
   await at.clock.advance(3_600_000);
@@ -294,9 +336,16 @@ test('a set with more replicas than nodes can hold gets no more pods than may wa
 });
 
 /** The keeper over caches that stay as they are while the server goes on. */
-const overStaleCaches = (at: Awaited<ReturnType<typeof startEnvironment>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext<WaitingPodsOptions>> = {}) => {
+const overStaleCaches = (
+  at: Awaited<ReturnType<typeof startEnvironment>>,
+  cached: Parameters<typeof contextOver>[1],
+  changes: Partial<KeyedContext<WaitingPodsOptions>> = {},
+) => {
   const context = {...contextOver(at.plane, cached, {maxWaitingPods: 0}), ...changes};
-  const keeper = replicaReconciler({kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), reportsTerminating: true}, context);
+  const keeper = replicaReconciler(
+    {kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), reportsTerminating: true},
+    context,
+  );
   return (name = 'web') => keeper({namespace, name}, attempt);
 };
 
@@ -324,12 +373,17 @@ test('a deleted pod that is still in the cache is not deleted again', async t =>
   const at = await still();
   await using _ = at.plane;
   const parent = await at.create(kinds.replicaSets, aSet('web', {replicas: 1}));
-  const owned = (name: string): Pod => ({...orphan(name), metadata: {...orphan(name).metadata, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, at.client.naming)]}});
+  const owned = (name: string): Pod => ({
+    ...orphan(name),
+    metadata: {...orphan(name).metadata, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, at.client.naming)]},
+  });
   const pods = [];
   for (const name of ['a', 'b', 'c']) pods.push(await at.create(kinds.pods, owned(name)));
   let deletions = 0;
   const {writer} = contextOver(at.plane, [], {maxWaitingPods: 0});
-  const look = overStaleCaches(at, [parent, ...pods], {writer: kind => ({...writer(kind), delete: (...args) => (deletions++, writer(kind).delete(...args))})});
+  const look = overStaleCaches(at, [parent, ...pods], {
+    writer: kind => ({...writer(kind), delete: (...args) => (deletions++, writer(kind).delete(...args))}),
+  });
   await look();
   await look();
 
@@ -341,7 +395,10 @@ test('a pod that becomes ready makes its set be looked at again when it has been
   const at = await still();
   await using _ = at.plane;
   const parent = await at.create(kinds.replicaSets, aSet('web', {minReadySeconds: 10}));
-  const pod = {...orphan('a'), metadata: {...orphan('a').metadata, namespace, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, at.client.naming)]}};
+  const pod = {
+    ...orphan('a'),
+    metadata: {...orphan('a').metadata, namespace, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, at.client.naming)]},
+  };
   const ready = {...pod, metadata: {...pod.metadata, resourceVersion: '2'}, status: {conditions: [{type: 'Ready', status: 'True'}]}};
   const listeners: ((change: Change) => void)[] = [];
   const requested: unknown[] = [];
@@ -351,7 +408,10 @@ test('a pod that becomes ready makes its set be looked at again when it has been
   });
   for (const listener of listeners) listener({type: 'updated', old: pod, object: ready});
 
-  t.deepEqual(requested, [['web', undefined], ['web', 11_000]]);
+  t.deepEqual(requested, [
+    ['web', undefined],
+    ['web', 11_000],
+  ]);
 });
 
 test('a set that takes the name of one that is deleted expects nothing of it', async t => {

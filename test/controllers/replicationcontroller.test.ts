@@ -4,7 +4,10 @@ import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 type ReplicationController = ObjectOf<typeof kinds.replicationControllers>;
 
-const aController = (name: string, replicas: number): ReplicationController => ({metadata: {name}, spec: {replicas, selector: {app: 'a'}, template: aTemplate()}});
+const aController = (name: string, replicas: number): ReplicationController => ({
+  metadata: {name},
+  spec: {replicas, selector: {app: 'a'}, template: aTemplate()},
+});
 
 const startEnvironment = async () => {
   const plane = await aPlaneWith(['replicationcontroller-controller', 'replicaset-controller']);
@@ -25,7 +28,10 @@ test('a replication controller keeps its pods, and counts them without terminati
     {apiVersion: 'v1', kind: 'ReplicationController', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true},
   ]);
   const [event] = await at.list(kinds.coreEvents);
-  t.deepEqual([event?.source?.component, event?.involvedObject.kind, event?.reason], ['replication-controller', 'ReplicationController', 'SuccessfulCreate']);
+  t.deepEqual(
+    [event?.source?.component, event?.involvedObject.kind, event?.reason],
+    ['replication-controller', 'ReplicationController', 'SuccessfulCreate'],
+  );
 });
 
 test('a replication controller adopts an orphan, and leaves alone pods of a replica set', async t => {
@@ -33,7 +39,10 @@ test('a replication controller adopts an orphan, and leaves alone pods of a repl
   await using _ = at.plane;
   await at.create(kinds.pods, {metadata: {name: 'orphan', labels: {app: 'a'}}, spec: aTemplate().spec!});
   await at.create(kinds.replicationControllers, aController('web', 1));
-  await at.create(kinds.replicaSets, {metadata: {name: 'set'}, spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template: aTemplate()}});
+  await at.create(kinds.replicaSets, {
+    metadata: {name: 'set'},
+    spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template: aTemplate()},
+  });
   await at.patch(kinds.replicationControllers, 'web', {spec: {replicas: 2}});
 
   const names = (await at.podsOf('web')).map(({metadata}) => metadata?.name);

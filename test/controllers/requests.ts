@@ -20,7 +20,14 @@ export interface RequestParts extends Partial<RequestTemplate> {
 }
 
 /** A request for a new key, by default with a node's subject, as it is sent. */
-export const aRequest = async ({name = 'req', signer, usages, expirationSeconds, key, ...template}: RequestParts): Promise<CertificateSigningRequest> => {
+export const aRequest = async ({
+  name = 'req',
+  signer,
+  usages,
+  expirationSeconds,
+  key,
+  ...template
+}: RequestParts): Promise<CertificateSigningRequest> => {
   const pem = createSigningRequest(await generatePrivateKey(key), {subject: nodeSubject, ...template});
   return {
     metadata: {name},
@@ -36,7 +43,8 @@ export const aRequest = async ({name = 'req', signer, usages, expirationSeconds,
 /** Requests in a running plane. */
 export const requestsOf = (plane: Plane, user?: UserInfo) => {
   const resource = plane.client(user).resource(kinds.certificateSigningRequests);
-  const conditionsOf = async (name: string) => ((await resource.get(name)).status?.conditions ?? []).map(({type, status, reason, message}) => ({type, status, reason, message}));
+  const conditionsOf = async (name: string) =>
+    ((await resource.get(name)).status?.conditions ?? []).map(({type, status, reason, message}) => ({type, status, reason, message}));
   return {
     ...resource,
     resource,

@@ -1,5 +1,16 @@
 import test from 'ava';
-import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/children/revisions.js';
+import {
+  byRevision,
+  createRevision,
+  newRevision,
+  nextRevision,
+  renumbered,
+  revisionsOf,
+  surplusRevisions,
+  templatePatch,
+  withRevision,
+  type ControllerRevision,
+} from '#controllers/shared/children/revisions.js';
 import {kinds} from '#src/api/kinds.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {controllerRefTo} from '#src/model/owners.js';
@@ -13,13 +24,19 @@ test('a revision is named after parent and content, and carries labels, hash, an
   const hash = revision.metadata!.labels![plat.subKey('controller', 'hash')]!;
 
   t.is(revision.metadata?.name, `parent-${hash}`);
-  t.deepEqual([revision.metadata?.labels?.['app'], revision.metadata?.annotations, ownersOf(revision), revision.revision], ['a', {note: 'x'}, ['parent*'], 3]);
+  t.deepEqual(
+    [revision.metadata?.labels?.['app'], revision.metadata?.annotations, ownersOf(revision), revision.revision],
+    ['a', {note: 'x'}, ['parent*'], 3],
+  );
   t.not(newRevision({...history, revision: 3, collisionCount: 1}).metadata?.name, revision.metadata?.name);
   t.is(newRevision({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
 });
 
 test('a revision is written with its keys in order, as clients write it that compare the bytes', t => {
-  const patch = templatePatch({spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'}, metadata: {labels: {b: '1', a: '2'}}});
+  const patch = templatePatch({
+    spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'},
+    metadata: {labels: {b: '1', a: '2'}},
+  });
 
   t.is(
     JSON.stringify(patch),
@@ -28,17 +45,24 @@ test('a revision is written with its keys in order, as clients write it that com
 });
 
 test('revisions are in order of number, age and name, and the next one follows the highest', t => {
-  const revision = (number: number, name: string, age: number): ControllerRevision => ({metadata: {name, creationTimestamp: ago(age)}, revision: number});
+  const revision = (number: number, name: string, age: number): ControllerRevision => ({
+    metadata: {name, creationTimestamp: ago(age)},
+    revision: number,
+  });
   const revisions = [revision(2, 'c', 5), revision(1, 'b', 5), revision(1, 'a', 5), revision(1, 'z', 9)];
 
-  t.deepEqual(revisions.sort(byRevision).map(({metadata}) => metadata?.name), ['z', 'a', 'b', 'c']);
+  t.deepEqual(
+    revisions.sort(byRevision).map(({metadata}) => metadata?.name),
+    ['z', 'a', 'b', 'c'],
+  );
   t.is(nextRevision(revisions), 3);
   t.is(nextRevision([]), 1);
 });
 
 test('beyond the limit the oldest idle revisions go, never one in use', t => {
   const revisions = [1, 2, 3, 4, 5].map(revision => ({revision}));
-  const surplus = (limit: number) => surplusRevisions(revisions, limit, ({revision}) => revision === 2 || revision === 5).map(({revision}) => revision);
+  const surplus = (limit: number) =>
+    surplusRevisions(revisions, limit, ({revision}) => revision === 2 || revision === 5).map(({revision}) => revision);
 
   t.deepEqual([surplus(3), surplus(2), surplus(1), surplus(0)], [[], [1], [1, 3], [1, 3, 4]]);
 });
@@ -84,9 +108,17 @@ test('the history of a parent is the revisions it owns or could adopt, the oldes
     revision: number,
   });
   const foreign = [{...controllerRefTo(aParent, kinds.statefulSets, plat), uid: '2'}];
-  const cache = cacheOf([revision('c', 3, {}), revision('a', 1, {ownerReferences: []}), revision('b', 2, {labels: {app: 'b'}}), revision('d', 4, {ownerReferences: foreign})]);
+  const cache = cacheOf([
+    revision('c', 3, {}),
+    revision('a', 1, {ownerReferences: []}),
+    revision('b', 2, {labels: {app: 'b'}}),
+    revision('d', 4, {ownerReferences: foreign}),
+  ]);
 
-  t.deepEqual(revisionsOf(cache, aParent, selectorForLabels({app: 'a'})).map(({metadata}) => metadata?.name), ['a', 'c']);
+  t.deepEqual(
+    revisionsOf(cache, aParent, selectorForLabels({app: 'a'})).map(({metadata}) => metadata?.name),
+    ['a', 'c'],
+  );
 });
 
 test('the failures of several children are one error', async t => {

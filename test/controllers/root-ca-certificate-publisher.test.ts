@@ -17,7 +17,10 @@ const published = (plane: Plane, namespace = 'default') => plane.client().resour
 test('every namespace, old or new, gets the bundle with a description', async t => {
   await using plane = await aPlane();
   const {clock} = plane;
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: 'new'}});
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: 'new'}});
   await clock.drain();
 
   for (const namespace of ['default', 'new', plane.naming.systemNamespace]) {
@@ -33,10 +36,13 @@ for (const [what, change] of [
   ['a key beside it', {data: {'ca.crt': 'mine', extra: 'mine'}}],
 ] as const) {
   test(`${what} is replaced as a whole`, async t => {
-      await using plane = await aPlane();
+    await using plane = await aPlane();
     const {clock} = plane;
     const before = await published(plane);
-    await plane.client().resource(kinds.configMaps).update({...before, ...change});
+    await plane
+      .client()
+      .resource(kinds.configMaps)
+      .update({...before, ...change});
     await clock.drain();
 
     t.deepEqual((await published(plane)).data, before.data);

@@ -9,12 +9,19 @@ const namespace = 'default';
 const finalizer = 'networking.plat.io/service-cidr-finalizer';
 
 // One plane of both families for all: each test has ranges of its own. The first has room for five services beside that of the server.
-const plane = await aPlane({controllers: ['service-cidr-controller'], apiserverArgs: ['--service-cluster-ip-range=10.0.0.0/29,fd00::/112']});
+const plane = await aPlane({
+  controllers: ['service-cidr-controller'],
+  apiserverArgs: ['--service-cluster-ip-range=10.0.0.0/29,fd00::/112'],
+});
 test.after.always(() => plane.stop());
 
 const {clock} = plane;
 const client = plane.client();
-const [ranges, services, addresses] = [client.resource(kinds.serviceCIDRs), client.resource(kinds.services), client.resource(kinds.ipAddresses)];
+const [ranges, services, addresses] = [
+  client.resource(kinds.serviceCIDRs),
+  client.resource(kinds.services),
+  client.resource(kinds.ipAddresses),
+];
 
 const settled = async <T>(act: Promise<T>): Promise<T> => {
   const done = await act;
@@ -22,11 +29,16 @@ const settled = async <T>(act: Promise<T>): Promise<T> => {
   return done;
 };
 const range = (name: string, ...cidrs: string[]) => settled(ranges.create({metadata: {name}, spec: {cidrs}}));
-const service = (name: string, spec: object = {}) => settled(services.create({metadata: {name, namespace}, spec: {ports: [{port: 80}], ...spec}}));
+const service = (name: string, spec: object = {}) =>
+  settled(services.create({metadata: {name, namespace}, spec: {ports: [{port: 80}], ...spec}}));
 const serviceAt = (name: string, clusterIP: string) => service(name, {clusterIP});
 const endService = (name: string) => settled(services.delete(name, {namespace}));
 const drop = (name: string) => settled(ranges.delete(name));
-const isThere = (name: string) => ranges.get(name).then(() => true, error => !isNotFound(error));
+const isThere = (name: string) =>
+  ranges.get(name).then(
+    () => true,
+    error => !isNotFound(error),
+  );
 const ready = async (name: string) => (await ranges.get(name)).status?.conditions?.find(({type}) => type === 'Ready');
 
 test.serial('a range is made ready and held, the first one too, and is written once', async t => {
@@ -35,10 +47,20 @@ test.serial('a range is made ready and held, the first one too, and is written o
   const {metadata} = await ranges.get('more');
 
   t.deepEqual(metadata?.finalizers, [finalizer]);
-  t.deepEqual(await ready('more'), {type: 'Ready', status: 'True', reason: '', message: 'Plat Service CIDR is ready', lastTransitionTime: now});
+  t.deepEqual(await ready('more'), {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'Plat Service CIDR is ready',
+    lastTransitionTime: now,
+  });
   t.deepEqual((await ranges.get('plat')).metadata?.finalizers, [finalizer]);
   t.is((await ready('plat'))?.message, 'Plat default Service CIDR is ready');
-  t.true(metadata?.managedFields?.some(({manager, operation, subresource}) => manager === 'service-cidr-controller' && operation === 'Apply' && subresource === 'status'));
+  t.true(
+    metadata?.managedFields?.some(
+      ({manager, operation, subresource}) => manager === 'service-cidr-controller' && operation === 'Apply' && subresource === 'status',
+    ),
+  );
   await clock.advance(60_000);
   t.is((await ranges.get('more')).metadata?.resourceVersion, metadata?.resourceVersion);
 });
@@ -83,7 +105,11 @@ test.serial('a range that a service needs stays until the service is gone, with 
   t.false(await isThere('needed'));
 });
 
-for (const [net, what, other] of [[3, 'that holds it', '192.168.2.0/23'], [4, 'that is the same', '192.168.4.0/24'], [5, 'that holds the address', '192.168.5.0/29']] as const) {
+for (const [net, what, other] of [
+  [3, 'that holds it', '192.168.2.0/23'],
+  [4, 'that is the same', '192.168.4.0/24'],
+  [5, 'that holds the address', '192.168.5.0/29'],
+] as const) {
   test.serial(`a range that a service needs may be deleted once there is another ${what}`, async t => {
     await range(`net${net}`, `192.168.${net}.0/24`);
     await serviceAt(`s${net}`, `192.168.${net}.5`);
@@ -109,7 +135,12 @@ test.serial('an address at the edge of another range is not of it', async t => {
 
 test.serial('of a range of two families both must be free', async t => {
   await range('both', '192.168.7.0/24', 'fd07::/112');
-  await service('s7', {clusterIP: '192.168.7.9', clusterIPs: ['192.168.7.9', 'fd00::9'], ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack'});
+  await service('s7', {
+    clusterIP: '192.168.7.9',
+    clusterIPs: ['192.168.7.9', 'fd00::9'],
+    ipFamilies: ['IPv4', 'IPv6'],
+    ipFamilyPolicy: 'RequireDualStack',
+  });
   await service('t7', {clusterIP: 'fd07::9', ipFamilies: ['IPv6']});
   await drop('both');
   await clock.advance(60_000);
@@ -156,11 +187,14 @@ test.serial('a range whose ready condition cannot be written is reported', async
   await clock.advance(100);
   const {items} = await client.resource(kinds.coreEvents).list({namespace});
 
-  t.like(items.find(({involvedObject}) => involvedObject.name === 'untold'), {
-    type: 'Warning',
-    reason: 'PlatServiceCIDRError',
-    message: 'The ServiceCIDR Status can not be set to Ready=True',
-    source: {component: 'service-cidr-controller'},
-  });
+  t.like(
+    items.find(({involvedObject}) => involvedObject.name === 'untold'),
+    {
+      type: 'Warning',
+      reason: 'PlatServiceCIDRError',
+      message: 'The ServiceCIDR Status can not be set to Ready=True',
+      source: {component: 'service-cidr-controller'},
+    },
+  );
   t.deepEqual((await ranges.get('untold')).metadata?.finalizers, [finalizer]);
 });

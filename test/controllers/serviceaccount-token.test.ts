@@ -23,9 +23,14 @@ const annotations = {name: naming.key('service-account.name'), uid: naming.key('
 const anAccount = async (name: string) => (await accounts.create({metadata: {namespace, name}})).metadata?.uid ?? '';
 const aSecret = (name: string, account: string, more: Partial<Secret> & {readonly uid?: string} = {}) => {
   const {uid, ...rest} = more;
-  return secrets.create({metadata: {namespace, name, annotations: {[annotations.name]: account, ...(uid ? {[annotations.uid]: uid} : {})}}, type: naming.key('service-account-token'), ...rest});
+  return secrets.create({
+    metadata: {namespace, name, annotations: {[annotations.name]: account, ...(uid ? {[annotations.uid]: uid} : {})}},
+    type: naming.key('service-account-token'),
+    ...rest,
+  });
 };
-const found = (name: string) => secrets.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
+const found = (name: string) =>
+  secrets.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
 const text = (secret: Secret | undefined, key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString();
 
 test.serial('a secret made for an account gets a token, the CA bundle, the namespace, and the uid of the account', async t => {
@@ -68,13 +73,18 @@ test.serial('accounts get no secrets by themselves, and secrets of other types a
   await clock.drain();
 
   const {items} = await secrets.list({namespace});
-  t.deepEqual(items.filter(({metadata}) => metadata?.annotations?.[annotations.name] === 'plain'), []);
+  t.deepEqual(
+    items.filter(({metadata}) => metadata?.annotations?.[annotations.name] === 'plain'),
+    [],
+  );
   t.truthy(await found('opaque'));
 });
 
 test.serial('existing data of a secret stays, but a different CA bundle is replaced', async t => {
   await anAccount('keeper');
-  await aSecret('kept', 'keeper', {data: {token: Buffer.from('mine').toString('base64'), 'ca.crt': Buffer.from('old').toString('base64'), extra: ''}});
+  await aSecret('kept', 'keeper', {
+    data: {token: Buffer.from('mine').toString('base64'), 'ca.crt': Buffer.from('old').toString('base64'), extra: ''},
+  });
   await clock.drain();
 
   const secret = await found('kept');
@@ -89,7 +99,10 @@ test.serial('secrets go with their account, and those that name another account 
   await aSecret('stale', 'leaver', {uid: 'somebody-else'});
   await aSecret('homeless', 'never-there');
   await clock.drain();
-  t.deepEqual([(await found('left'))?.metadata?.annotations?.[annotations.uid], await found('stale'), await found('homeless')], [uid, undefined, undefined]);
+  t.deepEqual(
+    [(await found('left'))?.metadata?.annotations?.[annotations.uid], await found('stale'), await found('homeless')],
+    [uid, undefined, undefined],
+  );
 
   await accounts.delete('leaver', {namespace});
   await clock.drain();
@@ -111,9 +124,18 @@ test('tokens are signed by RSA keys too', async t => {
   const {privateKey} = generateKeyPairSync('rsa', {modulusLength: 2048});
   const pem = privateKey.export({type: 'pkcs1', format: 'pem'}).toString();
   writeFileSync(join(folder, 'key.pem'), pem);
-  await using own = await aPlane({controllers: ['serviceaccount-token-controller'], controllerManagerArgs: [`--service-account-private-key-file=${join(folder, 'key.pem')}`]});
-  await own.client().resource(kinds.serviceAccounts).create({metadata: {namespace, name: 'rsa'}});
-  await own.client().resource(kinds.secrets).create({metadata: {namespace, name: 'rsa', annotations: {[annotations.name]: 'rsa'}}, type: naming.key('service-account-token')});
+  await using own = await aPlane({
+    controllers: ['serviceaccount-token-controller'],
+    controllerManagerArgs: [`--service-account-private-key-file=${join(folder, 'key.pem')}`],
+  });
+  await own
+    .client()
+    .resource(kinds.serviceAccounts)
+    .create({metadata: {namespace, name: 'rsa'}});
+  await own
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {namespace, name: 'rsa', annotations: {[annotations.name]: 'rsa'}}, type: naming.key('service-account-token')});
   await own.clock.drain();
 
   const token = readToken(text(await own.client().resource(kinds.secrets).get('rsa', {namespace}), 'token'));
@@ -122,7 +144,15 @@ test('tokens are signed by RSA keys too', async t => {
 });
 
 test('a key that cannot be read stops the start with one line', async t => {
-  const error = await t.throwsAsync(aPlane({controllers: ['serviceaccount-token-controller'], controllerManagerArgs: ['--service-account-private-key-file=/nowhere/key.pem']}));
+  const error = await t.throwsAsync(
+    aPlane({
+      controllers: ['serviceaccount-token-controller'],
+      controllerManagerArgs: ['--service-account-private-key-file=/nowhere/key.pem'],
+    }),
+  );
 
-  t.regex(error?.message ?? '', /--service-account-private-key-file: \/nowhere\/key\.pem: open \/nowhere\/key\.pem: no such file or directory/);
+  t.regex(
+    error?.message ?? '',
+    /--service-account-private-key-file: \/nowhere\/key\.pem: open \/nowhere\/key\.pem: no such file or directory/,
+  );
 });

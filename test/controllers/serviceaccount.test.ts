@@ -9,14 +9,18 @@ const accountsIn = async (plane: Plane, namespace: string) =>
 test('every namespace there is at the start gets its default account', async t => {
   await using plane = await aPlane();
 
-  for (const namespace of ['default', plane.naming.systemNamespace, plane.naming.publicNamespace]) t.true((await accountsIn(plane, namespace)).includes('default'), namespace);
+  for (const namespace of ['default', plane.naming.systemNamespace, plane.naming.publicNamespace])
+    t.true((await accountsIn(plane, namespace)).includes('default'), namespace);
 });
 
 test('a new namespace gets its default account, and gets it again when somebody deletes it', async t => {
   await using plane = await aPlane();
   const {clock} = plane;
   const accounts = plane.client().resource(kinds.serviceAccounts);
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: 'new'}});
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: 'new'}});
   await clock.drain();
   const {metadata} = await accounts.get('default', {namespace: 'new'});
   await accounts.delete('default', {namespace: 'new'});

@@ -84,19 +84,28 @@ const eventSink = () => {
 const controlOf = (plane: Plane) => {
   const {events, recorder} = eventSink();
   const client = plane.client();
-  return {events, control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming})};
+  return {
+    events,
+    control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming}),
+  };
 };
 
 test('a pod is created from the template, with its controller reference and an event', async t => {
   await using plane = await quiet();
   const {parent} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
-  const template = {metadata: {labels: {app: 'a'}, annotations: {note: 'x'}, finalizers: ['example.com/hold']}, spec: {containers: [container]}};
+  const template = {
+    metadata: {labels: {app: 'a'}, annotations: {note: 'x'}, finalizers: ['example.com/hold']},
+    spec: {containers: [container]},
+  };
 
   const pod = await control.create(parent, template);
 
   t.regex(pod.metadata!.name!, /^parent-[a-z0-9]{5}$/);
-  t.deepEqual([pod.metadata?.labels, pod.metadata?.annotations, pod.metadata?.finalizers, ownersOf(pod)], [{app: 'a'}, {note: 'x'}, ['example.com/hold'], ['parent*']]);
+  t.deepEqual(
+    [pod.metadata?.labels, pod.metadata?.annotations, pod.metadata?.finalizers, ownersOf(pod)],
+    [{app: 'a'}, {note: 'x'}, ['example.com/hold'], ['parent*']],
+  );
   t.deepEqual(events, [`Normal SuccessfulCreate Created pod: ${pod.metadata?.name}`]);
 });
 
@@ -110,7 +119,9 @@ test('a pod that cannot be created gives an event, but not in a terminating name
 
   await t.throwsAsync(control.create(parent, {spec: {containers: [container]}}), {message: 'unable to create pods, no labels'});
   const refused = await t.throwsAsync(control.create(parent, labelled));
-  await t.throwsAsync(control.create({metadata: {...parent.metadata, namespace: 'ending'}}, {...labelled, spec: {containers: [container]}}));
+  await t.throwsAsync(
+    control.create({metadata: {...parent.metadata, namespace: 'ending'}}, {...labelled, spec: {containers: [container]}}),
+  );
 
   t.deepEqual(events, [`Warning FailedCreate Error creating: ${refused.message}`]);
 });
@@ -127,7 +138,10 @@ test('a pod is deleted by name and UID, with an event; one that is gone is only 
 
   t.true(isNotFound(gone));
   t.regex(mistaken.message, /^unable to delete pods: /);
-  t.deepEqual(events, [`Warning FailedDelete ${mistaken.message.replace('unable to delete pods', 'Error deleting')}`, 'Normal SuccessfulDelete Deleted pod: a']);
+  t.deepEqual(events, [
+    `Warning FailedDelete ${mistaken.message.replace('unable to delete pods', 'Error deleting')}`,
+    'Normal SuccessfulDelete Deleted pod: a',
+  ]);
 });
 
 test('the name of a pod begins with its parent and a dash, or without the dash where that would be no name', t => {
@@ -141,7 +155,10 @@ test('an object is from before the last own write while its version is lower, an
   t.false(writes.isStale(version('5')));
   writes.wrote(version('10'));
 
-  t.deepEqual([version('9'), version('10'), version('11'), version('9', 'another')].map(each => writes.isStale(each)), [true, false, false, false]);
+  t.deepEqual(
+    [version('9'), version('10'), version('11'), version('9', 'another')].map(each => writes.isStale(each)),
+    [true, false, false, false],
+  );
   writes.forget(`${namespace}/n`);
   t.false(writes.isStale(version('9')));
 });
@@ -152,22 +169,36 @@ test('expectations are lowered by the pods that were not created, and by deletio
 
   expected.expectCreations(at.key, 3);
   const created: number[] = [];
-  const {successes, error} = await createExpected(3, async index => {
-    if (index > 0) throw new Error('no room');
-    created.push(index);
-  }, at);
+  const {successes, error} = await createExpected(
+    3,
+    async index => {
+      if (index > 0) throw new Error('no room');
+      created.push(index);
+    },
+    at,
+  );
   t.deepEqual([created, successes, (error as Error).message], [[0], 1, 'no room']);
   t.false(expected.satisfied(at.key));
   expected.created(at.key);
   t.true(expected.satisfied(at.key));
 
   const pods = ['a', 'b', 'c'].map(name => aPod(name));
-  expected.expectDeletions(at.key, pods.map(({metadata}) => `${namespace}/${metadata?.name}`));
-  const failures = await deleteExpected(pods, async ({metadata}) => {
-    if (metadata?.name === 'a') throw notFound({group: '', resource: 'pods'}, 'a');
-    if (metadata?.name === 'b') throw new Error('not now');
-  }, at);
-  t.deepEqual(failures.map(failure => (failure as Error).message), ['not now']);
+  expected.expectDeletions(
+    at.key,
+    pods.map(({metadata}) => `${namespace}/${metadata?.name}`),
+  );
+  const failures = await deleteExpected(
+    pods,
+    async ({metadata}) => {
+      if (metadata?.name === 'a') throw notFound({group: '', resource: 'pods'}, 'a');
+      if (metadata?.name === 'b') throw new Error('not now');
+    },
+    at,
+  );
+  t.deepEqual(
+    failures.map(failure => (failure as Error).message),
+    ['not now'],
+  );
   t.false(expected.satisfied(at.key));
   expected.deleted(at.key, `${namespace}/c`);
   t.true(expected.satisfied(at.key));

@@ -12,7 +12,11 @@ export interface SigningFiles {
 }
 
 /** An authority that is valid from `now`. */
-export const anAuthority = async (commonName: string, now: number, {key, lifetimeMs}: {readonly key?: KeySpec; readonly lifetimeMs?: number} = {}): Promise<Authority> =>
+export const anAuthority = async (
+  commonName: string,
+  now: number,
+  {key, lifetimeMs}: {readonly key?: KeySpec; readonly lifetimeMs?: number} = {},
+): Promise<Authority> =>
   createAuthority(await generatePrivateKey(key), {commonName, now, ...(lifetimeMs === undefined ? {} : {lifetimeMs})});
 
 /** Files that hold an authority; with more of them the certificate file holds them all. */

@@ -18,7 +18,10 @@ test('a changed template replaces pods from the last on, one at a time, and the 
   t.deepEqual(await at.images(), ['web-0 2', 'web-1 2', 'web-2 2']);
   const {status} = await at.set();
   t.deepEqual([status?.currentRevision, status?.currentReplicas, status?.updatedReplicas], [between?.updateRevision, 3, 3]);
-  t.deepEqual((await at.revisions()).map(({revision}) => revision), [1, 2]);
+  t.deepEqual(
+    (await at.revisions()).map(({revision}) => revision),
+    [1, 2],
+  );
 });
 
 test('a return to an earlier template takes up its revision again', async t => {
@@ -34,7 +37,13 @@ test('a return to an earlier template takes up its revision again', async t => {
 
   const {status} = await at.set();
   t.is(status?.currentRevision, first?.currentRevision);
-  t.deepEqual((await at.revisions()).map(({metadata, revision}) => [revision, metadata?.name === first?.currentRevision]), [[2, false], [3, true]]);
+  t.deepEqual(
+    (await at.revisions()).map(({metadata, revision}) => [revision, metadata?.name === first?.currentRevision]),
+    [
+      [2, false],
+      [3, true],
+    ],
+  );
 });
 
 test('a revision with the same content in other bytes is kept, unless the gate is off', async t => {
@@ -50,7 +59,14 @@ test('a revision with the same content in other bytes is kept, unless the gate i
     const {uid} = (await at.get(kinds.pods, 'web-0')).metadata!;
     // As an older release wrote it: with an empty time, and without a field that has a default by now.
     const {spec} = image(1);
-    const {name: _name, uid: _uid, resourceVersion: _version, creationTimestamp: _time, managedFields: _fields, ...metadata} = made!.metadata!;
+    const {
+      name: _name,
+      uid: _uid,
+      resourceVersion: _version,
+      creationTimestamp: _time,
+      managedFields: _fields,
+      ...metadata
+    } = made!.metadata!;
     await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
     await at.remove(kinds.controllerRevisions, made!.metadata!.name!);
     const data = {spec: {template: {$patch: 'replace', metadata: {creationTimestamp: null, labels}, spec}}};
@@ -58,7 +74,11 @@ test('a revision with the same content in other bytes is kept, unless the gate i
     await at.patch(kinds.pods, 'web-0', {metadata: {ownerReferences: [], labels: {'controller-revision-hash': 'web-old'}}});
     await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
 
-    t.deepEqual((await at.revisions()).map(({revision}) => revision), [...expected], `${gate}`);
+    t.deepEqual(
+      (await at.revisions()).map(({revision}) => revision),
+      [...expected],
+      `${gate}`,
+    );
     t.is((await at.get(kinds.pods, 'web-0')).metadata?.uid === uid, gate);
   }
 });
@@ -114,7 +134,10 @@ for (const [policy, maxUnavailable, gate, first] of [
   test(`as many pods are replaced at once as may be unavailable: ${policy}, ${maxUnavailable}, gate ${gate}`, async t => {
     const at = await startEnvironment([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
-    await at.create(kinds.statefulSets, aSet('web', {replicas: 4, podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable}}}));
+    await at.create(
+      kinds.statefulSets,
+      aSet('web', {replicas: 4, podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable}}}),
+    );
     await at.play();
     await at.change(changed(2));
     // In order, the second of two that go at once is made only when the first is back.
@@ -134,7 +157,10 @@ for (const [policy, gate, after] of [
   test(`a template that never worked is replaced no faster than one that did: ${policy}, gate ${gate}`, async t => {
     const at = await startEnvironment([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
-    await at.create(kinds.statefulSets, aSet('web', {podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 2}}}));
+    await at.create(
+      kinds.statefulSets,
+      aSet('web', {podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 2}}}),
+    );
     for (const name of await at.names()) await at.runs(name, {ready: false});
     await at.change(changed(2));
 
@@ -145,7 +171,14 @@ for (const [policy, gate, after] of [
 test('pods that are unavailable count towards maxUnavailable, those of an older template too', async t => {
   const at = await startEnvironment(['--feature-gates=MaxUnavailableStatefulSet=true']);
   await using _ = at.plane;
-  await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 3}}}));
+  await at.create(
+    kinds.statefulSets,
+    aSet('web', {
+      replicas: 5,
+      podManagementPolicy: 'Parallel',
+      updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 3}},
+    }),
+  );
   await at.play();
   await at.runs('web-0', {ready: false});
   await at.runs('web-3', {ready: false});

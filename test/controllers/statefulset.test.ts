@@ -23,7 +23,15 @@ test('the place of a pod is read from its name', t => {
 test('pods come one after the other, each with its name, place and claims', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
-  await at.create(kinds.statefulSets, aSet('web', {replicas: 2, volumeClaimTemplates: [{metadata: {name: 'data', labels: {of: 'data'}}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}]}));
+  await at.create(
+    kinds.statefulSets,
+    aSet('web', {
+      replicas: 2,
+      volumeClaimTemplates: [
+        {metadata: {name: 'data', labels: {of: 'data'}}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}},
+      ],
+    }),
+  );
   t.deepEqual(await at.names(), ['web-0']);
   await at.runs('web-0', {ready: false});
   t.deepEqual(await at.names(), ['web-0']);
@@ -33,12 +41,25 @@ test('pods come one after the other, each with its name, place and claims', asyn
   const {metadata, spec} = await at.get(kinds.pods, 'web-1');
   const [revision] = await at.revisions();
   const set = await at.set();
-  t.deepEqual(metadata?.labels, {app: 'a', [subKey('statefulset', 'pod-name')]: 'web-1', [subKey('apps', 'pod-index')]: '1', 'controller-revision-hash': revision!.metadata!.name!});
+  t.deepEqual(metadata?.labels, {
+    app: 'a',
+    [subKey('statefulset', 'pod-name')]: 'web-1',
+    [subKey('apps', 'pod-index')]: '1',
+    'controller-revision-hash': revision!.metadata!.name!,
+  });
   t.deepEqual([spec?.hostname, spec?.subdomain, metadata?.generateName], ['web-1', 'svc', 'web-']);
-  t.deepEqual(spec?.volumes?.find(({name}) => name === 'data'), {name: 'data', persistentVolumeClaim: {claimName: 'data-web-1'}});
-  t.deepEqual(metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(
+    spec?.volumes?.find(({name}) => name === 'data'),
+    {name: 'data', persistentVolumeClaim: {claimName: 'data-web-1'}},
+  );
+  t.deepEqual(metadata?.ownerReferences, [
+    {apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true},
+  ]);
   const claim = await at.get(kinds.persistentVolumeClaims, 'data-web-1');
-  t.deepEqual([claim.metadata?.labels, claim.metadata?.ownerReferences, claim.spec?.resources?.requests?.['storage']], [{app: 'a', of: 'data'}, undefined, '1Gi']);
+  t.deepEqual(
+    [claim.metadata?.labels, claim.metadata?.ownerReferences, claim.spec?.resources?.requests?.['storage']],
+    [{app: 'a', of: 'data'}, undefined, '1Gi'],
+  );
   t.deepEqual(await at.eventsOn('web'), [
     'Normal SuccessfulCreate create Claim data-web-0 Pod web-0 in StatefulSet web success',
     'Normal SuccessfulCreate create Pod web-0 in StatefulSet web successful',
@@ -90,7 +111,10 @@ test('pods go from the last on, each once the one before is gone, and none while
 
   t.deepEqual(await at.names(), ['web-0']);
   const gone = (await at.eventsOn('web')).filter(event => event.includes('Delete'));
-  t.deepEqual(gone, [3, 2, 1].map(n => `Normal SuccessfulDelete delete Pod web-${n} in StatefulSet web successful`));
+  t.deepEqual(
+    gone,
+    [3, 2, 1].map(n => `Normal SuccessfulDelete delete Pod web-${n} in StatefulSet web successful`),
+  );
 });
 
 test('another first place makes pods before and takes pods away behind', async t => {
@@ -160,7 +184,9 @@ const withClaims = (policy: Spec['persistentVolumeClaimRetentionPolicy'], replic
     volumeClaimTemplates: [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}],
   });
 const ownersOf = async (at: Pick<PlaneActions, 'get'>, name: string) =>
-  ((await at.get(kinds.persistentVolumeClaims, name)).metadata?.ownerReferences ?? []).map(({kind, name: owner, controller}) => `${kind} ${owner} ${controller}`);
+  ((await at.get(kinds.persistentVolumeClaims, name)).metadata?.ownerReferences ?? []).map(
+    ({kind, name: owner, controller}) => `${kind} ${owner} ${controller}`,
+  );
 
 for (const [whenDeleted, whenScaled, staying, going] of [
   ['Retain', 'Retain', [], []],
@@ -235,7 +261,10 @@ test('a pod that cannot be created gives an event', async t => {
   const {metadata, spec} = image(1);
   await at.create(kinds.statefulSets, aSet('web', {template: {metadata: metadata!, spec: {...spec!, serviceAccountName: 'none'}}}));
 
-  t.is((await at.eventsOn('web'))[0], 'Warning FailedCreate create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: error looking up service account default/none: serviceaccount "none" not found');
+  t.is(
+    (await at.eventsOn('web'))[0],
+    'Warning FailedCreate create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: error looking up service account default/none: serviceaccount "none" not found',
+  );
   t.deepEqual((await at.set()).status?.observedGeneration, 1);
 });
 
@@ -249,12 +278,14 @@ test('pods that outlive their set are taken over by the next, without a restart'
   await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
   // The garbage collector's part in orphaning.
   for (const name of await at.names()) await at.patch(kinds.pods, name, {metadata: {ownerReferences: []}});
-  for (const {metadata} of await at.revisions()) await at.patch(kinds.controllerRevisions, metadata!.name!, {metadata: {ownerReferences: []}});
+  for (const {metadata} of await at.revisions())
+    await at.patch(kinds.controllerRevisions, metadata!.name!, {metadata: {ownerReferences: []}});
   await at.create(kinds.statefulSets, aSet());
 
   t.deepEqual(await uids(), before);
   const set = await at.set();
-  for (const {metadata} of [...(await at.list(kinds.pods)), ...(await at.revisions())]) t.is(metadata?.ownerReferences?.[0]?.uid, set.metadata?.uid);
+  for (const {metadata} of [...(await at.list(kinds.pods)), ...(await at.revisions())])
+    t.is(metadata?.ownerReferences?.[0]?.uid, set.metadata?.uid);
   t.is((await at.revisions()).length, 1);
   t.is(set.status?.readyReplicas, 3);
 });
@@ -269,7 +300,10 @@ test('no more old revisions are kept than the limit, and none that a pod uses is
   }
   await at.play();
 
-  t.deepEqual((await at.revisions()).map(({revision}) => revision), [3, 4]);
+  t.deepEqual(
+    (await at.revisions()).map(({revision}) => revision),
+    [3, 4],
+  );
 });
 
 test('a terminating set creates nothing and updates its status', async t => {

@@ -16,11 +16,16 @@ export const aSet = (name = 'web', spec: Partial<Spec> = {}): StatefulSet => ({
 
 /** A plane with these arguments, gates above all, for the server and the controller. */
 export const startEnvironment = async (args: readonly string[] = []) => {
-  const plane = await aPlane({apiserverArgs: args, controllers: ['serviceaccount-controller', 'statefulset-controller'], controllerManagerArgs: args});
+  const plane = await aPlane({
+    apiserverArgs: args,
+    controllers: ['serviceaccount-controller', 'statefulset-controller'],
+    controllerManagerArgs: args,
+  });
   const at = actionsOn(plane);
   const set = (name = 'web') => at.get(kinds.statefulSets, name);
   const change = (body: object, name = 'web') => at.patch(kinds.statefulSets, name, body);
-  const isReady = ({status}: Pod) => status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
+  const isReady = ({status}: Pod) =>
+    status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
   /** Plays the node until there is nothing more to do. Answers the names of the pods in the order in which they came to run. */
   const play = async (until: (name: string) => boolean = () => false): Promise<string[]> => {
     const ran: string[] = [];
@@ -32,7 +37,8 @@ export const startEnvironment = async (args: readonly string[] = []) => {
     }
   };
   const names = async () => (await at.list(kinds.pods)).map(({metadata}) => metadata!.name!).sort();
-  const images = async () => (await at.list(kinds.pods)).map(({metadata, spec}) => `${metadata?.name} ${spec?.containers[0]?.image?.split(':')[1]}`).sort();
+  const images = async () =>
+    (await at.list(kinds.pods)).map(({metadata, spec}) => `${metadata?.name} ${spec?.containers[0]?.image?.split(':')[1]}`).sort();
   const revisions = async () => (await at.list(kinds.controllerRevisions)).sort((a, b) => a.revision - b.revision);
   return {plane, ...at, set, change, play, names, images, revisions};
 };

@@ -15,7 +15,12 @@ import {contextOver} from './context.js';
 import {aPlane} from './plane.js';
 
 const taint = (key: string, value?: string): Taint => ({key, effect: 'NoExecute', ...(value === undefined ? {} : {value})});
-const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({key, operator: 'Exists', effect: 'NoExecute', ...(tolerationSeconds === undefined ? {} : {tolerationSeconds})});
+const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({
+  key,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  ...(tolerationSeconds === undefined ? {} : {tolerationSeconds}),
+});
 
 for (const [title, taints, tolerations, seconds] of [
   ['no tolerations', [taint('a')], [], 0],
@@ -33,10 +38,21 @@ for (const [title, taints, tolerations, seconds] of [
 }
 
 const startEnvironment = () => aPlane({nodes: 2, controllers: ['taint-eviction-controller', 'serviceaccount-controller']});
-const put = (plane: NodesPlane, taints: readonly object[], name = 'plat-node-0') => plane.client().resource(kinds.nodes).patch(name, 'merge', {spec: {taints}});
-const isThere = (plane: NodesPlane, name: string) => podNamed(plane, name).then(() => true, error => !isNotFound(error));
-const still = async (plane: NodesPlane, ...names: string[]) => (await Promise.all(names.map(async name => ((await isThere(plane, name)) ? [name] : [])))).flat();
-const tolerant = (name: string, seconds?: number, more: Partial<BoundPod> = {}): BoundPod => ({name, terminationGracePeriodSeconds: 0, tolerations: [forSeconds('example.com/bad', seconds)], ...more});
+const put = (plane: NodesPlane, taints: readonly object[], name = 'plat-node-0') =>
+  plane.client().resource(kinds.nodes).patch(name, 'merge', {spec: {taints}});
+const isThere = (plane: NodesPlane, name: string) =>
+  podNamed(plane, name).then(
+    () => true,
+    error => !isNotFound(error),
+  );
+const still = async (plane: NodesPlane, ...names: string[]) =>
+  (await Promise.all(names.map(async name => ((await isThere(plane, name)) ? [name] : [])))).flat();
+const tolerant = (name: string, seconds?: number, more: Partial<BoundPod> = {}): BoundPod => ({
+  name,
+  terminationGracePeriodSeconds: 0,
+  tolerations: [forSeconds('example.com/bad', seconds)],
+  ...more,
+});
 const bad = {key: 'example.com/bad', effect: 'NoExecute'};
 
 test('a taint evicts pods at once, after their time, or never; with an event', async t => {
@@ -51,7 +67,10 @@ test('a taint evicts pods at once, after their time, or never; with an event', a
   await clock.drain();
   const {metadata, status} = await podNamed(plane, 'none');
   t.truthy(metadata?.deletionTimestamp);
-  t.like(status?.conditions?.find(({type}) => type === 'DisruptionTarget'), {status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint'});
+  t.like(
+    status?.conditions?.find(({type}) => type === 'DisruptionTarget'),
+    {status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint'},
+  );
   t.true((await eventsOf(plane, 'none')).includes('TaintManagerEviction: Marking for deletion Pod default/none'));
   await clock.advance(59_000);
   t.deepEqual(await still(plane, 'some', 'ever', 'elsewhere'), ['some', 'ever', 'elsewhere']);
@@ -109,7 +128,8 @@ test('a pod that takes the name of one that was to go, before the controller loo
   let hear: (change: Change<Pod>) => void = () => {};
   const context: ControllerContext = {
     ...contextOver(plane, [node], {}),
-    lister: ((kind: Kind) => (kind === kinds.pods ? cache : contextOver(plane, [node], {}).lister(kinds.nodes))) as unknown as ControllerContext['lister'],
+    lister: ((kind: Kind) =>
+      kind === kinds.pods ? cache : contextOver(plane, [node], {}).lister(kinds.nodes)) as unknown as ControllerContext['lister'],
     listen: ((kind: Kind, received: typeof hear) => kind === kinds.pods && (hear = received)) as unknown as ControllerContext['listen'],
     events: {normal: (_, __, message) => void reported.push(message), warning() {}},
   };
@@ -133,7 +153,10 @@ test('a pod that takes the name of one that was to go, before the controller loo
   await running;
 });
 
-for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] as const) {
+for (const [title, seconds] of [
+  ['at once', undefined],
+  ['after its time', 5],
+] as const) {
   test(`a pod that goes ${title} is marked once, and nothing is cancelled`, async t => {
     await using plane = await startEnvironment();
     const {clock} = plane;
@@ -145,7 +168,10 @@ for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] a
     await clock.advance(20_000);
 
     t.false(await isThere(plane, 'pod'));
-    t.deepEqual((await eventsOf(plane, 'pod')).filter(text => text.startsWith('TaintManagerEviction')), ['TaintManagerEviction: Marking for deletion Pod default/pod']);
+    t.deepEqual(
+      (await eventsOf(plane, 'pod')).filter(text => text.startsWith('TaintManagerEviction')),
+      ['TaintManagerEviction: Marking for deletion Pod default/pod'],
+    );
   });
 }
 
@@ -155,7 +181,12 @@ test('a pod that comes to tolerate the taint for ever stays', async t => {
   await put(plane, [bad]);
   const {spec} = await run(plane, tolerant('pod', 60));
   await clock.advance(10_000);
-  await podsOf(plane).patch('pod', 'merge', {spec: {tolerations: [{key: 'example.com/bad', operator: 'Exists', effect: 'NoExecute'}, ...spec!.tolerations!]}}, {namespace: 'default'});
+  await podsOf(plane).patch(
+    'pod',
+    'merge',
+    {spec: {tolerations: [{key: 'example.com/bad', operator: 'Exists', effect: 'NoExecute'}, ...spec!.tolerations!]}},
+    {namespace: 'default'},
+  );
   await clock.advance(100_000);
 
   t.true(await isThere(plane, 'pod'));
@@ -179,7 +210,10 @@ test('a pod that cannot be deleted is tried again a few times, and anew when its
 });
 
 test('the pods of a node that is lost go after five minutes and come up elsewhere', async t => {
-  await using plane = await aPlane({nodes: 3, controllers: ['node-lifecycle-controller', 'taint-eviction-controller', 'serviceaccount-controller', 'replicaset-controller']});
+  await using plane = await aPlane({
+    nodes: 3,
+    controllers: ['node-lifecycle-controller', 'taint-eviction-controller', 'serviceaccount-controller', 'replicaset-controller'],
+  });
   const {clock, naming} = plane;
   const client = plane.client();
   const labels = {app: 'web'};
@@ -191,7 +225,10 @@ test('the pods of a node that is lost go after five minutes and come up elsewher
   await clock.advance(5_000);
   const [lost] = (await podsOf(plane).list({namespace: 'default'})).items;
   const node = lost?.spec?.nodeName ?? '';
-  const here = async () => (await podsOf(plane).list({namespace: 'default'})).items.filter(({spec, metadata}) => spec?.nodeName === node && !metadata?.deletionTimestamp).length;
+  const here = async () =>
+    (await podsOf(plane).list({namespace: 'default'})).items.filter(
+      ({spec, metadata}) => spec?.nodeName === node && !metadata?.deletionTimestamp,
+    ).length;
   t.true((await here()) > 0);
   await client.resource(kinds.nodes).patch(node, 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'state')]: 'stopped'}}});
   await clock.advance(340_000);

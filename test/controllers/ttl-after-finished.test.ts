@@ -6,7 +6,13 @@ import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 const aJob = (name: string, ttlSecondsAfterFinished?: number): Job => {
   const {spec, ...template} = aTemplate();
-  return {metadata: {name}, spec: {template: {...template, spec: {...spec!, restartPolicy: 'Never'}}, ...(ttlSecondsAfterFinished === undefined ? {} : {ttlSecondsAfterFinished})}};
+  return {
+    metadata: {name},
+    spec: {
+      template: {...template, spec: {...spec!, restartPolicy: 'Never'}},
+      ...(ttlSecondsAfterFinished === undefined ? {} : {ttlSecondsAfterFinished}),
+    },
+  };
 };
 
 const startEnvironment = async (controllers: readonly string[] = []) => {
@@ -16,9 +22,24 @@ const startEnvironment = async (controllers: readonly string[] = []) => {
   const ends = (name: string, type: 'Complete' | 'Failed' = 'Complete', time = wireTime(at.clock.now())) => {
     const why = {status: 'True', lastProbeTime: time, lastTransitionTime: time, reason: '', message: ''};
     const interim = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
-    return at.patch(kinds.jobs, name, {status: {startTime: time, conditions: [{type: interim, ...why}, {type, ...why}], ...(type === 'Complete' ? {completionTime: time} : {})}}, 'status');
+    return at.patch(
+      kinds.jobs,
+      name,
+      {
+        status: {
+          startTime: time,
+          conditions: [
+            {type: interim, ...why},
+            {type, ...why},
+          ],
+          ...(type === 'Complete' ? {completionTime: time} : {}),
+        },
+      },
+      'status',
+    );
   };
-  const names = async () => (await at.list(kinds.jobs)).filter(({metadata}) => !metadata?.deletionTimestamp).map(({metadata}) => metadata!.name);
+  const names = async () =>
+    (await at.list(kinds.jobs)).filter(({metadata}) => !metadata?.deletionTimestamp).map(({metadata}) => metadata!.name);
   return {plane, ...at, ends, names};
 };
 

@@ -46,11 +46,19 @@ type Look = (count: number) => number | Promise<number>;
 
 const looks: Readonly<Record<string, Look>> = {
   'a change of a node at daemon sets for other nodes'(count) {
-    const sets = countingLister(several(count, index => ({...named(`set-${index}`), spec: {template: {spec: {containers: [], nodeSelector: {n: `${index}`}}}}})));
+    const sets = countingLister(
+      several(count, index => ({...named(`set-${index}`), spec: {template: {spec: {containers: [], nodeSelector: {n: `${index}`}}}}})),
+    );
     const received: ((change: Change<Node>) => void)[] = [];
     const requested: string[] = [];
-    watchNodes({naming, lister: () => sets as never, listen: (_: unknown, listener: unknown) => void received.push(listener as never), enqueue: key => void requested.push(keyText(key))});
-    for (const hear of received) hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
+    watchNodes({
+      naming,
+      lister: () => sets as never,
+      listen: (_: unknown, listener: unknown) => void received.push(listener as never),
+      enqueue: key => void requested.push(keyText(key)),
+    });
+    for (const hear of received)
+      hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
     return requested.join() === `${namespace}/set-1` ? sets.visits : NaN;
   },
   'a budget at pods that it does not select'(count) {
@@ -63,17 +71,29 @@ const looks: Readonly<Record<string, Look>> = {
   },
   'a change of a pod at quotas that count no pods'(count) {
     const evaluators = quotaEvaluators(naming, () => false);
-    const quotas = countingLister<Quota>(several(count, index => ({...named(`quota-${index}`), spec: {hard: {[index === 1 ? 'pods' : 'services']: '1'}}})));
+    const quotas = countingLister<Quota>(
+      several(count, index => ({...named(`quota-${index}`), spec: {hard: {[index === 1 ? 'pods' : 'services']: '1'}}})),
+    );
     return quotasCounting(quotas, evaluators)(namespace, evaluators.of('', 'pods')!).length === 1 ? quotas.visits : NaN;
   },
   'an address at deleted ranges around others'(count) {
-    const ranges = countingLister<ServiceCIDR>(several(count, index => ({metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {cidrs: [`10.0.${index}.0/24`]}})));
+    const ranges = countingLister<ServiceCIDR>(
+      several(count, index => ({
+        metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'},
+        spec: {cidrs: [`10.0.${index}.0/24`]},
+      })),
+    );
     return deletedRangesAround(ranges, parseIp('10.0.1.5')!).length === 1 ? ranges.visits : NaN;
   },
   'a pod to be scheduled at services that do not select it'(count) {
     const services = countingLister(several(count, index => ({...named(`service-${index}`), spec: {selector: {n: `${index}`}}})));
-    const cluster = {naming, lister: ({kind}: Source) => (kind === kinds.services.kind ? services : countingLister([]))} as unknown as Cluster;
-    return selectorOfOwners(podInfoOf({...labelled(1), spec: {containers: []}}, {podLevel: false}), cluster).toString() === 'n=1' ? services.visits : NaN;
+    const cluster = {
+      naming,
+      lister: ({kind}: Source) => (kind === kinds.services.kind ? services : countingLister([])),
+    } as unknown as Cluster;
+    return selectorOfOwners(podInfoOf({...labelled(1), spec: {containers: []}}, {podLevel: false}), cluster).toString() === 'n=1'
+      ? services.visits
+      : NaN;
   },
   'a pod to be preempted at budgets that do not protect it'(count) {
     const budgets = countingLister<PodDisruptionBudget>(several(count, selecting) as PodDisruptionBudget[]);
@@ -131,7 +151,13 @@ test('live pods are gone through once for all claims of a namespace', async t =>
         return {containers: [], nodeName: 'node', volumes: [{name: 'data', persistentVolumeClaim: {claimName: `other-${index}`}}]};
       },
     }));
-    const claims = several(count, index => ({metadata: {...named(`claim-${index}`).metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [naming.key('pvc-protection')]}}));
+    const claims = several(count, index => ({
+      metadata: {
+        ...named(`claim-${index}`).metadata,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        finalizers: [naming.key('pvc-protection')],
+      },
+    }));
     const released: string[] = [];
     const context = {
       naming,
@@ -140,7 +166,10 @@ test('live pods are gone through once for all claims of a namespace', async t =>
       lister: ({kind}: Source) => (kind === kinds.pods.kind ? countingLister([]) : countingLister(claims as KubeObject[])),
       writer: () => ({update: (claim: KubeObject) => Promise.resolve(void released.push(claim.metadata?.name ?? ''))}),
     } as unknown as KeyedContext;
-    const loops = protectionReconciler(context) as Record<string, (key: {namespace: string; name: string}, how: typeof attempt) => Promise<unknown>>;
+    const loops = protectionReconciler(context) as Record<
+      string,
+      (key: {namespace: string; name: string}, how: typeof attempt) => Promise<unknown>
+    >;
     for (const {metadata} of claims) await loops['claims']!({namespace, name: metadata.name}, attempt);
     await loops['namespaces']!({namespace: '', name: namespace}, attempt);
     t.is(released.length, count);
@@ -174,25 +203,54 @@ test('the usage of an object is computed once for all quotas, and again while it
 test('a set of ranges answers as its ranges do one by one', t => {
   const texts = ['10.0.0.0/8', '10.1.0.0/16', '10.1.2.0/24', '10.1.2.9/31', '0.0.0.0/0', 'fd00::/64', 'fd00::5/126', '::/0', '10.1.3.7/32'];
   const own = (count: number) => texts.slice(0, count).map(text => parseRange(text)!);
-  const addresses = ['10.1.2.0', '10.1.2.1', '10.1.2.255', '10.1.2.8', '10.1.2.10', '10.255.255.255', '11.0.0.1', 'fd00::', 'fd00::5', 'fd00:1::1', '::ffff:10.1.2.3', '10.1.3.7'].map(text => parseIp(text)!);
+  const addresses = [
+    '10.1.2.0',
+    '10.1.2.1',
+    '10.1.2.255',
+    '10.1.2.8',
+    '10.1.2.10',
+    '10.255.255.255',
+    '11.0.0.1',
+    'fd00::',
+    'fd00::5',
+    'fd00:1::1',
+    '::ffff:10.1.2.3',
+    '10.1.3.7',
+  ].map(text => parseIp(text)!);
   const wider: IpRange[] = ['10.1.2.0/25', '10.1.0.0/16', '11.0.0.0/8', 'fd00::4/127', '::/0'].map(text => parseRange(text)!);
   for (let count = 0; count <= texts.length; count++) {
     const set = new RangeSet();
     for (const range of own(count)) set.add(range);
 
-    t.deepEqual(addresses.map(address => set.serves(address)), addresses.map(address => own(count).some(range => isServiceAddress(range, address))));
-    t.deepEqual(wider.map(inner => set.surrounds(inner)), wider.map(inner => own(count).some(outer => rangeWithin(inner, outer))));
+    t.deepEqual(
+      addresses.map(address => set.serves(address)),
+      addresses.map(address => own(count).some(range => isServiceAddress(range, address))),
+    );
+    t.deepEqual(
+      wider.map(inner => set.surrounds(inner)),
+      wider.map(inner => own(count).some(outer => rangeWithin(inner, outer))),
+    );
   }
 });
 
 test('deleted ranges around an address are found by what each contains', t => {
-  const ranges: ServiceCIDR[] = [['10.0.0.0/8', 'fd00::/64'], ['10.1.2.0/24', '10.1.0.0/16'], ['::/0'], ['10.1.2.3/32']].map((cidrs, index) => ({metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {cidrs}}));
+  const ranges: ServiceCIDR[] = [['10.0.0.0/8', 'fd00::/64'], ['10.1.2.0/24', '10.1.0.0/16'], ['::/0'], ['10.1.2.3/32']].map(
+    (cidrs, index) => ({metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {cidrs}}),
+  );
   const lister = countingLister([...ranges, {metadata: {name: 'stays'}, spec: {cidrs: ['10.0.0.0/8']}}]);
   for (const text of ['10.1.2.3', '10.1.2.0', '10.9.9.9', '11.1.1.1', 'fd00::1', 'fd00::', '::ffff:10.1.2.3', '2001::1']) {
     const address = parseIp(text)!;
-    const expected = ranges.filter(range => rangesOf(range).some(each => isServiceAddress(each, address))).map(({metadata}) => metadata?.name);
+    const expected = ranges
+      .filter(range => rangesOf(range).some(each => isServiceAddress(each, address)))
+      .map(({metadata}) => metadata?.name);
 
-    t.deepEqual(deletedRangesAround(lister, address).map(({metadata}) => metadata?.name).sort(), expected, text);
+    t.deepEqual(
+      deletedRangesAround(lister, address)
+        .map(({metadata}) => metadata?.name)
+        .sort(),
+      expected,
+      text,
+    );
   }
 });
 
@@ -206,7 +264,11 @@ test('a pass over all certificate signing requests leaves turns to everybody els
     },
   }));
   const deleted: KubeObject[] = [];
-  const context = {clock, lister: () => countingLister(requests as KubeObject[]), writer: () => ({delete: (csr: KubeObject) => Promise.resolve(void deleted.push(csr))})} as unknown as KeyedContext;
+  const context = {
+    clock,
+    lister: () => countingLister(requests as KubeObject[]),
+    writer: () => ({delete: (csr: KubeObject) => Promise.resolve(void deleted.push(csr))}),
+  } as unknown as KeyedContext;
 
   await cleaner(context)({namespace: '', name: ''}, attempt);
 

@@ -11,17 +11,46 @@ test('a class that a volume or a claim refers to waits for them before it goes; 
   const {clock, naming} = plane;
   const finalizer = naming.key('vac-protection');
   const client = plane.client();
-  const [classes, volumes, claims] = [client.resource(kinds.volumeAttributesClasses), client.resource(kinds.persistentVolumes), client.resource(kinds.persistentVolumeClaims)];
-  const found = async (name: string) => classes.get(name).then(({metadata}) => metadata?.finalizers ?? [], (error: unknown) => (isNotFound(error) ? 'gone' : Promise.reject(error as Error)));
+  const [classes, volumes, claims] = [
+    client.resource(kinds.volumeAttributesClasses),
+    client.resource(kinds.persistentVolumes),
+    client.resource(kinds.persistentVolumeClaims),
+  ];
+  const found = async (name: string) =>
+    classes.get(name).then(
+      ({metadata}) => metadata?.finalizers ?? [],
+      (error: unknown) => (isNotFound(error) ? 'gone' : Promise.reject(error as Error)),
+    );
   const names = ['volume', 'wanted', 'had', 'target', 'free'];
   const at = {namespace: 'a'};
   await client.resource(kinds.namespaces).create({metadata: {name: 'a'}});
   for (const name of names) await classes.create({metadata: {name}, driverName, parameters: {tier: '1'}});
-  await volumes.create({metadata: {name: 'v'}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], csi: {driver: driverName, volumeHandle: 'v'}, volumeAttributesClassName: 'volume'}});
+  await volumes.create({
+    metadata: {name: 'v'},
+    spec: {
+      capacity: {storage: '1Gi'},
+      accessModes: ['ReadWriteOnce'],
+      csi: {driver: driverName, volumeHandle: 'v'},
+      volumeAttributesClassName: 'volume',
+    },
+  });
   for (const name of ['wanted', 'moving']) {
-    await claims.create({metadata: {name, ...at}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, ...(name === 'wanted' ? {volumeAttributesClassName: name} : {})}}, at);
+    await claims.create(
+      {
+        metadata: {name, ...at},
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          resources: {requests: {storage: '1Gi'}},
+          ...(name === 'wanted' ? {volumeAttributesClassName: name} : {}),
+        },
+      },
+      at,
+    );
   }
-  const status = {currentVolumeAttributesClassName: 'had', modifyVolumeStatus: {status: 'InProgress', targetVolumeAttributesClassName: 'target'}};
+  const status = {
+    currentVolumeAttributesClassName: 'had',
+    modifyVolumeStatus: {status: 'InProgress', targetVolumeAttributesClassName: 'target'},
+  };
   await claims.patch('moving', 'merge', {status}, {subresource: 'status', ...at});
   await clock.drain();
 
@@ -29,7 +58,12 @@ test('a class that a volume or a claim refers to waits for them before it goes; 
   await clock.drain();
   t.deepEqual(await Promise.all(names.map(found)), [[finalizer], [finalizer], [finalizer], [finalizer], 'gone']);
 
-  await claims.patch('moving', 'merge', {status: {currentVolumeAttributesClassName: 'target', modifyVolumeStatus: null}}, {subresource: 'status', ...at});
+  await claims.patch(
+    'moving',
+    'merge',
+    {status: {currentVolumeAttributesClassName: 'target', modifyVolumeStatus: null}},
+    {subresource: 'status', ...at},
+  );
   await clock.drain();
   t.deepEqual(await Promise.all(names.map(found)), [[finalizer], [finalizer], 'gone', [finalizer], 'gone']);
 
@@ -40,7 +74,10 @@ test('a class that a volume or a claim refers to waits for them before it goes; 
     await claims.delete(name, at);
   }
   await clock.drain();
-  t.deepEqual(await Promise.all(names.map(found)), names.map(() => 'gone'));
+  t.deepEqual(
+    await Promise.all(names.map(found)),
+    names.map(() => 'gone'),
+  );
 });
 
 test('a class without protection, such as one from before, gets it', async t => {

@@ -17,7 +17,12 @@ export const aPlaneWith = (controllers: readonly string[], args: readonly string
   aPlane({controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
 
 /** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
-export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: TestApiServer = startServer()) => {
+export const alone = async (
+  t: ExecutionContext,
+  controllers: readonly Controller[],
+  options: object = {},
+  server: TestApiServer = startServer(),
+) => {
   const env = startManager(t, controllers, {options: {...options}}, server);
   await env.start();
   const {own, meter, lines, stop} = env;
@@ -41,7 +46,8 @@ export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: Virtua
     await clock.drain();
     return done;
   };
-  const create = async <T extends KubeObject>(kind: Kind<T>, object: T) => settle(await client.resource(kind).create({...object, metadata: {namespace, ...object.metadata}}));
+  const create = async <T extends KubeObject>(kind: Kind<T>, object: T) =>
+    settle(await client.resource(kind).create({...object, metadata: {namespace, ...object.metadata}}));
   const get = <T extends KubeObject>(kind: Kind<T>, name: string) => client.resource(kind).get(name, {namespace});
   const patch = async <T extends KubeObject>(kind: Kind<T>, name: string, body: object, subresource?: string) =>
     settle(await client.resource(kind).patch(name, 'merge', body, {namespace, ...(subresource ? {subresource} : {})}));
@@ -58,7 +64,9 @@ export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: Virtua
     );
   const podsOf = async (owner: string) => (await list(kinds.pods)).filter(pod => controllerOf(pod)?.name === owner);
   const eventsOn = async (name: string) =>
-    (await list(kinds.coreEvents)).filter(({involvedObject}) => involvedObject.name === name).map(({type, reason, message}) => `${type} ${reason} ${message}`);
+    (await list(kinds.coreEvents))
+      .filter(({involvedObject}) => involvedObject.name === name)
+      .map(({type, reason, message}) => `${type} ${reason} ${message}`);
   return {client, clock, pods, create, get, patch, remove, list, runs, podsOf, eventsOn};
 };
 export type PlaneActions = ReturnType<typeof actionsOn>;

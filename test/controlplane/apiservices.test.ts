@@ -17,7 +17,12 @@ type Served = Parameters<typeof autoregisterLoop>[0]['served'][number];
 
 const words = naming('plat');
 const label = 'plat-aggregator.plat.io/automanaged';
-const usual: readonly Served[] = [{group: 'apps', version: 'v1'}, {group: 'batch', version: 'v1'}, {group: 'batch', version: 'v9'}, {group: 'apiregistration', version: 'v1'}];
+const usual: readonly Served[] = [
+  {group: 'apps', version: 'v1'},
+  {group: 'batch', version: 'v1'},
+  {group: 'batch', version: 'v9'},
+  {group: 'apiregistration', version: 'v1'},
+];
 
 const start = async (before: readonly ApiService[] = [], served = usual) => {
   const env = startServer();
@@ -27,7 +32,10 @@ const start = async (before: readonly ApiService[] = [], served = usual) => {
   for (const object of before) await objects.create(object);
   const stop = new AbortController();
   const metrics = new MetricsRegistry();
-  const loops = serverLoops({client, clock, random: seededRandom(1), log: noLog, meter: metrics, gate: () => false, watchSeconds: 86_400}, stop.signal);
+  const loops = serverLoops(
+    {client, clock, random: seededRandom(1), log: noLog, meter: metrics, gate: () => false, watchSeconds: 86_400},
+    stop.signal,
+  );
   await loops.run(localAvailabilityLoop);
   await loops.run(autoregisterLoop({served, withDefinitions: false, naming: words}));
   await clock.drain();
@@ -79,7 +87,14 @@ test('changes of users to a registration after the start are kept', async t => {
   t.is((await env.objects.get('v1.apps')).spec?.groupPriorityMinimum, 7);
 });
 
-for (const [title, before, service] of [['is made where it is missing', [], undefined], ['is left alone where another serves it', [anApiService('v1beta1', 'metrics.plat.io', undefined, {service: {namespace: 'n', name: 's', port: 443}})], 's']] as const) {
+for (const [title, before, service] of [
+  ['is made where it is missing', [], undefined],
+  [
+    'is left alone where another serves it',
+    [anApiService('v1beta1', 'metrics.plat.io', undefined, {service: {namespace: 'n', name: 's', port: 443}})],
+    's',
+  ],
+] as const) {
   test(`the registration of metrics ${title}, and is not managed`, async t => {
     using env = await start(before, [{group: 'metrics', version: 'v1beta1'}]);
     const {metadata, spec} = await env.objects.get('v1beta1.metrics.plat.io');
@@ -103,7 +118,13 @@ test('an APIService that loses its service becomes local, and keeps its availabl
   using env = await start();
   const made = await env.objects.create(anApiService('v1', 'far', undefined, {service: {namespace: 'n', name: 's'}}));
   t.deepEqual(made.status, {});
-  const was = {type: 'Available', status: 'True', reason: 'Passed', message: 'all checks passed', lastTransitionTime: '2020-01-01T00:00:00Z'};
+  const was = {
+    type: 'Available',
+    status: 'True',
+    reason: 'Passed',
+    message: 'all checks passed',
+    lastTransitionTime: '2020-01-01T00:00:00Z',
+  };
   await env.objects.update({...made, status: {conditions: [{type: 'Other', status: 'True'}, was]}}, {subresource: 'status'});
   await env.objects.patch('v1.far', 'merge', {spec: {service: null}});
   await env.clock.drain();
@@ -139,10 +160,18 @@ test('a plane registers all that it serves', async t => {
   const {items} = await plane.client().resource(kinds.apiServices).list();
   const groups = plane.api.server.discovery.groups.filter(({group}) => group !== 'apiregistration');
 
-  t.deepEqual(items.map(({metadata}) => metadata!.name!).sort(), groups.flatMap(({group, versions}) => versions.map(({version}) => `${version}.${plane.naming.group(group)}`)).sort());
+  t.deepEqual(
+    items.map(({metadata}) => metadata!.name!).sort(),
+    groups.flatMap(({group, versions}) => versions.map(({version}) => `${version}.${plane.naming.group(group)}`)).sort(),
+  );
   t.true(items.every(({status}) => status?.conditions?.[0]?.reason === 'Local'));
   const {body} = await plane.api.health.readyz.all('readyz', {verbose: true});
-  for (const name of ['autoregister-completion', 'poststarthook/plat-apiserver-autoregistration', 'poststarthook/apiservice-status-local-available-controller']) t.true(body.includes(`[+]${name} ok\n`), name);
+  for (const name of [
+    'autoregister-completion',
+    'poststarthook/plat-apiserver-autoregistration',
+    'poststarthook/apiservice-status-local-available-controller',
+  ])
+    t.true(body.includes(`[+]${name} ok\n`), name);
 });
 
 test('the versions of custom resources are registered for as long as their definitions serve them', async t => {
@@ -150,11 +179,17 @@ test('the versions of custom resources are registered for as long as their defin
   const client = plane.client();
   const objects = client.resource(kinds.apiServices);
   const definitions = client.resource(kinds.customResourceDefinitions);
-  const custom = async () => (await objects.list()).items.map(({metadata}) => metadata?.name).filter(name => name?.endsWith('.stable.example.com'));
+  const custom = async () =>
+    (await objects.list()).items.map(({metadata}) => metadata?.name).filter(name => name?.endsWith('.stable.example.com'));
   const aVersion = (name: string, served = true) => ({name, served, storage: name === 'v1', schema: {openAPIV3Schema: {type: 'object'}}});
   const made = await definitions.create({
     metadata: {name: 'crontabs.stable.example.com'},
-    spec: {group: 'stable.example.com', scope: 'Namespaced', names: {plural: 'crontabs', kind: 'CronTab'}, versions: [aVersion('v1'), aVersion('v1beta1'), aVersion('v1alpha1', false)]},
+    spec: {
+      group: 'stable.example.com',
+      scope: 'Namespaced',
+      names: {plural: 'crontabs', kind: 'CronTab'},
+      versions: [aVersion('v1'), aVersion('v1beta1'), aVersion('v1alpha1', false)],
+    },
   });
   await plane.clock.drain();
   t.deepEqual(await custom(), ['v1.stable.example.com', 'v1beta1.stable.example.com']);

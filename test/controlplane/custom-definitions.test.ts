@@ -34,9 +34,13 @@ const start = async (instances: Instances = objects({})) => {
   const client = env.clientOf();
   const definitions = client.resource(kind);
   const stop = new AbortController();
-  const loops = serverLoops({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
+  const loops = serverLoops(
+    {client, clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400},
+    stop.signal,
+  );
   for (const loop of [namesLoop, establishLoop, structureLoop, approvalLoop, finalizeLoop(instances)]) await loops.run(loop);
-  const conditions = async (name: string) => (await definitions.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
+  const conditions = async (name: string) =>
+    (await definitions.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
   const create = async (definition: Definition) => {
     const made = await definitions.create(definition);
     await clock.drain();
@@ -46,7 +50,11 @@ const start = async (instances: Instances = objects({})) => {
   return {...env, definitions, conditions, create, exists, [Symbol.dispose]: () => stop.abort()};
 };
 
-const aDefinition = (plural: string, names: object = {}, {group = 'example.com', annotations = {}, spec = {}}: {group?: string; annotations?: object; spec?: object} = {}): Definition =>
+const aDefinition = (
+  plural: string,
+  names: object = {},
+  {group = 'example.com', annotations = {}, spec = {}}: {group?: string; annotations?: object; spec?: object} = {},
+): Definition =>
   ({
     metadata: {name: `${plural}.${group}`, annotations},
     spec: {
@@ -67,16 +75,47 @@ test('a definition gets its names and is established', async t => {
   const {status} = await env.definitions.get('foos.example.com');
 
   t.deepEqual(await env.conditions('foos.example.com'), [accepted, established]);
-  t.deepEqual(status?.acceptedNames, {plural: 'foos', singular: 'foo', kind: 'Foo', listKind: 'FooList', shortNames: ['fo'], categories: ['all']});
+  t.deepEqual(status?.acceptedNames, {
+    plural: 'foos',
+    singular: 'foo',
+    kind: 'Foo',
+    listKind: 'FooList',
+    shortNames: ['fo'],
+    categories: ['all'],
+  });
 });
 
 for (const [title, names, reason, message, given] of [
   ['plural', {plural: 'one'}, 'PluralConflict', '"one" is already in use', {singular: 'second', kind: 'Second', listKind: 'SecondList'}],
-  ['singular', {singular: 'ones'}, 'SingularConflict', '"ones" is already in use', {plural: 'seconds', kind: 'Second', listKind: 'SecondList'}],
-  ['short names', {shortNames: ['o', 'p', 'one']}, 'ShortNamesConflict', '["o" is already in use, "one" is already in use]', {plural: 'seconds', singular: 'second', kind: 'Second', listKind: 'SecondList'}],
+  [
+    'singular',
+    {singular: 'ones'},
+    'SingularConflict',
+    '"ones" is already in use',
+    {plural: 'seconds', kind: 'Second', listKind: 'SecondList'},
+  ],
+  [
+    'short names',
+    {shortNames: ['o', 'p', 'one']},
+    'ShortNamesConflict',
+    '["o" is already in use, "one" is already in use]',
+    {plural: 'seconds', singular: 'second', kind: 'Second', listKind: 'SecondList'},
+  ],
   ['kind', {kind: 'One'}, 'KindConflict', '"One" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
-  ['kind of lists', {listKind: 'OneList'}, 'ListKindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', kind: 'Second'}],
-  ['kind, and a short name, of which the last is reported', {shortNames: ['o'], kind: 'OneList'}, 'KindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
+  [
+    'kind of lists',
+    {listKind: 'OneList'},
+    'ListKindConflict',
+    '"OneList" is already in use',
+    {plural: 'seconds', singular: 'second', kind: 'Second'},
+  ],
+  [
+    'kind, and a short name, of which the last is reported',
+    {shortNames: ['o'], kind: 'OneList'},
+    'KindConflict',
+    '"OneList" is already in use',
+    {plural: 'seconds', singular: 'second', listKind: 'SecondList'},
+  ],
 ] as const) {
   test(`a definition is not established while another of its group has its ${title}, and is once that goes`, async t => {
     using env = await start();
@@ -84,7 +123,10 @@ for (const [title, names, reason, message, given] of [
     const wanted = {plural: 'seconds', singular: 'second', kind: 'Second', listKind: 'SecondList', ...names};
     await env.create(aDefinition(wanted.plural, wanted));
     const name = `${wanted.plural}.example.com`;
-    t.deepEqual(await env.conditions(name), [`NamesAccepted False ${reason} ${message}`, 'Established False NotAccepted not all names are accepted']);
+    t.deepEqual(await env.conditions(name), [
+      `NamesAccepted False ${reason} ${message}`,
+      'Established False NotAccepted not all names are accepted',
+    ]);
     const {acceptedNames} = (await env.definitions.get(name)).status ?? {};
     t.deepEqual({...acceptedNames}, {plural: '', kind: '', ...given} as never);
 
@@ -120,9 +162,15 @@ test('an established definition stays so when it requests a name of another, and
 
 test('a definition whose webhook cannot be trusted is not established until it can', async t => {
   using env = await start();
-  const conversion = (caBundle?: string) => ({strategy: 'Webhook', webhook: {conversionReviewVersions: ['v1'], clientConfig: {url: 'https://example.com', ...(caBundle ? {caBundle} : {})}}});
+  const conversion = (caBundle?: string) => ({
+    strategy: 'Webhook',
+    webhook: {conversionReviewVersions: ['v1'], clientConfig: {url: 'https://example.com', ...(caBundle ? {caBundle} : {})}},
+  });
   await env.create(aDefinition('ones', {}, {spec: {conversion: conversion('Cg==')}}));
-  t.deepEqual(await env.conditions('ones.example.com'), [accepted, 'Established False InvalidCABundle The conversion webhook CABundle is invalid']);
+  t.deepEqual(await env.conditions('ones.example.com'), [
+    accepted,
+    'Established False InvalidCABundle The conversion webhook CABundle is invalid',
+  ]);
 
   await env.definitions.patch('ones.example.com', 'merge', {spec: {conversion: {webhook: {clientConfig: {caBundle: null}}}}});
   await env.clock.drain();
@@ -132,7 +180,8 @@ test('a definition whose webhook cannot be trusted is not established until it c
 test('the time of a condition moves with its status alone', async t => {
   using env = await start();
   await env.create(aDefinition('ones'));
-  const times = async () => (await env.definitions.get('ones.example.com')).status?.conditions?.map(({lastTransitionTime}) => lastTransitionTime);
+  const times = async () =>
+    (await env.definitions.get('ones.example.com')).status?.conditions?.map(({lastTransitionTime}) => lastTransitionTime);
   const before = await times();
   await env.clock.advance(60_000);
   await env.definitions.patch('ones.example.com', 'merge', {spec: {names: {categories: ['all']}}});
@@ -149,7 +198,10 @@ for (const [title, annotation, state] of [
     using env = await start();
     await env.create(aDefinition('ones', {}, {group: 'team.plat.io', annotations: {'api-approved.plat.io': annotation}}));
 
-    t.deepEqual((await env.conditions('ones.team.plat.io'))?.filter(text => text.startsWith('Kubernetes')), [`KubernetesAPIApprovalPolicyConformant ${state}`]);
+    t.deepEqual(
+      (await env.conditions('ones.team.plat.io'))?.filter(text => text.startsWith('Kubernetes')),
+      [`KubernetesAPIApprovalPolicyConformant ${state}`],
+    );
   });
 }
 
@@ -160,7 +212,11 @@ test('the condition about approval is set again when the annotation changes', as
   await env.definitions.patch('ones.plat.io', 'merge', {metadata: {annotations: annotation('https://example.com/a')}});
   await env.clock.drain();
 
-  t.true((await env.conditions('ones.plat.io'))?.includes('KubernetesAPIApprovalPolicyConformant True ApprovedAnnotation approved in https://example.com/a'));
+  t.true(
+    (await env.conditions('ones.plat.io'))?.includes(
+      'KubernetesAPIApprovalPolicyConformant True ApprovedAnnotation approved in https://example.com/a',
+    ),
+  );
 });
 
 test('the condition NonStructuralSchema is removed when the schema is structural', async t => {
@@ -169,7 +225,10 @@ test('the condition NonStructuralSchema is removed when the schema is structural
   const {status} = await env.definitions.get('ones.example.com');
   const reported = {type: 'NonStructuralSchema', status: 'True', reason: 'Violations', message: 'so it was'};
   const {metadata} = await env.definitions.get('ones.example.com');
-  await env.definitions.update({...made, metadata: metadata!, status: {...status, conditions: [...(status?.conditions ?? []), reported]}}, {subresource: 'status'});
+  await env.definitions.update(
+    {...made, metadata: metadata!, status: {...status, conditions: [...(status?.conditions ?? []), reported]}},
+    {subresource: 'status'},
+  );
   await env.clock.drain();
 
   t.deepEqual(await env.conditions('ones.example.com'), [accepted, established]);
@@ -218,9 +277,15 @@ test('objects that others hold are waited for', async t => {
   await env.create(aDefinition('ones'));
   await env.definitions.delete('ones.example.com');
   await env.clock.advance(20_000);
-  t.is((await env.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionInProgress CustomResource deletion is in progress');
+  t.is(
+    (await env.conditions('ones.example.com'))?.at(-1),
+    'Terminating True InstanceDeletionInProgress CustomResource deletion is in progress',
+  );
   await env.clock.advance(40_002);
-  t.is((await env.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionCheck could not confirm zero CustomResources remaining: context deadline exceeded');
+  t.is(
+    (await env.conditions('ones.example.com'))?.at(-1),
+    'Terminating True InstanceDeletionCheck could not confirm zero CustomResources remaining: context deadline exceeded',
+  );
 
   left.a = 0;
   await env.clock.advance(70_000);
@@ -257,7 +322,11 @@ test('the condition Terminating is set at once when a definition is deleted', as
   const answer = (await definitions.delete('ones.example.com')) as Definition;
 
   t.is(answer.kind, 'CustomResourceDefinition');
-  t.like(answer.metadata, {finalizers: ['customresourcecleanup.apiextensions.plat.io'], deletionTimestamp: '2026-01-01T00:00:00Z', generation: 1});
+  t.like(answer.metadata, {
+    finalizers: ['customresourcecleanup.apiextensions.plat.io'],
+    deletionTimestamp: '2026-01-01T00:00:00Z',
+    generation: 1,
+  });
   t.like(answer.status?.conditions?.[0], {
     type: 'Terminating',
     status: 'True',

@@ -30,7 +30,10 @@ test('flow control begins with suggested and mandatory objects, managed by the s
 
   t.is(objects.length, 8 + 13);
   t.true(objects.every(object => saysWhoKeeps(object) === 'true'));
-  t.deepEqual([...new Set(objects.flatMap(({metadata}) => metadata?.managedFields?.map(({manager}) => manager)))], ['api-priority-and-fairness-config-producer-v1']);
+  t.deepEqual(
+    [...new Set(objects.flatMap(({metadata}) => metadata?.managedFields?.map(({manager}) => manager)))],
+    ['api-priority-and-fairness-config-producer-v1'],
+  );
 });
 
 test('a pass over objects that are as they should be writes nothing', async t => {
@@ -63,7 +66,7 @@ test('mandatory objects are restored, whatever their annotation', async t => {
   t.deepEqual((await schemas.get('catch-all')).spec, found.spec);
 });
 
-test('seats and lending of the exempt level are the administrator\'s to set', async t => {
+test("seats and lending of the exempt level are the administrator's to set", async t => {
   const {settle, levels} = await start();
   await levels.patch('exempt', 'merge', {spec: {exempt: {nominalConcurrencyShares: 9, lendablePercent: 20}}});
   await settle();
@@ -81,7 +84,10 @@ for (const [what, annotation, change, annotationAfter, sharesAfter] of [
 ] as const) {
   test(`a suggested level ${what}`, async t => {
     const {settle, levels} = await start();
-    await levels.patch('system', 'merge', {metadata: {annotations: {[key]: annotation}}, ...(change ? {spec: {limited: {nominalConcurrencyShares: 99}}} : {})});
+    await levels.patch('system', 'merge', {
+      metadata: {annotations: {[key]: annotation}},
+      ...(change ? {spec: {limited: {nominalConcurrencyShares: 99}}} : {}),
+    });
     await settle();
     const {spec, ...object} = await levels.get('system');
 
@@ -95,12 +101,18 @@ test('objects that are no longer suggested are deleted, objects of users stay', 
   const {spec} = await schemas.get('probes');
   const {spec: levelSpec} = await levels.get('system');
   const annotated = (name: string, value?: string) => ({metadata: {name, ...(value === undefined ? {} : {annotations: {[key]: value}})}});
-  for (const [name, value] of [['forgotten', 'true'], ['own', 'false'], ['odd', 'maybe'], ['plain', undefined]] as const) {
+  for (const [name, value] of [
+    ['forgotten', 'true'],
+    ['own', 'false'],
+    ['odd', 'maybe'],
+    ['plain', undefined],
+  ] as const) {
     await schemas.create({...annotated(name, value), spec: spec!});
     await levels.create({...annotated(name, value), spec: levelSpec!});
   }
   await settle();
-  const names = async (of: typeof schemas | typeof levels) => (await of.list()).items.map(({metadata}) => metadata!.name!).filter(name => ['forgotten', 'own', 'odd', 'plain'].includes(name));
+  const names = async (of: typeof schemas | typeof levels) =>
+    (await of.list()).items.map(({metadata}) => metadata!.name!).filter(name => ['forgotten', 'own', 'odd', 'plain'].includes(name));
 
   t.deepEqual(await names(schemas), ['odd', 'own', 'plain']);
   t.deepEqual(await names(levels), ['odd', 'own', 'plain']);
@@ -126,13 +138,21 @@ test('the status of each schema shows whether its level exists, as levels come a
   await reconcileFlowControl(client);
   const stop = new AbortController();
   reportDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
-  const reported = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
+  const reported = async (name: string) =>
+    (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
   await schemas.create({metadata: {name: 'own'}, spec: {priorityLevelConfiguration: {name: 'mine'}, matchingPrecedence: 500}});
   await clock.advance(1_000);
-  t.deepEqual(await reported('own'), ['Dangling True NotFound This FlowSchema references the PriorityLevelConfiguration object named "mine" but there is no such object']);
-  t.deepEqual(await reported('exempt'), ['Dangling False Found This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists']);
+  t.deepEqual(await reported('own'), [
+    'Dangling True NotFound This FlowSchema references the PriorityLevelConfiguration object named "mine" but there is no such object',
+  ]);
+  t.deepEqual(await reported('exempt'), [
+    'Dangling False Found This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists',
+  ]);
 
-  await levels.create({metadata: {name: 'mine'}, spec: {type: 'Limited', limited: {nominalConcurrencyShares: 1, limitResponse: {type: 'Reject'}}}});
+  await levels.create({
+    metadata: {name: 'mine'},
+    spec: {type: 'Limited', limited: {nominalConcurrencyShares: 1, limitResponse: {type: 'Reject'}}},
+  });
   await clock.advance(1_000);
   t.regex((await reported('own'))?.[0] ?? '', /^Dangling False Found/);
   await levels.delete('mine');

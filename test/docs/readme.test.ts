@@ -157,7 +157,11 @@ for (const [file, lines] of Object.entries(printed)) {
         return script;
       });
     t.teardown(() => scripts.forEach(script => rmSync(script)));
-    const {stdout} = await run(process.execPath, ['--input-type=module', '-e', scripts.map(script => `await import(${JSON.stringify(script)});`).join('\n')]);
+    const {stdout} = await run(process.execPath, [
+      '--input-type=module',
+      '-e',
+      scripts.map(script => `await import(${JSON.stringify(script)});`).join('\n'),
+    ]);
 
     t.deepEqual(stdout.trimEnd().split('\n'), lines);
   });

@@ -52,23 +52,45 @@ const withExamples = async (folder: string): Promise<void> => {
   }
   add(folder, 'src/walk.ts');
   await run(process.execPath, ['tools/schema.mjs'], {cwd: folder});
-  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {cwd: folder}).catch(({stdout}: {stdout: string}) => Promise.reject(new Error(stdout)));
+  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {cwd: folder}).catch(({stdout}: {stdout: string}) =>
+    Promise.reject(new Error(stdout)),
+  );
 };
 
 test('every recipe of the contributing guide has an example, and names the files that the example changes', t => {
-  const sections = readFileSync('CONTRIBUTING.md', 'utf8').split(/^## /m).filter(section => section.startsWith('Add '));
-  t.deepEqual(sections.map(section => section.slice(0, section.indexOf('\n'))), recipes.map(({title}) => title));
+  const sections = readFileSync('CONTRIBUTING.md', 'utf8')
+    .split(/^## /m)
+    .filter(section => section.startsWith('Add '));
+  t.deepEqual(
+    sections.map(section => section.slice(0, section.indexOf('\n'))),
+    recipes.map(({title}) => title),
+  );
   for (const [index, {title, edits}] of recipes.entries()) {
     for (const {file} of edits) {
       const folder = dirname(file);
-      t.true([file, `${folder}/GROUP.ts`, `${folder}/*.ts`, `${folder}/TOPIC.ts`, file.slice(file.lastIndexOf('/') + 1)].some(name => sections[index]!.includes(name)), `${title}: ${file}`);
+      t.true(
+        [file, `${folder}/GROUP.ts`, `${folder}/*.ts`, `${folder}/TOPIC.ts`, file.slice(file.lastIndexOf('/') + 1)].some(name =>
+          sections[index]!.includes(name),
+        ),
+        `${title}: ${file}`,
+      );
     }
   }
 });
 
 test('every path in the guides exists', t => {
-  for (const guide of ['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/security.md', 'docs/simulation.md', 'docs/differences.md', 'docs/embedding.md']) {
-    for (const [, path = ''] of readFileSync(guide, 'utf8').matchAll(/`((?:src|test|controllers|informers|tools|bench|docs|examples|manifests)\/[\w./-]+)`/g)) {
+  for (const guide of [
+    'README.md',
+    'CONTRIBUTING.md',
+    'docs/architecture.md',
+    'docs/security.md',
+    'docs/simulation.md',
+    'docs/differences.md',
+    'docs/embedding.md',
+  ]) {
+    for (const [, path = ''] of readFileSync(guide, 'utf8').matchAll(
+      /`((?:src|test|controllers|informers|tools|bench|docs|examples|manifests)\/[\w./-]+)`/g,
+    )) {
       if (!/[A-Z]{4}/.test(path)) t.true(existsSync(path), `${guide}: ${path}`);
     }
   }

@@ -7,7 +7,9 @@ const page = readFileSync(join(root, 'docs/security.md'), 'utf8');
 
 /** The tests that a row names. */
 const named = (row: string): {file: string; title: string}[] =>
-  [...row.matchAll(/`(test\/[^`]+\.test\.ts)`: ((?:"[^"]+"(?:, )?)+)/g)].flatMap(([, file = '', titles = '']) => [...titles.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({file, title})));
+  [...row.matchAll(/`(test\/[^`]+\.test\.ts)`: ((?:"[^"]+"(?:, )?)+)/g)].flatMap(([, file = '', titles = '']) =>
+    [...titles.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({file, title})),
+  );
 
 const isThere = (file: string, title: string): boolean => {
   const path = join(root, file);
@@ -16,17 +18,26 @@ const isThere = (file: string, title: string): boolean => {
   return ["'", '`', '"'].some(quote => text.includes(`(${quote}${title}${quote}`));
 };
 
-const rows = page.slice(page.indexOf('## What was tried')).split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| tried'));
+const rows = page
+  .slice(page.indexOf('## What was tried'))
+  .split('\n')
+  .filter(line => line.startsWith('| ') && !line.startsWith('| tried'));
 
 test('every test that the page on security names is there', t => {
   const all = rows.flatMap(named);
 
   t.true(all.length > 60, String(all.length));
-  t.deepEqual(all.filter(({file, title}) => !isThere(file, title)), []);
+  t.deepEqual(
+    all.filter(({file, title}) => !isThere(file, title)),
+    [],
+  );
 });
 
 test('every row of the tested threats names an existing test', t => {
   t.true(rows.length > 25, String(rows.length));
   for (const row of rows) t.is(row.match(/"/g)?.length, 2 * named(row).length, row);
-  t.deepEqual(rows.filter(row => named(row).length === 0), []);
+  t.deepEqual(
+    rows.filter(row => named(row).length === 0),
+    [],
+  );
 });

@@ -13,9 +13,23 @@ const resources = {
   kind: 'APIResourceList',
   apiVersion: 'v1',
   groupVersion: `${group}/v1`,
-  resources: [{name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', verbs: ['create', 'delete', 'get', 'list'], shortNames: ['fl'], categories: ['all']}],
+  resources: [
+    {
+      name: 'flunders',
+      singularName: 'flunder',
+      namespaced: true,
+      kind: 'Flunder',
+      verbs: ['create', 'delete', 'get', 'list'],
+      shortNames: ['fl'],
+      categories: ['all'],
+    },
+  ],
 };
-const aFlunder = {apiVersion: `${group}/v1`, kind: 'Flunder', metadata: {name: 'one', namespace: 'default', creationTimestamp: '2026-01-01T00:00:00Z'}};
+const aFlunder = {
+  apiVersion: `${group}/v1`,
+  kind: 'Flunder',
+  metadata: {name: 'one', namespace: 'default', creationTimestamp: '2026-01-01T00:00:00Z'},
+};
 
 sees('kubectl works with what a server behind the plane serves as with all else', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-aggregation-'));
@@ -24,13 +38,19 @@ sees('kubectl works with what a server behind the plane serves as with all else'
     ({method, url}, response) => {
       const path = url.split('?', 1)[0];
       if (path === root) json(response, resources);
-      else if (path === `${root}/namespaces/default/flunders` && method === 'GET') json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {resourceVersion: '1'}, items: [aFlunder]});
-      else if (path === `${root}/namespaces/default/flunders/one`) json(response, method === 'GET' ? aFlunder : {kind: 'Status', apiVersion: 'v1', status: 'Success'});
+      else if (path === `${root}/namespaces/default/flunders` && method === 'GET')
+        json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {resourceVersion: '1'}, items: [aFlunder]});
+      else if (path === `${root}/namespaces/default/flunders/one`)
+        json(response, method === 'GET' ? aFlunder : {kind: 'Status', apiVersion: 'v1', status: 'Success'});
       else json(response, {kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404}, 404);
     },
     {hosts: ['back.apps.svc'], requestsCertificate: true, now: Date.now() - 60_000},
   );
-  const plane = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=namespace-controller']});
+  const plane = await startPlane({
+    naming: 'kubernetes',
+    kubeconfig: settings,
+    controllerManagerArgs: ['--controllers=namespace-controller'],
+  });
   const kubectl = new Kubectl(settings);
   try {
     const {columns, rows} = table(await kubectl.ok('get apiservices'));
@@ -40,12 +60,24 @@ sees('kubectl works with what a server behind the plane serves as with all else'
 
     const objects = [
       {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'apps'}},
-      {apiVersion: 'v1', kind: 'Service', metadata: {name: 'back', namespace: 'apps'}, spec: {type: 'ExternalName', externalName: 'localhost'}},
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: {name: 'back', namespace: 'apps'},
+        spec: {type: 'ExternalName', externalName: 'localhost'},
+      },
       {
         apiVersion: 'apiregistration.k8s.io/v1',
         kind: 'APIService',
         metadata: {name: `v1.${group}`},
-        spec: {group, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10, caBundle: backend.caBundle, service: {namespace: 'apps', name: 'back', port: backend.port}},
+        spec: {
+          group,
+          version: 'v1',
+          groupPriorityMinimum: 1000,
+          versionPriority: 10,
+          caBundle: backend.caBundle,
+          service: {namespace: 'apps', name: 'back', port: backend.port},
+        },
       },
     ];
     await kubectl.ok('apply -f -', objects.map(object => JSON.stringify(object)).join('\n'));

@@ -26,7 +26,14 @@ const sees = hasKubectl() ? test : test.skip;
 const aConfigMap = (name: string, data: Readonly<Record<string, string>>): string =>
   JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name, namespace: 'default'}, data});
 const ownersOf = async (name: string): Promise<string[]> => {
-  const output = await kubectl.okay(['get', 'cm', name, ...(kubectlMinor >= 21 ? ['--show-managed-fields'] : []), '-o', 'jsonpath={range .metadata.managedFields[*]}{.manager}={.operation} {end}']);
+  const output = await kubectl.okay([
+    'get',
+    'cm',
+    name,
+    ...(kubectlMinor >= 21 ? ['--show-managed-fields'] : []),
+    '-o',
+    'jsonpath={range .metadata.managedFields[*]}{.manager}={.operation} {end}',
+  ]);
   return output.trim().split(' ').sort();
 };
 const dataOf = async (name: string): Promise<unknown> => JSON.parse(await kubectl.okay(['get', 'cm', name, '-o', 'jsonpath={.data}']));
@@ -49,12 +56,15 @@ sees('kubectl apply --server-side reports conflicts, and forces', async t => {
   const refused = await kubectl.try('apply --server-side -f -', aConfigMap('fought', {a: '2', b: '2'}));
 
   t.is(refused.code, 1);
-  t.regex(refused.stderr, /^error: Apply failed with 2 conflicts: conflicts with "one":\n- \.data\.a\nconflicts with "two" using v1:\n- \.data\.b\nPlease review the fields above/);
+  t.regex(
+    refused.stderr,
+    /^error: Apply failed with 2 conflicts: conflicts with "one":\n- \.data\.a\nconflicts with "two" using v1:\n- \.data\.b\nPlease review the fields above/,
+  );
   await kubectl.ok('apply --server-side --force-conflicts -f -', aConfigMap('fought', {a: '2', b: '2'}));
   t.deepEqual(await ownersOf('fought'), ['kubectl=Apply']);
 });
 
-(hasKubectl(26) ? test : test.skip)('fields of kubectl\'s client-side apply pass to the server without conflict', async t => {
+(hasKubectl(26) ? test : test.skip)("fields of kubectl's client-side apply pass to the server without conflict", async t => {
   await kubectl.ok('apply -f -', aConfigMap('moved', {a: '1', b: '1'}));
   t.deepEqual(await ownersOf('moved'), ['kubectl-client-side-apply=Update']);
   t.regex(await kubectl.ok('apply view-last-applied cm/moved'), /data:\n {2}a: "1"\n {2}b: "1"\n/);
@@ -87,18 +97,30 @@ sees('kubectl replace, edit, label and annotate own under names of their own', a
 
   t.is(edited.stdout, 'configmap/named edited\n', edited.stderr);
   t.deepEqual(await dataOf('named'), {a: '1', b: 'edited', c: '1'});
-  t.deepEqual(await ownersOf('named'), ['kubectl-annotate=Update', 'kubectl-create=Update', 'kubectl-edit=Update', 'kubectl-label=Update', 'kubectl-replace=Update']);
+  t.deepEqual(await ownersOf('named'), [
+    'kubectl-annotate=Update',
+    'kubectl-create=Update',
+    'kubectl-edit=Update',
+    'kubectl-label=Update',
+    'kubectl-replace=Update',
+  ]);
 });
 
 (hasKubectl(21) ? test : test.skip)('kubectl hides managed fields by default', async t => {
   await kubectl.ok('apply --server-side -f -', aConfigMap('hidden', {a: '1'}));
 
   t.notRegex(await kubectl.ok('get cm hidden -o yaml'), /managedFields/);
-  t.regex(await kubectl.ok('get cm hidden -o yaml --show-managed-fields'), / {2}managedFields:\n {2}- apiVersion: v1\n {4}fieldsType: FieldsV1\n {4}fieldsV1:\n {6}f:data:\n {8}f:a: \{\}\n {4}manager: kubectl\n {4}operation: Apply\n/);
+  t.regex(
+    await kubectl.ok('get cm hidden -o yaml --show-managed-fields'),
+    / {2}managedFields:\n {2}- apiVersion: v1\n {4}fieldsType: FieldsV1\n {4}fieldsV1:\n {6}f:data:\n {8}f:a: \{\}\n {4}manager: kubectl\n {4}operation: Apply\n/,
+  );
 });
 
 sees('kubectl apply --server-side --dry-run=server changes nothing', async t => {
-  t.is(await kubectl.ok('apply --server-side --dry-run=server -f -', aConfigMap('tried', {a: '1'})), 'configmap/tried serverside-applied (server dry run)\n');
+  t.is(
+    await kubectl.ok('apply --server-side --dry-run=server -f -', aConfigMap('tried', {a: '1'})),
+    'configmap/tried serverside-applied (server dry run)\n',
+  );
 
   t.is((await kubectl.try('get cm tried')).code, 1);
 });

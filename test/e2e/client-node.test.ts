@@ -4,8 +4,22 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {setTimeout as wait} from 'node:timers/promises';
 import {
-  ApiException, ApiextensionsV1Api, AppsV1Api, CoordinationV1Api, CoreV1Api, CustomObjectsApi, KubeConfig, KubernetesObjectApi, PatchStrategy, V1MicroTime, makeInformer, setHeaderOptions,
-  type KubernetesListObject, type KubernetesObject, type V1ConfigMap, type V1Status,
+  ApiException,
+  ApiextensionsV1Api,
+  AppsV1Api,
+  CoordinationV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  KubernetesObjectApi,
+  PatchStrategy,
+  V1MicroTime,
+  makeInformer,
+  setHeaderOptions,
+  type KubernetesListObject,
+  type KubernetesObject,
+  type V1ConfigMap,
+  type V1Status,
 } from '@kubernetes/client-node';
 import test from 'ava';
 import {startPlane, type Plane} from '#src/plane/plane.js';
@@ -13,7 +27,13 @@ import {startPlane, type Plane} from '#src/plane/plane.js';
 const directory = mkdtempSync(join(tmpdir(), 'plat-client-node-'));
 /** The port stays the same when the server is started again, and watches are short, so that they have to be taken up again. */
 const start = (securePort = 0): Promise<Plane> =>
-  startPlane({naming: 'kubernetes', dataDir: directory, securePort, controllerManagerArgs: ['--controllers='], apiserverArgs: ['--min-request-timeout=1']});
+  startPlane({
+    naming: 'kubernetes',
+    dataDir: directory,
+    securePort,
+    controllerManagerArgs: ['--controllers='],
+    apiserverArgs: ['--min-request-timeout=1'],
+  });
 let plane: Plane;
 let config: KubeConfig;
 
@@ -73,10 +93,23 @@ const definition = {
     group: 'example.com',
     scope: 'Namespaced',
     names: {plural: 'gadgets', kind: 'Gadget'},
-    versions: [{
-      name: 'v1', served: true, storage: true, subresources: {status: {}},
-      schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object', properties: {size: {type: 'integer'}, color: {type: 'string', _default: 'red'}}}, status: {type: 'object', properties: {done: {type: 'boolean'}}}}}},
-    }],
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {status: {}},
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {type: 'object', properties: {size: {type: 'integer'}, color: {type: 'string', _default: 'red'}}},
+              status: {type: 'object', properties: {done: {type: 'boolean'}}},
+            },
+          },
+        },
+      },
+    ],
   },
 };
 const place = {group: 'example.com', version: 'v1', namespace: 'default', plural: 'gadgets'};
@@ -84,30 +117,61 @@ const gadget = (name: string, spec: object = {}) => ({apiVersion: 'example.com/v
 
 test.serial('the JavaScript client writes and reads built-in kinds as it does by default', async t => {
   const core = config.makeApiClient(CoreV1Api);
-  const {metadata} = await core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'a', labels: {app: 'x'}}, data: {k: 'v'}}});
-  const patched = await core.patchNamespacedConfigMap({namespace: 'default', name: 'a', body: [{op: 'replace', path: '/data/k', value: 'w'}]});
-  const merged = await core.patchNamespacedConfigMap({namespace: 'default', name: 'a', body: {data: {l: 'm'}}}, setHeaderOptions('Content-Type', PatchStrategy.StrategicMergePatch));
+  const {metadata} = await core.createNamespacedConfigMap({
+    namespace: 'default',
+    body: {metadata: {name: 'a', labels: {app: 'x'}}, data: {k: 'v'}},
+  });
+  const patched = await core.patchNamespacedConfigMap({
+    namespace: 'default',
+    name: 'a',
+    body: [{op: 'replace', path: '/data/k', value: 'w'}],
+  });
+  const merged = await core.patchNamespacedConfigMap(
+    {namespace: 'default', name: 'a', body: {data: {l: 'm'}}},
+    setHeaderOptions('Content-Type', PatchStrategy.StrategicMergePatch),
+  );
   const applied = await core.patchNamespacedConfigMap(
-    {namespace: 'default', name: 'a', fieldManager: 'me', body: {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {n: 'o'}}}, setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
+    {
+      namespace: 'default',
+      name: 'a',
+      fieldManager: 'me',
+      body: {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {n: 'o'}},
+    },
+    setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
   );
   const objects = KubernetesObjectApi.makeApiClient(config);
   const read = await objects.read<V1ConfigMap>({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', namespace: 'default'}});
   const leases = config.makeApiClient(CoordinationV1Api);
   const renewTime = new V1MicroTime(1_700_000_000_123);
-  const lease = await leases.createNamespacedLease({namespace: 'default', body: {metadata: {name: 'leader'}, spec: {holderIdentity: 'me', leaseDurationSeconds: 15, renewTime}}});
+  const lease = await leases.createNamespacedLease({
+    namespace: 'default',
+    body: {metadata: {name: 'leader'}, spec: {holderIdentity: 'me', leaseDurationSeconds: 15, renewTime}},
+  });
   const apps = config.makeApiClient(AppsV1Api);
   const template = {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
-  await apps.createNamespacedDeployment({namespace: 'default', body: {metadata: {name: 'web'}, spec: {replicas: 1, selector: {matchLabels: {app: 'web'}}, template}}});
+  await apps.createNamespacedDeployment({
+    namespace: 'default',
+    body: {metadata: {name: 'web'}, spec: {replicas: 1, selector: {matchLabels: {app: 'web'}}, template}},
+  });
   const scale = await apps.readNamespacedDeploymentScale({namespace: 'default', name: 'web'});
   const scaled = await apps.replaceNamespacedDeploymentScale({namespace: 'default', name: 'web', body: {...scale, spec: {replicas: 3}}});
 
   t.true(metadata?.creationTimestamp instanceof Date);
-  t.deepEqual([patched.data, merged.data, applied.data, read.data], [{k: 'w'}, {k: 'w', l: 'm'}, {k: 'w', l: 'm', n: 'o'}, {k: 'w', l: 'm', n: 'o'}]);
+  t.deepEqual(
+    [patched.data, merged.data, applied.data, read.data],
+    [{k: 'w'}, {k: 'w', l: 'm'}, {k: 'w', l: 'm', n: 'o'}, {k: 'w', l: 'm', n: 'o'}],
+  );
   t.is(String(lease.spec?.renewTime), '2023-11-14T22:13:20.123000Z', 'which it reads as text, whatever its types declare');
   t.is(scaled.spec?.replicas, 3);
-  t.deepEqual(reasonOf(await t.throwsAsync(core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'a'}}}))), [409, 'AlreadyExists']);
+  t.deepEqual(reasonOf(await t.throwsAsync(core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'a'}}}))), [
+    409,
+    'AlreadyExists',
+  ]);
   t.deepEqual(reasonOf(await t.throwsAsync(core.readNamespacedSecret({namespace: 'default', name: 'none'}))), [404, 'NotFound']);
-  t.is((await core.deleteNamespacedConfigMap({namespace: 'default', name: 'a', body: {preconditions: {uid: metadata!.uid!}}})).status, 'Success');
+  t.is(
+    (await core.deleteNamespacedConfigMap({namespace: 'default', name: 'a', body: {preconditions: {uid: metadata!.uid!}}})).status,
+    'Success',
+  );
 });
 
 test.serial('the JavaScript client defines a resource and uses it', async t => {
@@ -120,19 +184,36 @@ test.serial('the JavaScript client defines a resource and uses it', async t => {
       if (status?.conditions?.some(({type, status: holds}) => type === 'Established' && holds === 'True')) return status;
     }
   })();
-  t.deepEqual(conditions.map(({type, reason}) => `${type} ${reason}`), ['NamesAccepted NoConflicts', 'Established InitialNamesAccepted']);
+  t.deepEqual(
+    conditions.map(({type, reason}) => `${type} ${reason}`),
+    ['NamesAccepted NoConflicts', 'Established InitialNamesAccepted'],
+  );
 
-  const made = (await custom.createNamespacedCustomObject({...place, body: gadget('g', {size: 1})})) as ReturnType<typeof gadget> & KubernetesObject;
+  const made = (await custom.createNamespacedCustomObject({...place, body: gadget('g', {size: 1})})) as ReturnType<typeof gadget> &
+    KubernetesObject;
   t.deepEqual(made.spec, {size: 1, color: 'red'});
-  const patched = (await custom.patchNamespacedCustomObject({...place, name: 'g', body: [{op: 'replace', path: '/spec/size', value: 2}]})) as typeof made;
+  const patched = (await custom.patchNamespacedCustomObject({
+    ...place,
+    name: 'g',
+    body: [{op: 'replace', path: '/spec/size', value: 2}],
+  })) as typeof made;
   t.deepEqual([patched.spec, patched.metadata], [{size: 2, color: 'red'}, {...patched.metadata, generation: 2} as typeof patched.metadata]);
-  const status = (await custom.patchNamespacedCustomObjectStatus({...place, name: 'g', body: {status: {done: true}}}, setHeaderOptions('Content-Type', PatchStrategy.MergePatch))) as {status: object};
+  const status = (await custom.patchNamespacedCustomObjectStatus(
+    {...place, name: 'g', body: {status: {done: true}}},
+    setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+  )) as {status: object};
   t.deepEqual(status.status, {done: true});
   t.deepEqual(reasonOf(await t.throwsAsync(custom.replaceNamespacedCustomObject({...place, name: 'g', body: made}))), [409, 'Conflict']);
-  t.deepEqual(reasonOf(await t.throwsAsync(custom.createNamespacedCustomObject({...place, body: gadget('h', {size: 'big'})}))), [422, 'Invalid']);
+  t.deepEqual(reasonOf(await t.throwsAsync(custom.createNamespacedCustomObject({...place, body: gadget('h', {size: 'big'})}))), [
+    422,
+    'Invalid',
+  ]);
   const objects = KubernetesObjectApi.makeApiClient(config);
   t.is((await objects.create({...gadget('o'), metadata: {name: 'o', namespace: 'default'}} as KubernetesObject)).metadata?.name, 'o');
-  t.deepEqual((await objects.list('example.com/v1', 'Gadget', 'default')).items.map(({metadata}) => metadata?.name), ['g', 'o']);
+  t.deepEqual(
+    (await objects.list('example.com/v1', 'Gadget', 'default')).items.map(({metadata}) => metadata?.name),
+    ['g', 'o'],
+  );
   await custom.deleteNamespacedCustomObject({...place, name: 'o'});
 });
 
@@ -140,7 +221,10 @@ test.serial('informers of the JavaScript client take up watches that end, and go
   const core = config.makeApiClient(CoreV1Api);
   const custom = config.makeApiClient(CustomObjectsApi);
   const maps = follow<V1ConfigMap>('/api/v1/namespaces/default/configmaps', () => core.listNamespacedConfigMap({namespace: 'default'}));
-  const gadgets = follow<KubernetesObject>('/apis/example.com/v1/namespaces/default/gadgets', () => custom.listNamespacedCustomObject(place) as Promise<KubernetesListObject<KubernetesObject>>);
+  const gadgets = follow<KubernetesObject>(
+    '/apis/example.com/v1/namespaces/default/gadgets',
+    () => custom.listNamespacedCustomObject(place) as Promise<KubernetesListObject<KubernetesObject>>,
+  );
   await Promise.all([maps.informer.start(), gadgets.informer.start()]);
   await core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'one'}}});
   await custom.createNamespacedCustomObject({...place, body: gadget('one')});
@@ -159,5 +243,8 @@ test.serial('informers of the JavaScript client take up watches that end, and go
 
   t.deepEqual(maps.reported, ['add one', 'update one']);
   t.deepEqual(gadgets.reported, ['add g', 'add one', 'add two', 'delete one']);
-  t.deepEqual(gadgets.informer.list().map(({metadata}) => metadata?.name), ['g', 'two']);
+  t.deepEqual(
+    gadgets.informer.list().map(({metadata}) => metadata?.name),
+    ['g', 'two'],
+  );
 });

@@ -39,7 +39,11 @@ test.after.always(async () => {
 });
 
 /** A behaviour that kubectl sees alike in the namings named. */
-const sees = (title: string, behaviour: Behaviour, {namings: among = namings, since = 0}: {readonly namings?: readonly NamingName[]; readonly since?: number} = {}) => {
+const sees = (
+  title: string,
+  behaviour: Behaviour,
+  {namings: among = namings, since = 0}: {readonly namings?: readonly NamingName[]; readonly since?: number} = {},
+) => {
   for (const name of among) (hasKubectl(since) ? test : test.skip)(`${title} (${name} naming)`, t => behaviour(t, environments.get(name)!));
 };
 const hardCoded = {namings: ['kubernetes'] as const};
@@ -68,7 +72,11 @@ sees('kubectl get shows the columns of the server', async (t, {kubectl, naming})
 });
 
 sees('kubectl get reports missing objects with the message of the server', async (t, {kubectl}) => {
-  t.deepEqual(await kubectl.try('get cm nowhere'), {code: 1, stdout: '', stderr: 'Error from server (NotFound): configmaps "nowhere" not found\n'});
+  t.deepEqual(await kubectl.try('get cm nowhere'), {
+    code: 1,
+    stdout: '',
+    stderr: 'Error from server (NotFound): configmaps "nowhere" not found\n',
+  });
   t.is((await kubectl.try('get cm -n nowhere')).stderr, 'No resources found in nowhere namespace.\n');
 });
 
@@ -83,7 +91,17 @@ sees('kubectl describe prints an object and its events', async (t, {kubectl, nam
   await kubectl.ok('create -f -', aConfigMap('described', {key: 'some text'}, {app: 'd'}));
   const uid = await kubectl.ok('get cm described -o jsonpath={.metadata.uid}');
   const object = {apiVersion: 'v1', kind: 'ConfigMap', name: 'described', namespace: 'default', uid};
-  const event = {metadata: {name: 'described.1', namespace: 'default'}, involvedObject: object, reason: 'Seen', message: 'It was seen.', type: 'Normal', firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1, source: {component: 'test'}};
+  const event = {
+    metadata: {name: 'described.1', namespace: 'default'},
+    involvedObject: object,
+    reason: 'Seen',
+    message: 'It was seen.',
+    type: 'Normal',
+    firstTimestamp: '2026-01-01T00:00:00Z',
+    lastTimestamp: '2026-01-01T00:00:00Z',
+    count: 1,
+    source: {component: 'test'},
+  };
   await kubectl.ok('create -f -', JSON.stringify({apiVersion: 'v1', kind: 'Event', ...event}));
 
   const text = await kubectl.ok('describe cm described');
@@ -110,7 +128,10 @@ sees('kubectl patch patches in three ways', async (t, {kubectl}) => {
 
   t.is(await kubectl.okay(['patch', 'cm', 'patched', '-p', '{"data":{"b":"2"}}']), 'configmap/patched patched\n');
   t.is(await kubectl.okay(['patch', 'cm', 'patched', '--type=merge', '-p', '{"data":{"a":null,"c":"3"}}']), 'configmap/patched patched\n');
-  t.is(await kubectl.okay(['patch', 'cm', 'patched', '--type=json', '-p', '[{"op":"replace","path":"/data/b","value":"4"}]']), 'configmap/patched patched\n');
+  t.is(
+    await kubectl.okay(['patch', 'cm', 'patched', '--type=json', '-p', '[{"op":"replace","path":"/data/b","value":"4"}]']),
+    'configmap/patched patched\n',
+  );
   t.is(await kubectl.ok('get cm patched -o jsonpath={.data}'), '{"b":"4","c":"3"}');
   const failing = await kubectl.run(['patch', 'cm', 'patched', '--type=json', '-p', '[{"op":"remove","path":"/data/none"}]']);
   t.is(failing.code, 1);
@@ -123,7 +144,10 @@ sees('kubectl apply creates, configures and leaves alone', async (t, {kubectl}) 
   await kubectl.okay(['patch', 'cm', 'applied', '-p', '{"data":{"mine":"kept"}}']);
   t.is(await kubectl.ok('apply -f -', aConfigMap('applied', {a: '3'})), 'configmap/applied configured\n');
   t.is(await kubectl.ok('get cm applied -o jsonpath={.data}'), '{"a":"3","mine":"kept"}');
-  t.regex(await kubectl.ok('apply --dry-run=server -f -', aConfigMap('applied', {a: '4'})), /^configmap\/applied configured \(server dry run\)\n$/);
+  t.regex(
+    await kubectl.ok('apply --dry-run=server -f -', aConfigMap('applied', {a: '4'})),
+    /^configmap\/applied configured \(server dry run\)\n$/,
+  );
   t.is(await kubectl.ok('get cm applied -o jsonpath={.data.a}'), '3');
   const {code, stdout} = await kubectl.try('diff -f -', aConfigMap('applied', {a: '5'}));
   t.is(code, 1);
@@ -139,7 +163,8 @@ sees('kubectl create and apply refuse unknown fields', async (t, {kubectl}) => {
 });
 
 sees('kubectl delete deletes by name, by label and all', async (t, {kubectl}) => {
-  for (const name of ['gone-1', 'gone-2', 'gone-3']) await kubectl.ok('create -f -', aConfigMap(name, {}, {app: name === 'gone-1' ? 'one' : 'gone'}));
+  for (const name of ['gone-1', 'gone-2', 'gone-3'])
+    await kubectl.ok('create -f -', aConfigMap(name, {}, {app: name === 'gone-1' ? 'one' : 'gone'}));
 
   t.regex(await kubectl.ok('delete cm gone-1'), /^configmap "gone-1" deleted/);
   t.is((await kubectl.ok('delete cm -l app=gone')).trimEnd().split('\n').length, 2);
@@ -149,7 +174,11 @@ sees('kubectl delete deletes by name, by label and all', async (t, {kubectl}) =>
 
 sees('kubectl get --watch follows what happens', async (t, {kubectl, settings}) => {
   await kubectl.ok('create ns watched');
-  const child = spawn('kubectl', ['get', 'cm', '-n', 'watched', '--watch', '--output-watch-events', '--no-headers', '--field-selector=metadata.name=seen'], {env: {PATH: process.env['PATH'], KUBECONFIG: settings, HOME: directory}});
+  const child = spawn(
+    'kubectl',
+    ['get', 'cm', '-n', 'watched', '--watch', '--output-watch-events', '--no-headers', '--field-selector=metadata.name=seen'],
+    {env: {PATH: process.env['PATH'], KUBECONFIG: settings, HOME: directory}},
+  );
   t.teardown(() => child.kill('SIGKILL'));
   let text = '';
   let wake = () => {};
@@ -191,7 +220,10 @@ sees('kubectl explain, api-resources and api-versions list the served resources'
   t.regex(await kubectl.ok('explain configmap'), /ConfigMap holds configuration data for pods to consume/);
   t.regex(await kubectl.ok('explain ns.status --recursive'), /phase\s+<string>/);
   const resources = await kubectl.ok('api-resources');
-  t.regex(resources, new RegExp(`^certificatesigningrequests +csr +${naming.group('certificates')}/v1 +false +CertificateSigningRequest$`, 'm'));
+  t.regex(
+    resources,
+    new RegExp(`^certificatesigningrequests +csr +${naming.group('certificates')}/v1 +false +CertificateSigningRequest$`, 'm'),
+  );
   t.regex(resources, /^configmaps +cm +v1 +true +ConfigMap$/m);
   t.true((await kubectl.ok('api-versions')).split('\n').includes(naming.apiVersion('rbac.authorization', 'v1')));
   t.regex(await kubectl.ok('version'), /v1\.35\.\d+-plat/);
@@ -221,7 +253,14 @@ sees('kubectl creates namespaces, config maps, secrets and service accounts by i
 
 sees('kubectl approves a request by patching its approval, and the signer signs it', async (t, {kubectl, ...env}) => {
   await kubectl.ok('create -f -', await aRequest({kubectl, ...env}, 'by-patch'));
-  t.deepEqual(table(await kubectl.ok('get csr by-patch')).columns, ['NAME', 'AGE', 'SIGNERNAME', 'REQUESTOR', 'REQUESTEDDURATION', 'CONDITION']);
+  t.deepEqual(table(await kubectl.ok('get csr by-patch')).columns, [
+    'NAME',
+    'AGE',
+    'SIGNERNAME',
+    'REQUESTOR',
+    'REQUESTEDDURATION',
+    'CONDITION',
+  ]);
   t.is(table(await kubectl.ok('get csr by-patch')).rows['by-patch']?.at(-1), 'Pending');
   const conditions = [{type: 'Approved', status: 'True', reason: 'Test', message: 'Looked at.'}];
   const path = `/apis/${env.naming.group('certificates')}/v1/certificatesigningrequests/by-patch/approval`;
@@ -231,7 +270,10 @@ sees('kubectl approves a request by patching its approval, and the signer signs 
 
   t.is((await issued(kubectl, 'by-patch'))?.subject.commonName, 'by-patch');
   t.is(table(await kubectl.ok('get csr by-patch')).rows['by-patch']?.at(-1), 'Approved,Issued');
-  t.regex(await kubectl.ok('describe csr by-patch'), env.naming.name === 'kubernetes' ? /Status: +Approved,Issued/ : /Message: +Looked at\./);
+  t.regex(
+    await kubectl.ok('describe csr by-patch'),
+    env.naming.name === 'kubernetes' ? /Status: +Approved,Issued/ : /Message: +Looked at\./,
+  );
 });
 
 /** The certificate of a request, as soon as there is one. */
@@ -247,7 +289,10 @@ sees('kubectl delete takes dependents along, before the owner or after it, or le
     await kubectl.ok('create -f -', aConfigMap(name));
     const uid = await kubectl.ok(`get cm ${name} -o jsonpath={.metadata.uid}`);
     const ownerReferences = [{apiVersion: 'v1', kind: 'ConfigMap', name, uid, blockOwnerDeletion: true}];
-    await kubectl.ok('create -f -', JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: `${name}-child`, namespace: 'default', ownerReferences}}));
+    await kubectl.ok(
+      'create -f -',
+      JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: `${name}-child`, namespace: 'default', ownerReferences}}),
+    );
   };
   for (const name of ['background', 'foreground', 'orphan']) await family(name);
 
@@ -279,12 +324,18 @@ sees(
     t.is(await kubectl.ok('create role r --verb=get,list --resource=configmaps'), 'role.rbac.authorization.k8s.io/r created\n');
     t.is(await kubectl.ok('create rolebinding b --role=r --user=reader'), 'rolebinding.rbac.authorization.k8s.io/b created\n');
     t.is(await kubectl.ok('create clusterrole cr --verb=get --resource=nodes'), 'clusterrole.rbac.authorization.k8s.io/cr created\n');
-    t.is(await kubectl.ok('create clusterrolebinding cb --clusterrole=cr --group=readers'), 'clusterrolebinding.rbac.authorization.k8s.io/cb created\n');
+    t.is(
+      await kubectl.ok('create clusterrolebinding cb --clusterrole=cr --group=readers'),
+      'clusterrolebinding.rbac.authorization.k8s.io/cb created\n',
+    );
     t.is(table(await kubectl.ok('get rolebinding b')).rows['b']?.[0], 'Role/r');
     t.regex(await kubectl.ok('describe role r'), /configmaps +\[\] +\[\] +\[get list\]/);
     t.is(await kubectl.ok('auth can-i list configmaps --as=reader'), 'yes\n');
     t.deepEqual(await kubectl.try('auth can-i delete configmaps --as=reader'), {code: 1, stdout: 'no\n', stderr: ''});
-    t.regex((await kubectl.try('get secrets --as=reader')).stderr, /^Error from server \(Forbidden\): secrets is forbidden: User "reader" cannot list resource "secrets" in API group "" in the namespace "default"\n$/);
+    t.regex(
+      (await kubectl.try('get secrets --as=reader')).stderr,
+      /^Error from server \(Forbidden\): secrets is forbidden: User "reader" cannot list resource "secrets" in API group "" in the namespace "default"\n$/,
+    );
     t.regex(await kubectl.ok('auth can-i --list --as=reader'), /configmaps +\[\] +\[\] +\[get list\]/);
   },
   hardCoded,

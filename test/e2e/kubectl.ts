@@ -12,7 +12,9 @@ export interface Output {
 
 const versionOf = (): number => {
   try {
-    const {clientVersion} = JSON.parse(execFileSync('kubectl', ['version', '--client', '-o', 'json'], {encoding: 'utf8', stdio: 'pipe'})) as {clientVersion: {minor: string}};
+    const {clientVersion} = JSON.parse(
+      execFileSync('kubectl', ['version', '--client', '-o', 'json'], {encoding: 'utf8', stdio: 'pipe'}),
+    ) as {clientVersion: {minor: string}};
     return Number.parseInt(clientVersion.minor, 10);
   } catch {
     return 0;
@@ -74,6 +76,9 @@ export class Kubectl implements Disposable {
 
 /** A table as kubectl prints it: its headings, and its rows by the first column. Columns are at least two blanks apart. */
 export const table = (text: string): {readonly columns: readonly string[]; readonly rows: Readonly<Record<string, readonly string[]>>} => {
-  const [head = [], ...rows] = text.trimEnd().split('\n').map(line => line.trimEnd().split(/\s{2,}/));
+  const [head = [], ...rows] = text
+    .trimEnd()
+    .split('\n')
+    .map(line => line.trimEnd().split(/\s{2,}/));
   return {columns: head, rows: Object.fromEntries(rows.map(([name = '', ...cells]) => [name, cells]))};
 };

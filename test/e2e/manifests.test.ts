@@ -17,27 +17,40 @@ import {hasKubectl, Kubectl} from './kubectl.js';
 
 const naming = namingOf('kubernetes');
 const withKubectl = hasKubectl(25) ? test : test.skip;
-const documents = (file: string) => parseAllDocuments(readFileSync(join('manifests', file), 'utf8')).map(document => document.toJS() as {readonly kind: string});
+const documents = (file: string) =>
+  parseAllDocuments(readFileSync(join('manifests', file), 'utf8')).map(document => document.toJS() as {readonly kind: string});
 
 const containerIn = (file: string) => {
-  const [{spec}] = documents(file) as unknown as {readonly spec: {readonly template: PodTemplateSpec}}[] as [{spec: {template: PodTemplateSpec}}];
+  const [{spec}] = documents(file) as unknown as {readonly spec: {readonly template: PodTemplateSpec}}[] as [
+    {spec: {template: PodTemplateSpec}},
+  ];
   return spec.template.spec!.containers[0]!;
 };
 const argument = (args: readonly string[], flag: string) => args.find(arg => arg.startsWith(`--${flag}=`))!.slice(flag.length + 3);
 
 const formatted = (rules: readonly PolicyRule[]): string[] => {
   const sorted = (list: readonly string[] = []) => [...list].sort().join(',');
-  return rules.map(({apiGroups, resources, resourceNames, verbs}) => `${sorted(verbs)} ${sorted(apiGroups)} ${sorted(resources)} ${sorted(resourceNames)}`).sort();
+  return rules
+    .map(
+      ({apiGroups, resources, resourceNames, verbs}) =>
+        `${sorted(verbs)} ${sorted(apiGroups)} ${sorted(resources)} ${sorted(resourceNames)}`,
+    )
+    .sort();
 };
 
 test('the controllers of the base have exactly the permissions of their roles', t => {
   const chosen = argument(containerIn('controllers-only/deployment.yaml').args!, 'controllers').split(',');
-  const accounts = new Set(controllers.filter(({name}) => chosen.includes(name)).map(({serviceAccount}) => `system:controller:${serviceAccount}`));
+  const accounts = new Set(
+    controllers.filter(({name}) => chosen.includes(name)).map(({serviceAccount}) => `system:controller:${serviceAccount}`),
+  );
   const policy = bootstrapPolicy(naming, () => true);
   const [granted] = documents('controllers-only/rights.yaml') as unknown as ClusterRole[];
 
   t.is(chosen.length, 3);
-  t.deepEqual(formatted(granted!.rules ?? []), formatted(policy.clusterRoles.filter(({metadata}) => accounts.has(metadata?.name ?? '')).flatMap(({rules}) => rules ?? [])));
+  t.deepEqual(
+    formatted(granted!.rules ?? []),
+    formatted(policy.clusterRoles.filter(({metadata}) => accounts.has(metadata?.name ?? '')).flatMap(({rules}) => rules ?? [])),
+  );
 });
 
 const eventually = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
@@ -56,12 +69,15 @@ withKubectl('kubectl applies both bases under strict validation, twice without a
     const first = await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`);
     t.notRegex(first, /unchanged|configured/);
     // The selector of a budget and the claims of a stateful set are replaced as a whole, so that kubectl always has something to send.
-    t.regex(await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`), /^(\S+ unchanged\n|(poddisruptionbudget|statefulset)\S+ configured\n)+$/);
+    t.regex(
+      await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`),
+      /^(\S+ unchanged\n|(poddisruptionbudget|statefulset)\S+ configured\n)+$/,
+    );
   }
   t.is((await server.client.resource(kinds.deployments).get('plat-controllers', {namespace: 'plat-controllers'})).spec?.replicas, 2);
 });
 
-withKubectl('the manager of the base signs requests with its account\'s token, and can do nothing beyond', async t => {
+withKubectl("the manager of the base signs requests with its account's token, and can do nothing beyond", async t => {
   await using server = await aServer('kubernetes');
   const {client, material} = server;
   using kubectl = new Kubectl(server.settings);
@@ -70,11 +86,23 @@ withKubectl('the manager of the base signs requests with its account\'s token, a
   const token = await kubectl.ok('create token plat-controllers -n plat-controllers');
   writeFileSync(join(folder, 'token'), token.trim(), {mode: 0o600});
   const {clusters} = parse(readFileSync(server.settings, 'utf8')) as {clusters: object[]};
-  const settings = {apiVersion: 'v1', kind: 'Config', clusters, users: [{name: 'pod', user: {tokenFile: join(folder, 'token')}}], contexts: [{name: 'pod', context: {cluster: (clusters[0] as {name: string}).name, user: 'pod'}}], 'current-context': 'pod'};
+  const settings = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters,
+    users: [{name: 'pod', user: {tokenFile: join(folder, 'token')}}],
+    contexts: [{name: 'pod', context: {cluster: (clusters[0] as {name: string}).name, user: 'pod'}}],
+    'current-context': 'pod',
+  };
   writeFileSync(join(folder, 'settings'), JSON.stringify(settings), {mode: 0o600});
 
   const {command, args = []} = containerIn('controllers-only/deployment.yaml');
-  const own = args.map(arg => arg.replace('/etc/plat/signing/tls.crt', material.files.ca).replace('/etc/plat/signing/tls.key', material.files.caKey).replace('--secure-port=10257', '--secure-port=0'));
+  const own = args.map(arg =>
+    arg
+      .replace('/etc/plat/signing/tls.crt', material.files.ca)
+      .replace('/etc/plat/signing/tls.key', material.files.caKey)
+      .replace('--secure-port=10257', '--secure-port=0'),
+  );
   const manager = new Program(command![0]!, [...own, `--platconfig=${join(folder, 'settings')}`]);
   await manager.waitFor(/ready: 3 controllers/);
   const requests = client.resource(kinds.certificateSigningRequests);
@@ -86,7 +114,12 @@ withKubectl('the manager of the base signs requests with its account\'s token, a
   t.is(parseCertificateBundle(Buffer.from(certificate, 'base64')).length, 1);
   t.truthy((await client.resource(kinds.leases).get('plat-controller-manager', {namespace: 'plat-controllers'})).spec?.holderIdentity);
   const as = '--as=system:serviceaccount:plat-controllers:plat-controllers';
-  for (const [what, answer] of [['list secrets -A', 'no'], ['create pods -A', 'no'], ['update leases.coordination.k8s.io/other -n plat-controllers', 'no'], ['watch certificatesigningrequests', 'yes']] as const) {
+  for (const [what, answer] of [
+    ['list secrets -A', 'no'],
+    ['create pods -A', 'no'],
+    ['update leases.coordination.k8s.io/other -n plat-controllers', 'no'],
+    ['watch certificatesigningrequests', 'yes'],
+  ] as const) {
     t.is((await kubectl.try(`auth can-i ${what} ${as}`)).stdout.trim(), answer, what);
   }
   t.is((await manager.stop()).code, 0);
@@ -95,7 +128,10 @@ withKubectl('the manager of the base signs requests with its account\'s token, a
 test('the control plane of the base starts with its arguments', async t => {
   const {command, args = []} = containerIn('control-plane/statefulset.yaml');
   const folder = aDirectory();
-  const plane = new Program(command![0]!, args.map(arg => arg.replace('/var/lib/plat', folder).replace('--secure-port=6443', '--secure-port=0').replace('0.0.0.0', '127.0.0.1')));
+  const plane = new Program(
+    command![0]!,
+    args.map(arg => arg.replace('/var/lib/plat', folder).replace('--secure-port=6443', '--secure-port=0').replace('0.0.0.0', '127.0.0.1')),
+  );
   await plane.waitFor(/^ready/m);
 
   t.is((await plane.stop()).code, 0);

@@ -67,17 +67,28 @@ spec: {policyName: stamp}
 
   const refused = await kubectl.try('-n limited create deployment large --image=i --replicas=3');
   t.is(refused.code, 1);
-  t.is(refused.stderr.trim(), `error: failed to create deployment: deployments.apps "large" is forbidden: ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied request: at most 2 replicas`);
+  t.is(
+    refused.stderr.trim(),
+    `error: failed to create deployment: deployments.apps "large" is forbidden: ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied request: at most 2 replicas`,
+  );
   await kubectl.ok('-n limited create deployment fine --image=i --replicas=2');
   t.is(await kubectl.ok('-n limited get deployment fine -o jsonpath={.metadata.labels.stamp}'), 'plat-admin');
   await kubectl.ok('create deployment elsewhere --image=i --replicas=3');
   await kubectl.ok('apply -f -', replicaLimit.replace('ACTION', 'Warn'));
   const warned = await kubectl.try('-n limited create deployment large --image=i --replicas=3');
   t.is(warned.code, 0);
-  t.regex(warned.stderr, /Warning: Validation failed for ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit': at most 2 replicas/);
+  t.regex(
+    warned.stderr,
+    /Warning: Validation failed for ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit': at most 2 replicas/,
+  );
   await kubectl.ok('wait validatingadmissionpolicy/replica-limit --for=jsonpath={.status.observedGeneration}=1 --timeout=10s');
-  const described = await kubectl.ok('get validatingadmissionpolicies,validatingadmissionpolicybindings,mutatingadmissionpolicies.v1beta1.admissionregistration.k8s.io');
+  const described = await kubectl.ok(
+    'get validatingadmissionpolicies,validatingadmissionpolicybindings,mutatingadmissionpolicies.v1beta1.admissionregistration.k8s.io',
+  );
   t.regex(described, /replica-limit +1 +v1\/ConfigMap +[^]*replica-limit +replica-limit +\*\/limit +[^]*stamp +1 +<unset>/);
-  t.regex(await kubectl.ok('get --raw /metrics'), /^apiserver_validating_admission_policy_check_total\{policy="replica-limit",policy_binding="replica-limit",error_type="invalid_error",enforcement_action="deny"\} 1$/m);
+  t.regex(
+    await kubectl.ok('get --raw /metrics'),
+    /^apiserver_validating_admission_policy_check_total\{policy="replica-limit",policy_binding="replica-limit",error_type="invalid_error",enforcement_action="deny"\} 1$/m,
+  );
   rmSync(directory, {recursive: true, force: true});
 });

@@ -117,42 +117,51 @@ while refused(extensions.read_custom_resource_definition, 'gadgets.example.com')
 told('afterwards', refused(extensions.read_custom_resource_definition, 'gadgets.example.com'))
 `;
 
-(hasPython() ? test : test.skip)('the Python client works with built-in kinds, definitions, custom objects, watches, and discovered kinds', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'plat-python-'));
-  const settings = join(directory, 'settings.yaml');
-  await using _ = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
-  const facts = JSON.parse(await runPython([head, builtIn, definitions, dynamics, 'print(json.dumps(facts))'].join('\n'), settings, join(directory, 'discovered.json'))) as Record<string, unknown>;
-  rmSync(directory, {recursive: true, force: true});
+(hasPython() ? test : test.skip)(
+  'the Python client works with built-in kinds, definitions, custom objects, watches, and discovered kinds',
+  async t => {
+    const directory = mkdtempSync(join(tmpdir(), 'plat-python-'));
+    const settings = join(directory, 'settings.yaml');
+    await using _ = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
+    const facts = JSON.parse(
+      await runPython(
+        [head, builtIn, definitions, dynamics, 'print(json.dumps(facts))'].join('\n'),
+        settings,
+        join(directory, 'discovered.json'),
+      ),
+    ) as Record<string, unknown>;
+    rmSync(directory, {recursive: true, force: true});
 
-  t.deepEqual(facts, {
-    made: ['a', true],
-    again: [409, 'AlreadyExists'],
-    pages: [['a'], ['b']],
-    patched: {k: 'w'},
-    stale: [409, 'Conflict'],
-    seen: ['ADDED b', 'MODIFIED a', 'DELETED a'],
-    resumed: ['b'],
-    scale: 3,
-    merged: [['j', 80]],
-    gone: 'Success',
-    missing: [404, 'NotFound'],
-    version: '1',
-    definitions: [['gadgets.example.com', 'GadgetList']],
-    gadget: {size: 1, color: 'red'},
-    wrong: [422, 'Invalid'],
-    gadgetPatched: 2,
-    status: {done: true},
-    replaced: {size: 2, color: 'blue'},
-    conflict: [409, 'Conflict'],
-    everywhere: ['g'],
-    gadgetSeen: ['MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'],
-    found: ['gadgets', true, ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'], ['status'], 'Gadget'],
-    applied: 'b',
-    items: ['d'],
-    dynamicSeen: ['ADDED', 'DELETED'],
-    dynamicMissing: 'gadgets.example.com "d" not found',
-    podKind: '/api/v1/namespaces/default/pods/p',
-    lease: true,
-    afterwards: [404, 'NotFound'],
-  });
-});
+    t.deepEqual(facts, {
+      made: ['a', true],
+      again: [409, 'AlreadyExists'],
+      pages: [['a'], ['b']],
+      patched: {k: 'w'},
+      stale: [409, 'Conflict'],
+      seen: ['ADDED b', 'MODIFIED a', 'DELETED a'],
+      resumed: ['b'],
+      scale: 3,
+      merged: [['j', 80]],
+      gone: 'Success',
+      missing: [404, 'NotFound'],
+      version: '1',
+      definitions: [['gadgets.example.com', 'GadgetList']],
+      gadget: {size: 1, color: 'red'},
+      wrong: [422, 'Invalid'],
+      gadgetPatched: 2,
+      status: {done: true},
+      replaced: {size: 2, color: 'blue'},
+      conflict: [409, 'Conflict'],
+      everywhere: ['g'],
+      gadgetSeen: ['MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'],
+      found: ['gadgets', true, ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'], ['status'], 'Gadget'],
+      applied: 'b',
+      items: ['d'],
+      dynamicSeen: ['ADDED', 'DELETED'],
+      dynamicMissing: 'gadgets.example.com "d" not found',
+      podKind: '/api/v1/namespaces/default/pods/p',
+      lease: true,
+      afterwards: [404, 'NotFound'],
+    });
+  },
+);

@@ -17,5 +17,7 @@ export const hasPython = (): boolean => {
 /** Runs a program to its end and returns its output; throws its error output. */
 export const runPython = (program: string, ...args: readonly string[]): Promise<string> =>
   new Promise((resolve, reject) => {
-    execFile(python, ['-c', program, ...args], {timeout: 60_000}, (error, stdout, stderr) => (error ? reject(new Error(stderr || error.message)) : resolve(stdout)));
+    execFile(python, ['-c', program, ...args], {timeout: 60_000}, (error, stdout, stderr) =>
+      error ? reject(new Error(stderr || error.message)) : resolve(stdout),
+    );
   });

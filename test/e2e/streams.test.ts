@@ -50,9 +50,20 @@ test.before(async () => {
   const client = plane.client();
   const accounts = client.resource(kinds.serviceAccounts);
   while ((await accounts.list({namespace: 'default'})).items.length === 0) await setImmediate();
-  const node = {apiVersion: 'v1', kind: 'Node', metadata: {name: 'n'}, status: {addresses: [{type: 'InternalIP', address: '127.0.0.1'}], daemonEndpoints: {kubeletEndpoint: {Port: agent.port}}}};
+  const node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {name: 'n'},
+    status: {addresses: [{type: 'InternalIP', address: '127.0.0.1'}], daemonEndpoints: {kubeletEndpoint: {Port: agent.port}}},
+  };
   await kubectl.ok('create -f -', JSON.stringify(node));
-  const pod = (name: string, podIP: string) => ({apiVersion: 'v1', kind: 'Pod', metadata: {name}, spec: {nodeName: 'n', containers: [{name: 'c', image: 'x', stdin: true}]}, status: {phase: 'Running', podIPs: [{ip: podIP}], podIP}});
+  const pod = (name: string, podIP: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {name},
+    spec: {nodeName: 'n', containers: [{name: 'c', image: 'x', stdin: true}]},
+    status: {phase: 'Running', podIPs: [{ip: podIP}], podIP},
+  });
   for (const object of [pod('p', '10.1.1.1'), pod('here', ownAddress ?? '10.1.1.2')]) {
     await kubectl.ok('create -f -', JSON.stringify(object));
     await kubectl.okay(['replace', '--subresource=status', '-f', '-'], JSON.stringify(object));
@@ -66,7 +77,9 @@ test.after.always(async () => {
 });
 
 /** An address by which this machine reaches itself, and which calls may lead to. */
-const ownAddress = Object.values(networkInterfaces()).flatMap(found => found ?? []).find(({internal, family}) => !internal && family === 'IPv4')?.address;
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap(found => found ?? [])
+  .find(({internal, family}) => !internal && family === 'IPv4')?.address;
 if (!ownAddress) console.log('skipped: this machine has no address but that of itself');
 
 const sees = fits ? test : test.skip;
@@ -76,7 +89,10 @@ const ways = {
 };
 
 /** A running kubectl, and its output so far. */
-const running = (args: readonly string[], env: object = {}): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
+const running = (
+  args: readonly string[],
+  env: object = {},
+): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
   const child = spawn('kubectl', args, {env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, ...env}});
   let output = '';
   child.stdout.on('data', chunk => (output += String(chunk)));
@@ -122,14 +138,25 @@ const simulated = async (name: string, behavior: string, containers: readonly ob
 };
 
 sees('kubectl logs shows what simulated pods log', async t => {
-  await simulated('chatty', '[{match: {containers: app}, log: [one, {line: two, stream: stderr}]}, {match: {containers: side}, log: "beside"}]', [{name: 'app', image: 'web'}, {name: 'side', image: 'web'}]);
+  await simulated(
+    'chatty',
+    '[{match: {containers: app}, log: [one, {line: two, stream: stderr}]}, {match: {containers: side}, log: "beside"}]',
+    [
+      {name: 'app', image: 'web'},
+      {name: 'side', image: 'web'},
+    ],
+  );
   await simulated('crashed', '{log: "run $(HOSTNAME) begins"}');
   await kubectl.ok('annotate pod crashed simulation.kubernetes.io/kill=app=137:OOMKilled');
   await kubectl.okay(['wait', '--for=jsonpath={.status.containerStatuses[0].restartCount}=1', 'pod/crashed']);
 
   t.is(await kubectl.ok('logs chatty -c app'), 'one\ntwo\n');
   t.is(await kubectl.ok('logs chatty -c app --tail=1'), 'two\n');
-  t.deepEqual((await kubectl.ok('logs chatty --all-containers --prefix --since=1h')).trim().split('\n').sort(), ['[pod/chatty/app] one', '[pod/chatty/app] two', '[pod/chatty/side] beside']);
+  t.deepEqual((await kubectl.ok('logs chatty --all-containers --prefix --since=1h')).trim().split('\n').sort(), [
+    '[pod/chatty/app] one',
+    '[pod/chatty/app] two',
+    '[pod/chatty/side] beside',
+  ]);
   t.is(await kubectl.ok('logs chatty -c app --since-time=2100-01-01T00:00:00Z'), '');
   t.regex(await kubectl.ok('logs -l app=chatty -c side --timestamps'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z beside\n$/);
   t.is(await kubectl.ok('logs crashed --previous'), 'run $(HOSTNAME) begins\n');
@@ -161,7 +188,11 @@ for (const [way, env] of Object.entries(ways)) {
   sees(`kubectl exec, attach, cp and port-forward reach into simulated pods (${way})`, async t => {
     const name = `simulated-${way.toLowerCase()}`;
     const run = (args: readonly string[], input = '') => kubectl.run(args, input, env);
-    await simulated(name, '{stdin: echo, log: [], exec: [{command: "psql *", stdout: "1 row\\n", stderr: "slow\\n", exitCode: 3}], ports: {80: {http: {body: hello}}, 22: refuse}}', [{name: 'app', image: 'web', stdin: true, stdinOnce: true}]);
+    await simulated(
+      name,
+      '{stdin: echo, log: [], exec: [{command: "psql *", stdout: "1 row\\n", stderr: "slow\\n", exitCode: 3}], ports: {80: {http: {body: hello}}, 22: refuse}}',
+      [{name: 'app', image: 'web', stdin: true, stdinOnce: true}],
+    );
     const ruled = await run(['exec', name, '--', 'psql', '-c', 'x']);
     const unruled = await run(['exec', name, '--', 'serve']);
     const fed = await run(['exec', '-i', name, '--', 'sh'], 'echo one > /tmp/file; cat /tmp/file\nexit 5\n');
@@ -207,7 +238,9 @@ for (const [way, env] of Object.entries(ways)) {
   });
 
   sees(`kubectl port-forward leads to a port (${way})`, async t => {
-    const listener = createServer(socket => void socket.on('error', () => {}).once('data', chunk => socket.end(chunk.toString().toUpperCase())));
+    const listener = createServer(
+      socket => void socket.on('error', () => {}).once('data', chunk => socket.end(chunk.toString().toUpperCase())),
+    );
     await new Promise<void>(resolve => {
       listener.listen(0, '127.0.0.1', resolve);
     });
@@ -245,7 +278,9 @@ if (!script) console.log('skipped: script is not installed, which gives programs
 });
 
 (fits && ownAddress ? test : test.skip)('kubectl proxy and raw requests reach the port of a pod', async t => {
-  const server = createHttp((request, response) => response.writeHead(200, {'content-type': 'text/html'}).end(`<a href="/next">${request.method} ${request.url}</a>`));
+  const server = createHttp((request, response) =>
+    response.writeHead(200, {'content-type': 'text/html'}).end(`<a href="/next">${request.method} ${request.url}</a>`),
+  );
   await new Promise<void>(resolve => {
     server.listen(0, ownAddress, resolve);
   });
@@ -285,5 +320,10 @@ print(socket.recv(64).decode(), ports.socket(13).recv(64).decode(), ports.error(
   await simulated('simulated', '{ports: {7: echo, 13: {reply: noon}}}');
   const output = await runPython(program, settings);
 
-  t.deepEqual(output.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'echoed noon None', 'out', 'simulated'].sort().map(line => (line === '5' ? ' 5' : line)));
+  t.deepEqual(
+    output.split('\n').filter(Boolean).sort(),
+    ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'echoed noon None', 'out', 'simulated']
+      .sort()
+      .map(line => (line === '5' ? ' 5' : line)),
+  );
 });

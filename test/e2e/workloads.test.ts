@@ -33,7 +33,10 @@ sees('a job runs to its end, and takes its pods along when it is deleted', async
   t.regex(await ok('get pods -l job-name=hello --no-headers'), /^hello-[a-z0-9]{5} +0\/1 +Completed +0 /);
   const text = await ok('describe job hello');
   t.regex(text, /Pods Statuses: +0 Active \(0 Ready\) \/ 1 Succeeded \/ 0 Failed/);
-  t.regex(text, /Normal +SuccessfulCreate +.*job-controller +Created pod: hello-[a-z0-9]{5}\n +Normal +Completed +.*job-controller +Job completed/);
+  t.regex(
+    text,
+    /Normal +SuccessfulCreate +.*job-controller +Created pod: hello-[a-z0-9]{5}\n +Normal +Completed +.*job-controller +Job completed/,
+  );
   t.is(await ok('logs job/hello'), 'hi\n');
   await ok('delete job hello --cascade=foreground');
   t.is(await ok('get pods -l job-name=hello'), '');
@@ -70,15 +73,29 @@ sees('a deployment is rolled out, back, paused, scaled and exposed, and its pods
   await ok('rollout status deployment/web --timeout=60s');
   await ok('scale deployment/web --replicas=2');
   await ok('wait --for=jsonpath={.status.availableReplicas}=2 deployment/web --timeout=30s');
-  const addresses = (await ok('get pods -l app=web --field-selector=status.phase=Running -o jsonpath={.items[*].status.podIP}')).split(' ').length;
+  const addresses = (await ok('get pods -l app=web --field-selector=status.phase=Running -o jsonpath={.items[*].status.podIP}')).split(
+    ' ',
+  ).length;
   t.true(addresses >= 2);
   t.regex(await ok('get endpointslices -l kubernetes.io/service-name=web --no-headers'), /^web-[a-z0-9]{5} +IPv4 +80 +10\.244\./);
 });
 
 sees('stateful and daemon sets are rolled out and back', async t => {
   const template = (app: string) => ({metadata: {labels: {app}}, spec: {containers: [{name: 'c', image: `${app}:1`}]}});
-  const of = (kind: string, app: string, more: object) => ({apiVersion: 'apps/v1', kind, metadata: {name: app}, spec: {selector: {matchLabels: {app}}, template: template(app), ...more}});
-  await kubectl.ok('apply -f -', JSON.stringify({apiVersion: 'v1', kind: 'List', items: [of('StatefulSet', 'db', {replicas: 2, serviceName: 'db'}), of('DaemonSet', 'agent', {})]}));
+  const of = (kind: string, app: string, more: object) => ({
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: {name: app},
+    spec: {selector: {matchLabels: {app}}, template: template(app), ...more},
+  });
+  await kubectl.ok(
+    'apply -f -',
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [of('StatefulSet', 'db', {replicas: 2, serviceName: 'db'}), of('DaemonSet', 'agent', {})],
+    }),
+  );
   for (const set of ['sts/db', 'ds/agent']) await ok(`rollout status ${set} --timeout=60s`);
   t.deepEqual((await ok('get pods -l app=db --no-headers -o custom-columns=N:.metadata.name')).trim().split('\n'), ['db-0', 'db-1']);
   t.is(new Set((await ok('get pods -l app=agent -o jsonpath={.items[*].spec.nodeName}')).split(' ')).size, 3);
@@ -99,17 +116,25 @@ sees('a node is drained as far as a budget lets it, and a quota refuses what is 
   await ok('create pdb api --selector=app=api --min-available=2 -n tight');
   await ok('wait --for=jsonpath={.status.currentHealthy}=2 pdb/api -n tight --timeout=30s');
   const node = await ok('get pods -n tight -l app=api -o jsonpath={.items[0].spec.nodeName}');
-  const {code, stderr} = await kubectl.try(`drain ${node} --ignore-daemonsets --delete-emptydir-data --force --timeout=1s --pod-selector=app=api`);
+  const {code, stderr} = await kubectl.try(
+    `drain ${node} --ignore-daemonsets --delete-emptydir-data --force --timeout=1s --pod-selector=app=api`,
+  );
   t.is(code, 1);
   t.regex(stderr, /Cannot evict pod as it would violate the pod's disruption budget/);
   await ok('scale deployment/api --replicas=3 -n tight');
   await ok('wait --for=jsonpath={.status.disruptionsAllowed}=1 pdb/api -n tight --timeout=30s');
-  t.regex(await ok(`drain ${node} --ignore-daemonsets --delete-emptydir-data --force --timeout=60s --pod-selector=app=api`), new RegExp(`node/${node} drained`));
+  t.regex(
+    await ok(`drain ${node} --ignore-daemonsets --delete-emptydir-data --force --timeout=60s --pod-selector=app=api`),
+    new RegExp(`node/${node} drained`),
+  );
   await ok(`uncordon ${node}`);
 
   await ok('create quota few --hard=count/deployments.apps=1 -n tight');
   await ok('wait --for=jsonpath={.status.used.count/deployments\\.apps}=1 quota/few -n tight --timeout=30s').catch(() => '');
-  t.regex((await kubectl.try('create deployment more --image=x -n tight')).stderr, /exceeded quota: few, requested: count\/deployments.apps=1, used: count\/deployments.apps=1, limited: count\/deployments.apps=1/);
+  t.regex(
+    (await kubectl.try('create deployment more --image=x -n tight')).stderr,
+    /exceeded quota: few, requested: count\/deployments.apps=1, used: count\/deployments.apps=1, limited: count\/deployments.apps=1/,
+  );
   await ok('delete namespace tight --timeout=60s');
   t.regex((await kubectl.try('get namespace tight')).stderr, /NotFound/);
 });
@@ -123,5 +148,8 @@ sees('use of nodes and pods is shown, and workloads are scaled by it', async t =
   t.regex(await ok('top pods -l app=busy --no-headers'), /^busy-\S+ +\d+m +\d+Mi/);
 
   await ok('wait --for=jsonpath={.status.availableReplicas}=2 deployment/busy --timeout=60s');
-  t.regex(await ok('describe hpa busy'), /SuccessfulRescale +.*horizontal-pod-autoscaler +New size: 2; reason: Current number of replicas below Spec.MinReplicas/);
+  t.regex(
+    await ok('describe hpa busy'),
+    /SuccessfulRescale +.*horizontal-pod-autoscaler +New size: 2; reason: Current number of replicas below Spec.MinReplicas/,
+  );
 });

@@ -25,7 +25,16 @@ const crowded = async (t: ExecutionContext) => {
   const life = new AbortController();
   t.teardown(() => life.abort());
   const api = listerWatcher(client, resolveSelection(kinds.configMaps, client.naming));
-  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log: noLog, meter: noMeter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0});
+  const informer = new SharedInformer<ConfigMap>(api, {
+    clock,
+    random: seededRandom(3),
+    log: noLog,
+    meter: noMeter,
+    name: 'configmaps',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    minResyncMs: 0,
+  });
   const received: string[] = [];
   const hooks: {received?: (name: string) => void} = {};
   informer.listen(({type, object}) => {
@@ -100,7 +109,16 @@ test('an index function that throws is reported and counted, and handlers receiv
   const {log, lines} = recordingLog();
   const meter = new MetricsRegistry();
   const api = listerWatcher(client, resolveSelection(kinds.configMaps, client.naming));
-  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log, meter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0});
+  const informer = new SharedInformer<ConfigMap>(api, {
+    clock,
+    random: seededRandom(3),
+    log,
+    meter,
+    name: 'configmaps',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    minResyncMs: 0,
+  });
   const byName: Index<ConfigMap> = {
     name: 'name',
     values({metadata}) {
@@ -122,8 +140,22 @@ test('an index function that throws is reported and counted, and handlers receiv
   await maps.delete('bad', {namespace: 'default'});
   await clock.drain();
 
-  t.deepEqual(received, ['added first', 'also first', 'added bad', 'also bad', 'added worse', 'also worse', 'added last', 'also last', 'deleted bad', 'also bad']);
-  t.deepEqual(['first', 'bad', 'last'].map(name => informer.lister.by(byName, name).length), [1, 0, 1]);
+  t.deepEqual(received, [
+    'added first',
+    'also first',
+    'added bad',
+    'also bad',
+    'added worse',
+    'also worse',
+    'added last',
+    'also last',
+    'deleted bad',
+    'also bad',
+  ]);
+  t.deepEqual(
+    ['first', 'bad', 'last'].map(name => informer.lister.by(byName, name).length),
+    [1, 0, 1],
+  );
   t.is(lines.filter(line => line.includes('an index failed on an object')).length, 2);
   t.is(lines.filter(line => line.includes('a listener failed on a change')).length, 1);
   t.is(meter.value('informer_handler_failures_total', {name: 'configmaps'}), 3);

@@ -14,8 +14,18 @@ const manufacturing = (t: ExecutionContext, log: Log = noLog) => {
   const life = new AbortController();
   t.teardown(() => life.abort());
   const client = clientOf();
-  const factory = new InformerFactory({client, clock, random: seededRandom(1), log, meter: new MetricsRegistry(), minResyncMs: 0, signal: life.signal, freeze: true});
-  const create = (namespace: string, name: string): Promise<KubeObject> => client.resource(kinds.configMaps).create({metadata: {namespace, name, finalizers: ['x.io/y']}, data: {k: 'v'}});
+  const factory = new InformerFactory({
+    client,
+    clock,
+    random: seededRandom(1),
+    log,
+    meter: new MetricsRegistry(),
+    minResyncMs: 0,
+    signal: life.signal,
+    freeze: true,
+  });
+  const create = (namespace: string, name: string): Promise<KubeObject> =>
+    client.resource(kinds.configMaps).create({metadata: {namespace, name, finalizers: ['x.io/y']}, data: {k: 'v'}});
   return {clock, client, life, factory, create};
 };
 
@@ -33,7 +43,10 @@ test('a factory shares one informer a selection', async t => {
 
   t.is(factory.informer({kind: kinds.configMaps}), all);
   t.is(factory.informer({kind: kinds.configMaps, namespace: 'x'}), some);
-  t.deepEqual([all, some, named].map(({lister}) => lister.list().map(({metadata}) => metadata?.name)), [['one', 'two'], ['one'], ['two']]);
+  t.deepEqual(
+    [all, some, named].map(({lister}) => lister.list().map(({metadata}) => metadata?.name)),
+    [['one', 'two'], ['one'], ['two']],
+  );
 });
 
 /** Config maps as a client gets them from discovery alone. */
@@ -97,7 +110,10 @@ test('a user of the metadata of a kind is notified when it is not served, and th
   one[Symbol.dispose]();
   await clock.advance(2_000);
   t.deepEqual(received, ['one', 'two', 'two']);
-  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
+  t.deepEqual(
+    lines.filter(line => !line.startsWith('info')),
+    [],
+  );
 });
 
 test('borrowed informers end with their factory', async t => {

@@ -1,4 +1,18 @@
-import {concat, defer, EMPTY, endWith, ignoreElements, merge, mergeMap, NEVER, Observable, share, Subject, takeUntil, throwError} from 'rxjs';
+import {
+  concat,
+  defer,
+  EMPTY,
+  endWith,
+  ignoreElements,
+  merge,
+  mergeMap,
+  NEVER,
+  Observable,
+  share,
+  Subject,
+  takeUntil,
+  throwError,
+} from 'rxjs';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {ListOptions, WatchOptions} from '#src/client/client.js';
@@ -34,7 +48,8 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   async list(options: ListOptions): Promise<KubeList<T>> {
     this.calls.push(`list rv=${options.resourceVersion ?? ''} limit=${options.limit ?? ''}${options.continue ? ' continued' : ''}`);
     const fault = this.listFaults.shift();
-    if (fault === 'hang') return new Promise((_, reject) => options.signal?.addEventListener('abort', () => reject(options.signal?.reason)));
+    if (fault === 'hang')
+      return new Promise((_, reject) => options.signal?.addEventListener('abort', () => reject(options.signal?.reason)));
     if (fault) throw fault;
     return this.#api.list(options);
   }
@@ -52,7 +67,17 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
       const real = this.#api.watch(options).pipe(share());
       const realEnds = real.pipe(ignoreElements(), endWith(true));
       subscriber.add(
-        merge(this.#faults.pipe(takeUntil(realEnds)), concat(real, defer(() => (this.#silent ? NEVER : EMPTY))), this.#cuts.pipe(takeUntil(realEnds), mergeMap(() => throwError(() => new Error('connection reset by peer')))))
+        merge(
+          this.#faults.pipe(takeUntil(realEnds)),
+          concat(
+            real,
+            defer(() => (this.#silent ? NEVER : EMPTY)),
+          ),
+          this.#cuts.pipe(
+            takeUntil(realEnds),
+            mergeMap(() => throwError(() => new Error('connection reset by peer'))),
+          ),
+        )
           .pipe(takeUntil(this.#closes))
           .subscribe({
             next: event => {

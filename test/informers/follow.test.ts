@@ -27,7 +27,12 @@ const following = async (t: ExecutionContext, options: Partial<FollowOptions> = 
   const reported: Followed<ConfigMap>[] = [];
   const failures: {error: unknown; waitMs: number; at: number}[] = [];
   const start = async () => {
-    const subscription = follow(api, {clock, random: seededRandom(7), onError: (error, waitMs) => failures.push({error, waitMs, at: clock.monotonic()}), ...options}).subscribe(event => reported.push(event));
+    const subscription = follow(api, {
+      clock,
+      random: seededRandom(7),
+      onError: (error, waitMs) => failures.push({error, waitMs, at: clock.monotonic()}),
+      ...options,
+    }).subscribe(event => reported.push(event));
     t.teardown(() => subscription.unsubscribe());
     await clock.drain();
     return subscription;
@@ -36,7 +41,14 @@ const following = async (t: ExecutionContext, options: Partial<FollowOptions> = 
     await maps.create({metadata: {namespace: 'default', name}});
     await clock.drain();
   };
-  const seen = () => reported.map(event => (event.type === 'listed' ? `listed ${event.items.map(item => item.metadata?.name).join()}` : `${event.type} ${event.object.metadata?.name ?? ''}`)).filter(text => !text.startsWith('BOOKMARK'));
+  const seen = () =>
+    reported
+      .map(event =>
+        event.type === 'listed'
+          ? `listed ${event.items.map(item => item.metadata?.name).join()}`
+          : `${event.type} ${event.object.metadata?.name ?? ''}`,
+      )
+      .filter(text => !text.startsWith('BOOKMARK'));
   return {clock, maps, api, failures, start, create, seen};
 };
 
@@ -116,7 +128,9 @@ test('lists the newest version when the server is behind the last one seen', asy
   const {api, start, clock} = await following(t);
   await start();
   await clock.advance(5 * second);
-  api.watchFaults.push(timeout('Too large resource version: 9, current: 1', 1, [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]));
+  api.watchFaults.push(
+    timeout('Too large resource version: 9, current: 1', 1, [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]),
+  );
 
   api.disconnect();
   await clock.advance(5 * second);
@@ -138,7 +152,10 @@ test('survives a server that starts anew over the same store, and one that lost 
   t.teardown(() => subscription.unsubscribe());
   const create = async (name: string) => {
     await clock.advance(minute);
-    await env.clientOf().resource(kinds.configMaps).create({metadata: {namespace: 'default', name}});
+    await env
+      .clientOf()
+      .resource(kinds.configMaps)
+      .create({metadata: {namespace: 'default', name}});
     await clock.advance(minute);
   };
   const replaceBy = (next: typeof env) => {
@@ -188,7 +205,7 @@ test('connections that are cut again and again leave the cache a few seconds old
   const random = seededRandom(3);
   await start();
   let oldest = 0;
-  for (const end = clock.monotonic() + 60 * minute; clock.monotonic() < end; ) {
+  for (const end = clock.monotonic() + 60 * minute; clock.monotonic() < end;) {
     await clock.advance((20 + 90 * random.float()) * second);
     api.cut();
     const since = clock.monotonic();
@@ -212,7 +229,10 @@ test('an event or a bookmark on a watch resets the backoff, and failures alone d
   api.cut();
   await clock.advance(2 * second);
 
-  t.deepEqual(failures.map(({waitMs}) => Math.floor(Math.log2(waitMs / 800))), [0, 1, 2, 3, 0, 0]);
+  t.deepEqual(
+    failures.map(({waitMs}) => Math.floor(Math.log2(waitMs / 800))),
+    [0, 1, 2, 3, 0, 0],
+  );
 });
 
 test('lists the newest version when a bookmark is older than the last one seen, as after the restore of a store', async t => {
@@ -242,7 +262,10 @@ test('a watch without keep-alive probes is short, ends on time without a failure
   while (!seen().includes('ADDED a')) await clock.advance(second);
 
   t.true(clock.monotonic() - since <= 37 * second, `${clock.monotonic() - since}`);
-  t.deepEqual(failures.map(({error}) => (error as StreamFault).fault), ['silent']);
+  t.deepEqual(
+    failures.map(({error}) => (error as StreamFault).fault),
+    ['silent'],
+  );
 });
 
 test('a bookmark a minute keeps a quiet watch alive', async t => {
@@ -308,8 +331,14 @@ test('one timer watches over the silence of all streams, and each fails for its 
   const clock = new VirtualClock();
   const failed: string[] = [];
   const [busy, silent, short] = [new Subject<number>(), new Subject<number>(), new Subject<number>()];
-  for (const [name, source] of [['busy', busy], ['silent', silent], ['short', short]] as const) {
-    source.pipe(neverSilentFor(clock, 1000, () => new Error(name))).subscribe({error: (error: Error) => failed.push(`${error.message} ${clock.monotonic()}`)});
+  for (const [name, source] of [
+    ['busy', busy],
+    ['silent', silent],
+    ['short', short],
+  ] as const) {
+    source
+      .pipe(neverSilentFor(clock, 1000, () => new Error(name)))
+      .subscribe({error: (error: Error) => failed.push(`${error.message} ${clock.monotonic()}`)});
   }
   t.is(clock.pending, 1);
   await clock.advance(600);

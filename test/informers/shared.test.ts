@@ -20,7 +20,8 @@ import {FaultyApi} from './faults.js';
 
 const hour = 3_600_000;
 
-const spoken = (change: Change): string => `${change.type} ${keyText(keyOf(change.object))}${change.type === 'deleted' && change.tombstone ? ' (tombstone)' : ''}`;
+const spoken = (change: Change): string =>
+  `${change.type} ${keyText(keyOf(change.object))}${change.type === 'deleted' && change.tombstone ? ' (tombstone)' : ''}`;
 
 const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResyncMs?: number; log?: Log} = {}) => {
   const {clock, clientOf} = startServer();
@@ -30,7 +31,17 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
   const meter = new MetricsRegistry();
   const life = new AbortController();
   t.teardown(() => life.abort());
-  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log, meter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs, freeze: true});
+  const informer = new SharedInformer<ConfigMap>(api, {
+    clock,
+    random: seededRandom(3),
+    log,
+    meter,
+    name: 'configmaps',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    minResyncMs,
+    freeze: true,
+  });
   const received: string[] = [];
   const hear = (into = received) => informer.listen(change => into.push(spoken(change)));
   const create = async (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}) => {
@@ -152,7 +163,10 @@ test('objects are frozen, have their kind, and no managed fields', async t => {
   const {api, informer, create, start} = informing(t);
   await create('a', {k: '1'});
   await start();
-  api.report({type: 'ADDED', object: {metadata: {name: 'b', namespace: 'x', uid: 'u', resourceVersion: '99', managedFields: [{manager: 'm'}]}}});
+  api.report({
+    type: 'ADDED',
+    object: {metadata: {name: 'b', namespace: 'x', uid: 'u', resourceVersion: '99', managedFields: [{manager: 'm'}]}},
+  });
 
   const [a, b] = [informer.lister.get('default/a'), informer.lister.get('x/b')];
 
@@ -192,11 +206,15 @@ test('an index counts its objects', async t => {
   t.deepEqual([informer.lister.count(byTeam, 'red'), informer.lister.count(byTeam, 'blue')], [2, 0]);
 });
 
-const byTeamAndRank: Grouping<ConfigMap> = {name: 'team and rank', place: ({metadata}) => [metadata?.labels?.team ?? '', metadata?.labels?.rank ?? '']};
+const byTeamAndRank: Grouping<ConfigMap> = {
+  name: 'team and rank',
+  place: ({metadata}) => [metadata?.labels?.team ?? '', metadata?.labels?.rank ?? ''],
+};
 
 test('a grouping follows its objects, whenever it was added', async t => {
   const {informer, maps, clock, create, start} = informing(t);
-  const names = (team: string) => Array.from(informer.lister.groups(byTeamAndRank, team), group => Array.from(group.values(), ({metadata}) => metadata?.name));
+  const names = (team: string) =>
+    Array.from(informer.lister.groups(byTeamAndRank, team), group => Array.from(group.values(), ({metadata}) => metadata?.name));
   await create('a', {}, {team: 'red', rank: '1'});
   await start();
   t.deepEqual(names('red'), [['a']]);
@@ -215,14 +233,19 @@ test('a resync reminds of every object once in a time between the period and twi
   const {informer, clock, create, start} = informing(t, {minResyncMs: 12 * hour});
   await create('a');
   const reminders: number[] = [];
-  informer.listen(change => isResync(change) && change.type === 'updated' && change.old === change.object && reminders.push(clock.monotonic()));
+  informer.listen(
+    change => isResync(change) && change.type === 'updated' && change.old === change.object && reminders.push(clock.monotonic()),
+  );
   await start();
 
   await clock.advance(72 * hour);
 
   const period = reminders[0]!;
   t.true(period >= 12 * hour && period < 24 * hour);
-  t.deepEqual(reminders, reminders.map((_, index) => period * (index + 1)));
+  t.deepEqual(
+    reminders,
+    reminders.map((_, index) => period * (index + 1)),
+  );
   t.true(reminders.length >= 3);
 });
 
@@ -292,7 +315,10 @@ test('a collection that is gone, or whose history is, is no fault; one that neve
   api.disconnect();
   await clock.advance(30_000);
 
-  t.deepEqual(lines.slice(1), ['info following a collection failed and is tried again', 'info following a collection failed and is tried again']);
+  t.deepEqual(lines.slice(1), [
+    'info following a collection failed and is tried again',
+    'info following a collection failed and is tried again',
+  ]);
 });
 
 test('a stopped informer leaves no watch, no timer and no listener', async t => {
@@ -347,7 +373,20 @@ test('an informer keeps its process running until it is stopped, and however man
   const keeping = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
   const before = keeping();
   api.listFaults.push(...Array.from({length: 11}, () => 'hang' as const));
-  const informers = Array.from({length: 11}, () => new SharedInformer<ConfigMap>(api, {clock: systemClock, random: seededRandom(3), log: noLog, meter: new MetricsRegistry(), name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0}));
+  const informers = Array.from(
+    {length: 11},
+    () =>
+      new SharedInformer<ConfigMap>(api, {
+        clock: systemClock,
+        random: seededRandom(3),
+        log: noLog,
+        meter: new MetricsRegistry(),
+        name: 'configmaps',
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        minResyncMs: 0,
+      }),
+  );
   for (const informer of informers) informer.start(life.signal);
   for (const informer of informers) informer.whenSynced(life.signal).catch(() => {});
 

@@ -9,20 +9,61 @@ const asking = (name: string, requests: Record<string, string>, more: object = {
 const sidecar = {restartPolicy: 'Always'};
 
 const requestCases: readonly [string, Partial<PodSpec>, Record<string, string>, PodResourceOptions?, Pod['status']?][] = [
-  ['containers add up', {containers: [asking('a', {cpu: '1', memory: '1Gi'}), asking('b', {cpu: '500m', 'example.com/gpu': '2'})]}, {cpu: '1500m', memory: '1Gi', 'example.com/gpu': '2'}],
-  ['the greatest init container counts where it is more', {initContainers: [asking('i', {cpu: '3'}), asking('j', {cpu: '1', memory: '2Gi'})], containers: [asking('a', {cpu: '1', memory: '1Gi'})]}, {cpu: '3', memory: '2Gi'}],
-  ['a sidecar counts with the containers, and with init containers that come after it', {initContainers: [asking('i', {cpu: '3'}), asking('s', {cpu: '2'}, sidecar), asking('j', {cpu: '2'})], containers: [asking('a', {cpu: '1'})]}, {cpu: '4'}],
-  ['overhead comes on top', {overhead: {cpu: '250m', memory: '64Mi'}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1250m', memory: '64Mi'}],
-  ['the pod as a whole wins over its containers', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1', memory: '1Gi', 'example.com/gpu': '1'})], overhead: {cpu: '1'}}, {cpu: '3', memory: '1Gi', 'example.com/gpu': '1'}, {podLevel: true}],
+  [
+    'containers add up',
+    {containers: [asking('a', {cpu: '1', memory: '1Gi'}), asking('b', {cpu: '500m', 'example.com/gpu': '2'})]},
+    {cpu: '1500m', memory: '1Gi', 'example.com/gpu': '2'},
+  ],
+  [
+    'the greatest init container counts where it is more',
+    {
+      initContainers: [asking('i', {cpu: '3'}), asking('j', {cpu: '1', memory: '2Gi'})],
+      containers: [asking('a', {cpu: '1', memory: '1Gi'})],
+    },
+    {cpu: '3', memory: '2Gi'},
+  ],
+  [
+    'a sidecar counts with the containers, and with init containers that come after it',
+    {
+      initContainers: [asking('i', {cpu: '3'}), asking('s', {cpu: '2'}, sidecar), asking('j', {cpu: '2'})],
+      containers: [asking('a', {cpu: '1'})],
+    },
+    {cpu: '4'},
+  ],
+  [
+    'overhead comes on top',
+    {overhead: {cpu: '250m', memory: '64Mi'}, containers: [asking('a', {cpu: '1'})]},
+    {cpu: '1250m', memory: '64Mi'},
+  ],
+  [
+    'the pod as a whole wins over its containers',
+    {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1', memory: '1Gi', 'example.com/gpu': '1'})], overhead: {cpu: '1'}},
+    {cpu: '3', memory: '1Gi', 'example.com/gpu': '1'},
+    {podLevel: true},
+  ],
   ['and does not where that is not requested', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1'}],
-  ['a container without a request counts with the least', {containers: [asking('a', {}), asking('b', {cpu: '1'})]}, {cpu: '1100m'}, {defaultRequests: new Map([['cpu', parseQuantity('100m')]])}],
-  ['a container counts with what it was given while that is more', {containers: [asking('a', {cpu: '1'})]}, {cpu: '3'}, {useStatusResources: true}, {containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}, allocatedResources: {cpu: '3'}} as never]}],
+  [
+    'a container without a request counts with the least',
+    {containers: [asking('a', {}), asking('b', {cpu: '1'})]},
+    {cpu: '1100m'},
+    {defaultRequests: new Map([['cpu', parseQuantity('100m')]])},
+  ],
+  [
+    'a container counts with what it was given while that is more',
+    {containers: [asking('a', {cpu: '1'})]},
+    {cpu: '3'},
+    {useStatusResources: true},
+    {containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}, allocatedResources: {cpu: '3'}} as never]},
+  ],
   [
     'a resize that cannot be counts for nothing',
     {containers: [asking('a', {cpu: '8'})]},
     {cpu: '2'},
     {useStatusResources: true},
-    {conditions: [{type: 'PodResizePending', status: 'True', reason: 'Infeasible'}], containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}} as never]},
+    {
+      conditions: [{type: 'PodResizePending', status: 'True', reason: 'Infeasible'}],
+      containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}} as never],
+    },
   ],
 ];
 
@@ -54,7 +95,8 @@ const numberCases: readonly [string, string, string, boolean][] = [
 ];
 
 test('tolerations may compare the values of taints as numbers', t => {
-  for (const [operator, value, of, expected] of numberCases) t.is(isTolerated({...taint, value: of}, [{key: 'team', operator, value}]), expected, `${of} ${operator} ${value}`);
+  for (const [operator, value, of, expected] of numberCases)
+    t.is(isTolerated({...taint, value: of}, [{key: 'team', operator, value}]), expected, `${of} ${operator} ${value}`);
 });
 
 test('tolerations put up with taints by key, operator, value and effect', t => {
@@ -71,8 +113,11 @@ test('the first taint that counts and is not tolerated is found', t => {
 });
 
 const node = {metadata: {name: 'n1', labels: {zone: 'a', size: '5'}}};
-const terms = (...nodeSelectorTerms: object[]) => ({affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms}}}}) as Partial<PodSpec>;
-const expression = (key: string, operator: string, ...values: string[]) => ({matchExpressions: [{key, operator, ...(values.length > 0 ? {values} : {})}]});
+const terms = (...nodeSelectorTerms: object[]) =>
+  ({affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms}}}}) as Partial<PodSpec>;
+const expression = (key: string, operator: string, ...values: string[]) => ({
+  matchExpressions: [{key, operator, ...(values.length > 0 ? {values} : {})}],
+});
 
 const nodeCases: readonly [Partial<PodSpec>, boolean][] = [
   [{}, true],

@@ -17,7 +17,8 @@ for (const [range, first, last, outside] of [
 }
 
 test('a range of one address, or two, has none to allocate', t => {
-  for (const range of ['10.0.0.1/32', '10.0.0.0/31', 'fd00::/128']) t.false(isServiceAddress(parseRange(range)!, parseRange(range)!.address));
+  for (const range of ['10.0.0.1/32', '10.0.0.0/31', 'fd00::/128'])
+    t.false(isServiceAddress(parseRange(range)!, parseRange(range)!.address));
 });
 
 for (const [one, other, within, overlaps] of [

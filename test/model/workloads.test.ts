@@ -13,7 +13,10 @@ const aPod = ({phase, deleted, ready, since}: {phase?: string; deleted?: boolean
   metadata: {name: 'a', ...(deleted ? {deletionTimestamp: '2026-01-01T11:00:00Z'} : {})},
   status: {
     ...(phase ? {phase} : {}),
-    conditions: [{type: 'Initialized', status: 'True'}, ...(ready ? [{type: 'Ready', status: ready, ...(since ? {lastTransitionTime: since} : {})}] : [])],
+    conditions: [
+      {type: 'Initialized', status: 'True'},
+      ...(ready ? [{type: 'Ready', status: ready, ...(since ? {lastTransitionTime: since} : {})}] : []),
+    ],
   },
 });
 
@@ -72,7 +75,11 @@ for (const [value, total, up, down] of [
 
 test('a text that is no share of a whole is refused', t => {
   for (const value of ['', '5', 'x%', '-5%', '1.5%']) {
-    t.throws(() => resolveIntOrPercent(value, 10, 'up'), {message: 'invalid value for IntOrString: invalid type: string is not a percentage'}, value);
+    t.throws(
+      () => resolveIntOrPercent(value, 10, 'up'),
+      {message: 'invalid value for IntOrString: invalid type: string is not a percentage'},
+      value,
+    );
   }
 });
 

@@ -10,7 +10,13 @@ const noon = new Date(2026, 10, 20, 12, 34, 56, 789).getTime();
 
 const logging = (verbosity = new Verbosity()) => {
   const lines: string[] = [];
-  const log = createLog({clock: {now: () => noon}, program: 'plat-controller-manager', pid: 4711, verbosity, write: line => lines.push(line)});
+  const log = createLog({
+    clock: {now: () => noon},
+    program: 'plat-controller-manager',
+    pid: 4711,
+    verbosity,
+    write: line => lines.push(line),
+  });
   return {log, lines};
 };
 
@@ -18,7 +24,9 @@ test('a line has the header of the field, a quoted message and its fields', t =>
   const {log, lines} = logging();
 
   log.info('started');
-  log.child({component: 'ttl-controller', controller: 'ttl-controller'}).warn({key: 'a/b', count: 3, ok: true, none: null, list: ['x']}, 'odd');
+  log
+    .child({component: 'ttl-controller', controller: 'ttl-controller'})
+    .warn({key: 'a/b', count: 3, ok: true, none: null, list: ['x']}, 'odd');
   log.error('broken');
 
   t.deepEqual(lines, [
@@ -30,7 +38,13 @@ test('a line has the header of the field, a quoted message and its fields', t =>
 
 test('a log line is a JSON object where configured, with the usual keys', t => {
   const lines: string[] = [];
-  const log = createLog({clock: {now: () => noon + 0.25}, program: 'plat-apiserver', verbosity: new Verbosity(4), format: 'json', write: line => lines.push(line)});
+  const log = createLog({
+    clock: {now: () => noon + 0.25},
+    program: 'plat-apiserver',
+    verbosity: new Verbosity(4),
+    format: 'json',
+    write: line => lines.push(line),
+  });
 
   log.child({component: 'ttl-controller'}).info({key: 'a/b', token: 'abc'}, 'said');
   log.v(4).info({count: 3}, 'detail');
@@ -85,7 +99,10 @@ test('details are logged up to the verbosity, by pattern of the source, changeab
 
   t.deepEqual(sources(), ['other', 'other', 'other', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'gc']);
   verbosity.level = 0;
-  t.deepEqual(sources().filter(source => source === 'other'), ['other']);
+  t.deepEqual(
+    sources().filter(source => source === 'other'),
+    ['other'],
+  );
   t.throws(() => new Verbosity(0, 'ttl'), {message: '"ttl" is not of the form pattern=N'});
 });
 
@@ -157,16 +174,19 @@ test('metrics of several components are one exposition, in which no family and n
   second.gauge({name: 'alone', help: 'Alone.'}).set(7);
   const lines = (await first.exposition([second])).body.split('\n');
 
-  t.deepEqual(lines.filter(line => /^(calls_total|build|took_seconds|alone)/.test(line)), [
-    'calls_total{of="both"} 2',
-    'calls_total{of="second"} 1',
-    'build 1',
-    'took_seconds_bucket{le="1"} 0',
-    'took_seconds_bucket{le="+Inf"} 2',
-    'took_seconds_sum 4',
-    'took_seconds_count 2',
-    'alone 7',
-  ]);
+  t.deepEqual(
+    lines.filter(line => /^(calls_total|build|took_seconds|alone)/.test(line)),
+    [
+      'calls_total{of="both"} 2',
+      'calls_total{of="second"} 1',
+      'build 1',
+      'took_seconds_bucket{le="1"} 0',
+      'took_seconds_bucket{le="+Inf"} 2',
+      'took_seconds_sum 4',
+      'took_seconds_count 2',
+      'alone 7',
+    ],
+  );
   const types = lines.filter(line => line.startsWith('# TYPE'));
   t.is(new Set(types).size, types.length);
   t.true(types.includes('# TYPE process_start_time_seconds gauge'));

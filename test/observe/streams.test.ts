@@ -6,7 +6,14 @@ const startEnvironment = (bufferBytes: number) => {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const written: string[] = [];
-  const write = logWriter({clock, bufferBytes, flushMs: 5000, out: text => written.push(`out ${text}`), err: text => written.push(`err ${text}`), signal: stop.signal});
+  const write = logWriter({
+    clock,
+    bufferBytes,
+    flushMs: 5000,
+    out: text => written.push(`out ${text}`),
+    err: text => written.push(`err ${text}`),
+    signal: stop.signal,
+  });
   return {clock, stop, written, write};
 };
 

@@ -10,7 +10,10 @@ test('controllers have each name and alias once, and gates that exist', t => {
   const names = controllerNames.flatMap(({name, aliases = []}) => [name, ...aliases]);
 
   t.is(new Set(names).size, names.length);
-  t.deepEqual(controllerNames.flatMap(({gates = []}) => gates).filter(gate => !(gate in gateTable)), []);
+  t.deepEqual(
+    controllerNames.flatMap(({gates = []}) => gates).filter(gate => !(gate in gateTable)),
+    [],
+  );
   t.deepEqual(
     controllerNames.filter(({offByDefault}) => offByDefault).map(({name}) => name),
     ['bootstrap-signer-controller', 'selinux-warning-controller', 'token-cleaner-controller'],
@@ -51,13 +54,16 @@ test('distinguishes a controller that is named from one enabled by the star', t 
   t.is(canonicalController('*'), undefined);
 });
 
-test('the version record carries the package\'s version and the release', t => {
+test("the version record carries the package's version and the release", t => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {version: string};
   const runtime = {version: 'v20.0.0', platform: 'linux', arch: 'x64'};
   const info = versionInfo({emulated: '1.34', minCompatibility: '1.33', runtime});
 
   t.is(packageVersion, manifest.version);
   t.is(info.gitVersion, `v${release}-plat.${packageVersion}`);
-  t.deepEqual([info.major, info.minor, info.emulationMinor, info.minCompatibilityMinor, info.platform], ['1', '35', '34', '33', 'linux/amd64']);
+  t.deepEqual(
+    [info.major, info.minor, info.emulationMinor, info.minCompatibilityMinor, info.platform],
+    ['1', '35', '34', '33', 'linux/amd64'],
+  );
   t.is(versionInfo({emulated: '1.35', minCompatibility: '1.34', reported: 'v1.35.0-x', runtime}).gitVersion, 'v1.35.0-x');
 });

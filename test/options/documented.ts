@@ -1,6 +1,6 @@
 /** Every flag the reference documents name in tables and prose, with the default they print; entries are separated by semicolons. */
 const texts = {
-  'apiserver': `
+  apiserver: `
     bind-address=0.0.0.0; secure-port=6443; advertise-address; external-hostname; cert-dir=/var/run/plat; tls-cert-file;
     tls-private-key-file; tls-sni-cert-key; tls-cipher-suites; tls-min-version; disable-http2-serving=false;
     http2-max-streams-per-connection=0; permit-address-sharing=false; permit-port-sharing=false; strict-transport-security-directives;
@@ -85,7 +85,7 @@ const texts = {
     node-monitor-grace-period=50s; node-startup-grace-period=1m0s; node-eviction-rate=0.1; secondary-node-eviction-rate=0.01;
     large-cluster-size-threshold=50; unhealthy-zone-threshold=0.55; emulated-version; min-compatibility-version
   `,
-  'platlet': `
+  platlet: `
     anonymous-auth=true; authentication-token-webhook; authentication-token-webhook-cache-ttl=2m0s; authorization-mode=AlwaysAllow;
     authorization-webhook-cache-authorized-ttl=5m0s; authorization-webhook-cache-unauthorized-ttl=30s; client-ca-file;
     read-only-port=10255; port=10250; address=0.0.0.0; tls-cert-file; tls-private-key-file; tls-cipher-suites; tls-min-version;

@@ -15,7 +15,9 @@ const files = ['src', 'controllers', 'informers']
   .filter(file => file.endsWith('.ts') && file !== join(options, 'gate-table.ts') && !file.startsWith(join(options, 'platlet')));
 
 /** All code, without the gates of flags: a flag may do nothing. */
-const code = files.map(file => (file.startsWith(options) ? readFileSync(file, 'utf8').replaceAll(/\bgate: '\w+'/g, '') : readFileSync(file, 'utf8'))).join('\n');
+const code = files
+  .map(file => (file.startsWith(options) ? readFileSync(file, 'utf8').replaceAll(/\bgate: '\w+'/g, '') : readFileSync(file, 'utf8')))
+  .join('\n');
 
 /** Every way in which code queries a gate: the calls, and the declarations whose gates one such call goes through. */
 const gateUses = [
@@ -30,23 +32,42 @@ const gateUses = [
 ];
 
 /** The gates of flags that do something; the node agent, which has flags of its own, is no program yet. */
-const flags: readonly FlagRow[] = [apiserverFlags, controllerManagerFlags, schedulerFlags].flatMap(({rows: table}) => Object.values<FlagRow>(table));
-const flagGates = flags.flatMap(({gate, withoutEffect, implementation}) => (gate && !withoutEffect && implementation !== 'pending' ? [gate] : []));
+const flags: readonly FlagRow[] = [apiserverFlags, controllerManagerFlags, schedulerFlags].flatMap(({rows: table}) =>
+  Object.values<FlagRow>(table),
+);
+const flagGates = flags.flatMap(({gate, withoutEffect, implementation}) =>
+  gate && !withoutEffect && implementation !== 'pending' ? [gate] : [],
+);
 
-const used = new Set([...flagGates, ...gateUses.flatMap(pattern => [...code.matchAll(pattern)].flatMap(([, names]) => names!.match(/\w+/g)!))]);
+const used = new Set([
+  ...flagGates,
+  ...gateUses.flatMap(pattern => [...code.matchAll(pattern)].flatMap(([, names]) => names!.match(/\w+/g)!)),
+]);
 
 test('queries only gates of the table', t => {
-  t.deepEqual([...used].filter(name => !Object.hasOwn(gateTable, name)), []);
+  t.deepEqual(
+    [...used].filter(name => !Object.hasOwn(gateTable, name)),
+    [],
+  );
 });
 
 test('queries every gate that the table marks as having an effect', t => {
-  t.deepEqual(rows.filter(([name, {reason}]) => reason === undefined && !used.has(name)).map(([name]) => name), []);
+  t.deepEqual(
+    rows.filter(([name, {reason}]) => reason === undefined && !used.has(name)).map(([name]) => name),
+    [],
+  );
 });
 
 test('queries no gate that the table marks as having no effect', t => {
-  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && used.has(name)).map(([name]) => name), []);
+  t.deepEqual(
+    rows.filter(([name, {reason}]) => reason !== undefined && used.has(name)).map(([name]) => name),
+    [],
+  );
 });
 
 test('names a gate without effect nowhere, so that no other way of asking escapes this test', t => {
-  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && code.includes(`'${name}'`)).map(([name]) => name), []);
+  t.deepEqual(
+    rows.filter(([name, {reason}]) => reason !== undefined && code.includes(`'${name}'`)).map(([name]) => name),
+    [],
+  );
 });

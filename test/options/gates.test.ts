@@ -34,7 +34,10 @@ test('has 140 documented gates and four more', t => {
 test('lets stages only rise from one release to the next', t => {
   const order = ['alpha', 'beta', 'stable'];
   for (const [name, row] of rows) {
-    const stages = emulatedVersions.map(version => row.at[version]).filter(Boolean).map(state => order.indexOf(state!.stage));
+    const stages = emulatedVersions
+      .map(version => row.at[version])
+      .filter(Boolean)
+      .map(state => order.indexOf(state!.stage));
     t.deepEqual(stages, [...stages].sort(), name);
     t.truthy(row.at['1.35'], name);
   }
@@ -54,17 +57,24 @@ const histories: readonly (readonly [GateName, readonly [boolean, boolean, boole
 ];
 for (const [name, defaults] of histories) {
   test(`${name} follows its history under emulation`, t => {
-    t.deepEqual(emulatedVersions.map(version => at(version).enabled(name)), [...defaults]);
+    t.deepEqual(
+      emulatedVersions.map(version => at(version).enabled(name)),
+      [...defaults],
+    );
   });
 }
 
-test('switches whole stages, and lets a gate\'s own name win', t => {
+test("switches whole stages, and lets a gate's own name win", t => {
   const gates = at('1.35', ['AllAlpha', 'true'], ['AllBeta', 'true'], ['ComponentStatusz', 'false'], ['WatchList', 'false']);
 
-  t.deepEqual(
-    (['ComponentFlagz', 'ComponentStatusz', 'WatchList', 'OpenAPIEnums', 'AllAlpha', 'AllBeta'] as const).map(gates.enabled),
-    [true, false, false, true, true, true],
-  );
+  t.deepEqual((['ComponentFlagz', 'ComponentStatusz', 'WatchList', 'OpenAPIEnums', 'AllAlpha', 'AllBeta'] as const).map(gates.enabled), [
+    true,
+    false,
+    false,
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('AllAlpha switches the gates that are alpha at the emulated release', t => {
@@ -98,11 +108,16 @@ test('lists the gates of the emulated release', t => {
   const listed = at('1.32').list();
 
   t.false(listed.some(({name}) => name === 'EnvFiles'));
-  t.deepEqual(listed.find(({name}) => name === 'WatchList'), {name: 'WatchList', stage: 'beta', enabled: true});
+  t.deepEqual(
+    listed.find(({name}) => name === 'WatchList'),
+    {name: 'WatchList', stage: 'beta', enabled: true},
+  );
 });
 
 test('warns of gates that are stable or deprecated', t => {
-  const {warnings} = parse('--feature-gates=StructuredAuthorizationConfiguration=true,AllowInsecurePlatletCertificateSigningRequests=true,WatchList=true');
+  const {warnings} = parse(
+    '--feature-gates=StructuredAuthorizationConfiguration=true,AllowInsecurePlatletCertificateSigningRequests=true,WatchList=true',
+  );
 
   t.deepEqual(warnings, [
     'Setting GA feature gate StructuredAuthorizationConfiguration=true. It will be removed in a future release.',
@@ -111,11 +126,14 @@ test('warns of gates that are stable or deprecated', t => {
 });
 
 test('warns in one line of each gate that has no effect', t => {
-  t.deepEqual(parse('--feature-gates=ContextualLogging=true,ContextualLogging=false', '--feature-gates=AllowDNSOnlyNodeCSR=true').warnings, [
-    'feature gate ContextualLogging has no effect in plat: log lines always carry their context',
-    'Setting deprecated feature gate AllowDNSOnlyNodeCSR=true. It will be removed in a future release.',
-    'feature gate AllowDNSOnlyNodeCSR has no effect in plat: certificate admission and the signers judge requests without it',
-  ]);
+  t.deepEqual(
+    parse('--feature-gates=ContextualLogging=true,ContextualLogging=false', '--feature-gates=AllowDNSOnlyNodeCSR=true').warnings,
+    [
+      'feature gate ContextualLogging has no effect in plat: log lines always carry their context',
+      'Setting deprecated feature gate AllowDNSOnlyNodeCSR=true. It will be removed in a future release.',
+      'feature gate AllowDNSOnlyNodeCSR has no effect in plat: certificate admission and the signers judge requests without it',
+    ],
+  );
   t.deepEqual(parse('--feature-gates=AllBeta=true').warnings, []);
 });
 
@@ -144,7 +162,10 @@ const refusals: readonly (readonly [readonly string[], string])[] = [
   [['--emulated-version=1.31'], 'invalid value for --emulated-version: "1.31" is not a version from 1.32 to 1.35'],
   [['--emulated-version=other=1.33'], 'invalid value for --emulated-version: component not registered: other'],
   [['--emulated-version=1.33,1.34'], 'invalid value for --emulated-version: duplicate version flag, plat=1.33 and plat=1.34'],
-  [['--emulated-version=1.33', '--min-compatibility-version=1.34'], '--min-compatibility-version 1.34 must not exceed --emulated-version 1.33'],
+  [
+    ['--emulated-version=1.33', '--min-compatibility-version=1.34'],
+    '--min-compatibility-version 1.34 must not exceed --emulated-version 1.33',
+  ],
   [['--min-compatibility-version=1.36'], 'invalid value for --min-compatibility-version: "1.36" is not a version from 1.32 to 1.35'],
   [['--emulation-forward-compatible'], "--emulation-forward-compatible requires an --emulated-version lower than the program's own"],
   [

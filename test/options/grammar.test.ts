@@ -7,7 +7,7 @@ import {parseFlags} from '#src/options/parse.js';
 import {flagTypes} from '#src/options/types.js';
 import type {FlagType} from '#src/options/types.js';
 
-test('yields every option typed, with the documents\' defaults, when nothing is given', t => {
+test("yields every option typed, with the documents' defaults, when nothing is given", t => {
   const {options, set, warnings, args} = parseFlags(apiserverFlags, []);
 
   const port: number = options.securePort;
@@ -22,7 +22,15 @@ test('yields every option typed, with the documents\' defaults, when nothing is 
 });
 
 test('the values in effect of all flags are shown as text', t => {
-  const args = ['--event-ttl=90s', '--cors-allowed-origins=^a$,"^b,c$"', '--allow-metric-labels=m,a=b', '--tls-sni-cert-key=a.crt,a.key:x,y', '--tls-sni-cert-key=b.crt,b.key', '--feature-gates=AllAlpha=false', '--profiling=false'];
+  const args = [
+    '--event-ttl=90s',
+    '--cors-allowed-origins=^a$,"^b,c$"',
+    '--allow-metric-labels=m,a=b',
+    '--tls-sni-cert-key=a.crt,a.key:x,y',
+    '--tls-sni-cert-key=b.crt,b.key',
+    '--feature-gates=AllAlpha=false',
+    '--profiling=false',
+  ];
   const values = flagValues(apiserverFlags, parseFlags(apiserverFlags, args).options);
 
   t.deepEqual(Object.keys(values), Object.keys(apiserverFlags.rows));
@@ -48,10 +56,28 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
   [['--profiling=false'], 'profiling', false],
   [['--profiling=F'], 'profiling', false],
   [['--secure-port', '1', '--secure-port', '2'], 'securePort', 2],
-  [['--enable-admission-plugins=AlwaysAdmit,AlwaysDeny', '--enable-admission-plugins', 'AlwaysPullImages'], 'enableAdmissionPlugins', ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages']],
-  [['--allow-metric-labels=m,a=b', '--allow-metric-labels=m,c=d,e'], 'allowMetricLabels', new Map([['m,a', 'b'], ['m,c', 'd,e']])],
+  [
+    ['--enable-admission-plugins=AlwaysAdmit,AlwaysDeny', '--enable-admission-plugins', 'AlwaysPullImages'],
+    'enableAdmissionPlugins',
+    ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages'],
+  ],
+  [
+    ['--allow-metric-labels=m,a=b', '--allow-metric-labels=m,c=d,e'],
+    'allowMetricLabels',
+    new Map([
+      ['m,a', 'b'],
+      ['m,c', 'd,e'],
+    ]),
+  ],
   [['--allow-metric-labels=m,l=x,y'], 'allowMetricLabels', new Map([['m,l', 'x,y']])],
-  [['--allow-metric-labels="m,l=x,y","n,k=z"'], 'allowMetricLabels', new Map([['m,l', 'x,y'], ['n,k', 'z']])],
+  [
+    ['--allow-metric-labels="m,l=x,y","n,k=z"'],
+    'allowMetricLabels',
+    new Map([
+      ['m,l', 'x,y'],
+      ['n,k', 'z'],
+    ]),
+  ],
   [['-v', '4'], 'v', 4],
   [['-v=4'], 'v', 4],
   [['-v4'], 'v', 4],
@@ -63,13 +89,27 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
   [['--log-text-info-buffer-size=64Ki', '--feature-gates=LoggingAlphaOptions=true'], 'logTextInfoBufferSize', 65_536],
   [['--goaway-chance=0.02'], 'goawayChance', 0.02],
   [['--service-node-port-range=100+9'], 'serviceNodePortRange', {from: 100, to: 109}],
-  [['--runtime-config=api/beta=false,batch/v1'], 'runtimeConfig', new Map([['api/beta', 'false'], ['batch/v1', '']])],
+  [
+    ['--runtime-config=api/beta=false,batch/v1'],
+    'runtimeConfig',
+    new Map([
+      ['api/beta', 'false'],
+      ['batch/v1', ''],
+    ]),
+  ],
   [
     ['--tls-sni-cert-key=a.crt,a.key:*.foo.com,foo.com', '--tls-sni-cert-key', 'b.crt,b.key'],
     'tlsSniCertKey',
-    [{certFile: 'a.crt', keyFile: 'a.key', patterns: ['*.foo.com', 'foo.com']}, {certFile: 'b.crt', keyFile: 'b.key', patterns: []}],
+    [
+      {certFile: 'a.crt', keyFile: 'a.key', patterns: ['*.foo.com', 'foo.com']},
+      {certFile: 'b.crt', keyFile: 'b.key', patterns: []},
+    ],
   ],
-  [['--service-account-issuer=https://a', '--service-account-issuer=https://b,https://c'], 'serviceAccountIssuer', ['https://a', 'https://b', 'https://c']],
+  [
+    ['--service-account-issuer=https://a', '--service-account-issuer=https://b,https://c'],
+    'serviceAccountIssuer',
+    ['https://a', 'https://b', 'https://c'],
+  ],
   [['--version'], 'version', 'line'],
   [['--version=true'], 'version', 'line'],
   [['--version=raw'], 'version', 'raw'],

@@ -15,7 +15,8 @@ import {upFlags} from '#src/options/up.js';
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
 
-const otherCredentials = 'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+const otherCredentials =
+  'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
 const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
 const noAudit = 'is not supported yet: leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id';
 const noImagePolicy = 'is not supported yet: check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration';
@@ -64,12 +65,12 @@ refusals(apiserverFlags, [
     both('service-account-signing-endpoint', 'service-account-key-file'),
   ],
   ['--service-account-issuer=://b', 'invalid value for --service-account-issuer: "://b" contains a colon but is not a URL'],
-  ['--service-account-max-token-expiration=59m', 'invalid value for --service-account-max-token-expiration: must be from 1h to 4294967296s'],
-  ['--storage-backend=etcd3', '--storage-backend=etcd3 requires --kvstore-servers'],
   [
-    '--storage-backend=memory --kvstore-servers=https://1.2.3.4:2379',
-    '--kvstore-servers cannot be used with --storage-backend=memory',
+    '--service-account-max-token-expiration=59m',
+    'invalid value for --service-account-max-token-expiration: must be from 1h to 4294967296s',
   ],
+  ['--storage-backend=etcd3', '--storage-backend=etcd3 requires --kvstore-servers'],
+  ['--storage-backend=memory --kvstore-servers=https://1.2.3.4:2379', '--kvstore-servers cannot be used with --storage-backend=memory'],
   ['--kvstore-servers=1.2.3.4', 'invalid value for --kvstore-servers: "1.2.3.4" must be formatted as scheme://ip:port'],
   ['--kvstore-certfile=f', needs('kvstore-certfile', 'kvstore-keyfile')],
   [
@@ -80,7 +81,10 @@ refusals(apiserverFlags, [
   ['--watch-cache-sizes=pods#5,nosuch#0', '--watch-cache-sizes "nosuch#0" names no built-in resource'],
   ['--watch-cache-sizes=deployments#0', '--watch-cache-sizes "deployments#0" names no built-in resource'],
   ['--watch-cache-sizes=pods#-1', 'invalid value for --watch-cache-sizes: "pods#-1" must be formatted as resource[.group]#size'],
-  ['--kvstore-servers=https://root:secret@h:1', "invalid value for --kvstore-servers: must not hold a user or a password: the store's servers know this one by --kvstore-certfile"],
+  [
+    '--kvstore-servers=https://root:secret@h:1',
+    "invalid value for --kvstore-servers: must not hold a user or a password: the store's servers know this one by --kvstore-certfile",
+  ],
   ['--encryption-provider-config-automatic-reload', needs('encryption-provider-config-automatic-reload', 'encryption-provider-config')],
   ['--proxy-client-key-file=f', needs('proxy-client-key-file', 'proxy-client-cert-file')],
   ['--platlet-client-certificate=f', needs('platlet-client-certificate', 'platlet-client-key')],
@@ -120,29 +124,53 @@ refusals(apiserverFlags, [
     '--strict-transport-security-directives=forever',
     'invalid value for --strict-transport-security-directives: "forever" is none of max-age=<seconds>, includeSubDomains, preload',
   ],
-  ['--cors-allowed-origins=example.com', 'invalid value for --cors-allowed-origins: "example.com" is not anchored at the start of the host'],
-  ['--cors-allowed-origins=//example.com', 'invalid value for --cors-allowed-origins: "//example.com" is not anchored at the end of the host'],
+  [
+    '--cors-allowed-origins=example.com',
+    'invalid value for --cors-allowed-origins: "example.com" is not anchored at the start of the host',
+  ],
+  [
+    '--cors-allowed-origins=//example.com',
+    'invalid value for --cors-allowed-origins: "//example.com" is not anchored at the end of the host',
+  ],
   ['--cors-allowed-origins=^($', 'invalid value for --cors-allowed-origins: "^($" is not a regular expression'],
   ['--requestheader-username-headers=X,,Y', 'invalid value for --requestheader-username-headers: must not hold an empty name'],
-  ['--tls-sni-cert-key=alone', 'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma'],
+  [
+    '--tls-sni-cert-key=alone',
+    'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma',
+  ],
   ['--authentication-config=f', `--authentication-config ${otherCredentials}`],
   ['--oidc-issuer-url=https://issuer --oidc-client-id=x', `--oidc-issuer-url ${otherCredentials}`],
   ['--oidc-issuer-url=https://issuer --oidc-client-id=x --oidc-signing-algs=RS256', `--oidc-issuer-url ${otherCredentials}`],
   ['--enable-bootstrap-token-auth', `--enable-bootstrap-token-auth ${otherCredentials}`],
   ['--authentication-token-webhook-config-file=f', `--authentication-token-webhook-config-file ${otherCredentials}`],
-  ['--service-account-signing-endpoint=/s', '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file'],
+  [
+    '--service-account-signing-endpoint=/s',
+    '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file',
+  ],
   ['--authorization-config=f', `--authorization-config is not supported yet: ${otherModes} by --authorization-mode`],
-  ['--authorization-mode=RBAC,Webhook --authorization-webhook-config-file=f', `--authorization-mode=Webhook is not supported yet: ${otherModes}`],
-  ['--authorization-policy-file=f --authorization-mode=ABAC', `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`],
+  [
+    '--authorization-mode=RBAC,Webhook --authorization-webhook-config-file=f',
+    `--authorization-mode=Webhook is not supported yet: ${otherModes}`,
+  ],
+  [
+    '--authorization-policy-file=f --authorization-mode=ABAC',
+    `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`,
+  ],
   ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk that the store lies on'],
   ['--audit-policy-file=f', `--audit-policy-file ${noAudit}`],
   ['--audit-log-path=-', `--audit-log-path ${noAudit}`],
   ['--audit-webhook-config-file=f --audit-policy-file=f', `--audit-webhook-config-file ${noAudit}`],
   ['--enable-admission-plugins=NodeRestriction,ImagePolicyWebhook', `--enable-admission-plugins=ImagePolicyWebhook ${noImagePolicy}`],
   ['--admission-control=ImagePolicyWebhook', `--admission-control=ImagePolicyWebhook ${noImagePolicy}`],
-  ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: leave it out; every connection goes out directly'],
+  [
+    '--egress-selector-config-file=f',
+    '--egress-selector-config-file is not supported yet: leave it out; every connection goes out directly',
+  ],
   ['--tracing-config-file=f', '--tracing-config-file is not supported yet: leave it out; with -v=3 the log tells how long requests take'],
-  ['--max-connection-bytes-per-sec=1', '--max-connection-bytes-per-sec is not supported yet: leave it out, and slow connections down in front of the server'],
+  [
+    '--max-connection-bytes-per-sec=1',
+    '--max-connection-bytes-per-sec is not supported yet: leave it out, and slow connections down in front of the server',
+  ],
   [
     '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
     '--kvstore-servers-overrides is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
@@ -173,7 +201,9 @@ const specific = ['plat-apiserver-client', 'platlet-client', 'platlet-serving', 
 refusals(
   controllerManagerFlags,
   generic.flatMap(file =>
-    specific.map(signer => [`--${file}=f --cluster-signing-${signer}-key-file=g`, both(file, `cluster-signing-${signer}-key-file`)] as const),
+    specific.map(
+      signer => [`--${file}=f --cluster-signing-${signer}-key-file=g`, both(file, `cluster-signing-${signer}-key-file`)] as const,
+    ),
   ),
 );
 refusals(
@@ -212,7 +242,10 @@ refusals(controllerManagerFlags, [
   ['--concurrent-service-endpoint-syncs=51', 'invalid value for --concurrent-service-endpoint-syncs: must be at most 50'],
   ['--max-endpoints-per-slice=0', 'invalid value for --max-endpoints-per-slice: must be at least 1'],
   ['--concurrent-job-syncs=0', 'invalid value for --concurrent-job-syncs: must be at least 1'],
-  ['--legacy-service-account-token-clean-up-period=0', 'invalid value for --legacy-service-account-token-clean-up-period: must be greater than 0'],
+  [
+    '--legacy-service-account-token-clean-up-period=0',
+    'invalid value for --legacy-service-account-token-clean-up-period: must be greater than 0',
+  ],
   ['--terminated-pod-gc-threshold=2147483648', 'invalid argument "2147483648" for --terminated-pod-gc-threshold: value out of range'],
 ]);
 
@@ -236,7 +269,10 @@ refusals(platletFlags, [
   ['--runonce --enable-server', both('runonce', 'enable-server')],
   ['--enforce-node-allocatable=none,pods', '--enforce-node-allocatable must not name anything beside none'],
   ['--enforce-node-allocatable=pods,kube-reserved', '--enforce-node-allocatable=kube-reserved requires --plat-reserved-cgroup'],
-  ['--enforce-node-allocatable=system-reserved-compressible', '--enforce-node-allocatable=system-reserved requires --system-reserved-cgroup'],
+  [
+    '--enforce-node-allocatable=system-reserved-compressible',
+    '--enforce-node-allocatable=system-reserved requires --system-reserved-cgroup',
+  ],
   ['--cgroups-per-qos=false', '--enforce-node-allocatable requires --cgroups-per-qos'],
   ['--reserved-cpus=0-1 --kube-reserved-cgroup=/x', both('reserved-cpus', 'plat-reserved-cgroup')],
   ['--qos-reserved=memory=50%', '--qos-reserved requires the feature gate QOSReserved, which is off'],
@@ -247,10 +283,16 @@ refusals(platletFlags, [
   ],
   ['--bootstrap-kubeconfig=f', needs('bootstrap-kubeconfig', 'platconfig')],
   ['--exit-on-lock-contention', needs('exit-on-lock-contention', 'lock-file')],
-  ['--eviction-soft=memory.available<1Gi', '--eviction-soft=memory.available requires a grace period for it in --eviction-soft-grace-period'],
+  [
+    '--eviction-soft=memory.available<1Gi',
+    '--eviction-soft=memory.available requires a grace period for it in --eviction-soft-grace-period',
+  ],
   ['--node-labels=plat.io/other=x', 'invalid value for --node-labels: a node may not give itself the label plat.io/other'],
   ['--node-ip=1.2.3.4,1.2.3.5', 'invalid value for --node-ip: must hold addresses of different IP families'],
-  ['--register-with-taints=a=b:Never', 'invalid argument "a=b:Never" for --register-with-taints: "a=b:Never" has an unknown effect; must be one of NoSchedule, PreferNoSchedule, NoExecute'],
+  [
+    '--register-with-taints=a=b:Never',
+    'invalid argument "a=b:Never" for --register-with-taints: "a=b:Never" has an unknown effect; must be one of NoSchedule, PreferNoSchedule, NoExecute',
+  ],
   ['--reserved-memory=memory=1Gi', 'invalid value for --reserved-memory: "memory=1Gi" must be formatted as node:type=quantity,...'],
   ['--cluster-dns=ten', 'invalid argument "ten" for --cluster-dns: "ten" is not an IP address'],
   ['--authorization-mode=RBAC', 'invalid value for --authorization-mode: "RBAC" is not one of AlwaysAllow, Webhook'],
@@ -274,7 +316,10 @@ refusals(upFlags, [
 
 refusals(nodesFlags, [
   ['--nodes=0', 'invalid value for --nodes: must be at least 1'],
-  ['--node-name-prefix=Node_', 'invalid value for --node-name-prefix: must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most'],
+  [
+    '--node-name-prefix=Node_',
+    'invalid value for --node-name-prefix: must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most',
+  ],
   ['--node-ip=here', 'invalid argument "here" for --node-ip: must be an IP address'],
   ['--nodes=3 --secure-port=65534', '--secure-port: there are not as many ports behind it as --nodes asks for'],
   ['--tls-cert-file=a', needs('tls-cert-file', 'tls-private-key-file')],
@@ -302,42 +347,75 @@ test('reads taints, thresholds and headers of the node agent', t => {
     {key: 'a', value: 'b', effect: 'NoSchedule'},
     {key: 'c', value: '', effect: 'NoExecute'},
   ]);
-  t.deepEqual([...options.evictionHard], [['memory.available', '1Gi'], ['nodefs.available', '10%']]);
+  t.deepEqual(
+    [...options.evictionHard],
+    [
+      ['memory.available', '1Gi'],
+      ['nodefs.available', '10%'],
+    ],
+  );
   t.deepEqual([...options.manifestUrlHeader], [['a', ['b', 'c:d']]]);
   t.deepEqual([...options.platReserved], [['cpu', '1']]);
 });
 
 /** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
-  ['tunes an audit backend, which only refused flags turn on', /^audit-(log|webhook)-(mode|version|batch-.*|truncate-.*|format|max.*|compress|initial-backoff)$/],
+  [
+    'tunes an audit backend, which only refused flags turn on',
+    /^audit-(log|webhook)-(mode|version|batch-.*|truncate-.*|format|max.*|compress|initial-backoff)$/,
+  ],
   ['tunes a webhook that only refused flags name', /^(authentication-token|authorization)-webhook-(version|cache-.*)$/],
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
   ['sets times of elections that do not take place here', /^coordinated-leadership-/],
   ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
   ['shows or counts metrics', /^(allow-metric-labels|allow-metric-labels-manifest|show-hidden-metrics-for-version)$/],
-  ['is about volumes, which no controller here provisions, attaches, detaches or recycles', /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/],
-  ['is about clouds, of which there is none', /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/],
+  [
+    'is about volumes, which no controller here provisions, attaches, detaches or recycles',
+    /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/,
+  ],
+  [
+    'is about clouds, of which there is none',
+    /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/,
+  ],
   ['is about devices with taints, which no controller here evicts', /^concurrent-device-taint-eviction-syncs$/],
 ];
 
-for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags, nodesFlags] as unknown as readonly FlagTable[]) {
+for (const {program, rows} of [
+  apiserverFlags,
+  controllerManagerFlags,
+  schedulerFlags,
+  upFlags,
+  nodesFlags,
+] as unknown as readonly FlagTable[]) {
   test(`every flag of ${program} without effect promises nothing, or is refused`, t => {
-    const without = Object.entries(rows).filter(([, {implementation}]) => implementation === 'pending').map(([flag]) => flag);
+    const without = Object.entries(rows)
+      .filter(([, {implementation}]) => implementation === 'pending')
+      .map(([flag]) => flag);
 
-    t.deepEqual(without.filter(flag => !harmless.some(([, flags]) => flags.test(flag))), []);
+    t.deepEqual(
+      without.filter(flag => !harmless.some(([, flags]) => flags.test(flag))),
+      [],
+    );
   });
 }
 
 test('warns of a flag without effect, with the reason', t => {
-  t.deepEqual(parseFlags(apiserverFlags, ['--permit-address-sharing']).warnings, ['Flag --permit-address-sharing has no effect: Node.js sets SO_REUSEADDR on every listening socket']);
+  t.deepEqual(parseFlags(apiserverFlags, ['--permit-address-sharing']).warnings, [
+    'Flag --permit-address-sharing has no effect: Node.js sets SO_REUSEADDR on every listening socket',
+  ]);
 });
 
 test('help and reference mark flags that are refused and flags without effect', t => {
   const help = helpText(apiserverFlags as never).replaceAll(/\s+/g, ' ');
-  const line = (flag: string) => flagsReference().split('\n').find(text => text.startsWith(`| --${flag} |`)) ?? '';
+  const line = (flag: string) =>
+    flagsReference()
+      .split('\n')
+      .find(text => text.startsWith(`| --${flag} |`)) ?? '';
 
   t.true(help.includes('(refused: it is not supported yet: encrypt the disk that the store lies on)'));
-  t.true(line('encryption-provider-config').endsWith('| always refused: it is not supported yet: encrypt the disk that the store lies on |'));
+  t.true(
+    line('encryption-provider-config').endsWith('| always refused: it is not supported yet: encrypt the disk that the store lies on |'),
+  );
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
   t.true(line('enable-admission-plugins').endsWith(`| yes; ImagePolicyWebhook is always refused: it ${noImagePolicy} |`));
   t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));

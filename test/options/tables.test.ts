@@ -20,7 +20,10 @@ import {documentedLimits, type Limits} from './limits.js';
 const programs = {apiserver: apiserverFlags, 'controller-manager': controllerManagerFlags, platlet: platletFlags} as unknown as Readonly<
   Record<'apiserver' | 'controller-manager' | 'platlet', FlagTable>
 >;
-const all = [...Object.values(programs), ...([schedulerFlags, upFlags, nodesFlags, certificateFlags, versionFlags] as unknown as FlagTable[])];
+const all = [
+  ...Object.values(programs),
+  ...([schedulerFlags, upFlags, nodesFlags, certificateFlags, versionFlags] as unknown as FlagTable[]),
+];
 
 /** Where plat's own store is the default instead of the documents'. */
 const ownDefault = new Set(['storage-backend']);
@@ -51,7 +54,10 @@ for (const table of all) {
   test(`${table.program} names only flags of its own as partners and rivals`, t => {
     const named = Object.values(table.rows).flatMap(row => [...(row.excludes ?? []), ...(row.requires ?? [])]);
 
-    t.deepEqual(named.filter(flag => !table.rows[flag]), []);
+    t.deepEqual(
+      named.filter(flag => !table.rows[flag]),
+      [],
+    );
   });
 
   test(`${table.program} has option names and aliases that are not taken twice`, t => {
@@ -76,7 +82,9 @@ for (const table of all) {
 }
 
 /** The largest value of each numeric type, the smallest, and values beyond them. */
-const numericTypes: Readonly<Record<string, {readonly most: string; readonly beyond: string; readonly least: string; readonly below: string; readonly step: string}>> = {
+const numericTypes: Readonly<
+  Record<string, {readonly most: string; readonly beyond: string; readonly least: string; readonly below: string; readonly step: string}>
+> = {
   int: {most: '9007199254740991', beyond: '9007199254740992', least: '-9007199254740991', below: '-9007199254740992', step: '1'},
   int32: {most: '2147483647', beyond: '2147483648', least: '-2147483648', below: '-2147483649', step: '1'},
   port: {most: '65535', beyond: '65536', least: '0', below: '-1', step: '1'},
@@ -88,7 +96,11 @@ const numericTypes: Readonly<Record<string, {readonly most: string; readonly bey
 /** The error of a program for a value: nothing when it is accepted. */
 const objectionOf = (table: FlagTable, flag: string, value: string): string | undefined => {
   try {
-    parseFlags(table, [`--${flag}=${value}`, ...(flag.startsWith('cpu-cfs') ? ['--feature-gates=CustomCPUCFSQuotaPeriod=true'] : []), ...(table.rows[flag]?.gate ? [`--feature-gates=AllAlpha=true`] : [])]);
+    parseFlags(table, [
+      `--${flag}=${value}`,
+      ...(flag.startsWith('cpu-cfs') ? ['--feature-gates=CustomCPUCFSQuotaPeriod=true'] : []),
+      ...(table.rows[flag]?.gate ? [`--feature-gates=AllAlpha=true`] : []),
+    ]);
     return undefined;
   } catch (error) {
     if (!(error instanceof OptionError)) throw error;
@@ -100,17 +112,25 @@ const objectionOf = (table: FlagTable, flag: string, value: string): string | un
 const edgesOf = (type: string, {least, most}: Limits): {readonly taken: string[]; readonly refused: string[]} => {
   const {step, ...ends} = numericTypes[type]!;
   const further = (end: string, by: 1 | -1): string =>
-    type === 'duration' ? `${(parseDuration(end)! * 1000 + by) / 1000}ms` : String(Number((Number(end) + by * Number(step)).toPrecision(15)));
+    type === 'duration'
+      ? `${(parseDuration(end)! * 1000 + by) / 1000}ms`
+      : String(Number((Number(end) + by * Number(step)).toPrecision(15)));
   return {
     taken: [least === 'any' ? ends.least : least === '>0' ? step : least, most === 'most' ? ends.most : most],
-    refused: [least === 'any' ? ends.below : least === '>0' ? '0' : further(least, -1), most === 'most' ? ends.beyond : further(most, 1), ...(least === 'any' ? [] : [ends.below])],
+    refused: [
+      least === 'any' ? ends.below : least === '>0' ? '0' : further(least, -1),
+      most === 'most' ? ends.beyond : further(most, 1),
+      ...(least === 'any' ? [] : [ends.below]),
+    ],
   };
 };
 
-const withNumbers = ([apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags, platletFlags] as unknown as FlagTable[]).map(table => ({
-  table,
-  numeric: Object.entries(table.rows).filter(([, {type}]) => type in numericTypes),
-}));
+const withNumbers = ([apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags, platletFlags] as unknown as FlagTable[]).map(
+  table => ({
+    table,
+    numeric: Object.entries(table.rows).filter(([, {type}]) => type in numericTypes),
+  }),
+);
 for (const {table, numeric} of withNumbers) {
   const limits = documentedLimits[table.program]!;
 
@@ -122,7 +142,8 @@ for (const {table, numeric} of withNumbers) {
     for (const [flag, {type}] of numeric) {
       const {taken, refused} = edgesOf(type, limits.get(flag)!);
       for (const value of taken) t.is(objectionOf(table, flag, value), undefined, `--${flag}=${value}`);
-      for (const value of refused) t.regex(objectionOf(table, flag, value) ?? 'taken', new RegExp(`^[^\\n]*--${flag}\\b[^\\n]*$`), `--${flag}=${value}`);
+      for (const value of refused)
+        t.regex(objectionOf(table, flag, value) ?? 'taken', new RegExp(`^[^\\n]*--${flag}\\b[^\\n]*$`), `--${flag}=${value}`);
     }
   });
 }
@@ -138,13 +159,18 @@ for (const [value, message] of [
 
 test('refuses module sizes beyond 32 bits', t => {
   t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483647'), undefined);
-  t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483648'), 'invalid value for --vmodule: "watch*=2147483648" must be formatted as pattern=N, with N at most 2147483647');
+  t.is(
+    objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483648'),
+    'invalid value for --vmodule: "watch*=2147483648" must be formatted as pattern=N, with N at most 2147483647',
+  );
 });
 
 test('refuses a table in which a flag is declared twice', t => {
   const section = (title: string) => flagSection(title, {same: {type: 'bool', help: 'x'}});
 
-  t.throws(() => flagTable({program: 'p', summary: 's', sections: [section('a'), section('b')]}), {message: 'flag --same is declared twice'});
+  t.throws(() => flagTable({program: 'p', summary: 's', sections: [section('a'), section('b')]}), {
+    message: 'flag --same is declared twice',
+  });
 });
 
 test('warns once of a deprecated flag and of one whose subject is not built', t => {
@@ -157,7 +183,10 @@ test('warns once of a deprecated flag and of one whose subject is not built', t 
 });
 
 test('warns of a deprecated value', t => {
-  t.is(parseFlags(apiserverFlags, ['--endpoint-reconciler-type=master-count']).warnings[0], 'Flag --endpoint-reconciler-type=master-count has been deprecated, use lease instead');
+  t.is(
+    parseFlags(apiserverFlags, ['--endpoint-reconciler-type=master-count']).warnings[0],
+    'Flag --endpoint-reconciler-type=master-count has been deprecated, use lease instead',
+  );
   t.is(parseFlags(apiserverFlags, ['--endpoint-reconciler-type=lease']).warnings.length, 0);
 });
 
@@ -170,7 +199,10 @@ test('takes repeated arguments as they stand', t => {
 });
 
 test('gives the typed defaults of a section alone', t => {
-  const section = flagSection('S', {'some-time': {type: 'duration', help: 'x', default: '1m'}, 'some-mode': {type: 'string', help: 'x', oneOf: ['', 'a']}});
+  const section = flagSection('S', {
+    'some-time': {type: 'duration', help: 'x', default: '1m'},
+    'some-mode': {type: 'string', help: 'x', oneOf: ['', 'a']},
+  });
   const {someTime, someMode} = defaultsOf(section, {someMode: 'a'});
 
   t.deepEqual([someTime, someMode], [60_000, 'a']);

@@ -1,11 +1,24 @@
 import test, {type ExecutionContext} from 'ava';
 import {createAuthority, signRequest, type Authority} from '#src/pki/authority.js';
-import {certificatePem, fingerprint, parseCertificate, parseCertificates, parseCertificatesBer, type Certificate} from '#src/pki/certificate.js';
+import {
+  certificatePem,
+  fingerprint,
+  parseCertificate,
+  parseCertificates,
+  parseCertificatesBer,
+  type Certificate,
+} from '#src/pki/certificate.js';
 import {buildCertificate} from '#src/pki/certificate-builder.js';
 import {checkIssuedCertificate} from '#src/resources/certificates/issued-certificate.js';
 import {trustAnchors, verifyChain, type ChainVerifyOptions} from '#src/pki/chain.js';
 import {checkHost, coversHost} from '#src/pki/host-names.js';
-import {createSelfSignedServing, hostAlternativeNames, issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {
+  createSelfSignedServing,
+  hostAlternativeNames,
+  issueClientCertificate,
+  issueServingCertificate,
+  keyPairPem,
+} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey, publicKeyDer} from '#src/pki/keys/keys.js';
 import {toPem} from '#src/pki/encoding/pem.js';
@@ -29,8 +42,19 @@ interface SubOptions {
 const subordinate = async (by: Authority, commonName: string, options: SubOptions = {}): Promise<Authority> => {
   const {pathLength, isAuthority = true, usages = ['cert sign'], notAfter = now + 30 * day} = options;
   const key = await generatePrivateKey();
-  const template = {subject: {commonName}, validity: {notBefore: now, notAfter}, publicKeyInfo: publicKeyDer(key), usages: certificateUsages(usages), basicConstraints: {isAuthority, pathLength}};
-  return {key, certificate: parseCertificate(buildCertificate(template, {key: by.key, name: by.certificate.subject.raw, keyIdentifier: by.certificate.subjectKeyIdentifier}))};
+  const template = {
+    subject: {commonName},
+    validity: {notBefore: now, notAfter},
+    publicKeyInfo: publicKeyDer(key),
+    usages: certificateUsages(usages),
+    basicConstraints: {isAuthority, pathLength},
+  };
+  return {
+    key,
+    certificate: parseCertificate(
+      buildCertificate(template, {key: by.key, name: by.certificate.subject.raw, keyIdentifier: by.certificate.subjectKeyIdentifier}),
+    ),
+  };
 };
 
 const verdict = (leaf: Certificate, terms: Partial<ChainVerifyOptions> = {}) => {
@@ -60,10 +84,15 @@ test('refuses a certificate outside its time, by the clock it is given', t => {
 });
 
 test('refuses a certificate of another authority, even one of the same name', t => {
-  t.deepEqual(verdict(client, {anchors: trustAnchors([])}), {verified: false, reason: 'unknown authority', message: 'x509: certificate signed by unknown authority'});
+  t.deepEqual(verdict(client, {anchors: trustAnchors([])}), {
+    verified: false,
+    reason: 'unknown authority',
+    message: 'x509: certificate signed by unknown authority',
+  });
   t.like(verdict(client, {anchors: trustAnchors([stranger.certificate])}), {
     reason: 'unknown authority',
-    message: 'x509: certificate signed by unknown authority (possibly because of "x509: ECDSA verification failure" while trying to verify candidate authority certificate "root")',
+    message:
+      'x509: certificate signed by unknown authority (possibly because of "x509: ECDSA verification failure" while trying to verify candidate authority certificate "root")',
   });
 });
 
@@ -94,7 +123,13 @@ for (const [what, [options, message]] of Object.entries(weak)) {
     const weakling = await subordinate(root, 'weak', options);
     const leaf = parseCertificate(
       buildCertificate(
-        {subject: {commonName: 'x'}, validity: {notBefore: now, notAfter: now + day}, publicKeyInfo: publicKeyDer(weakling.key), usages: certificateUsages([]), basicConstraints: {isAuthority: false, pathLength: undefined}},
+        {
+          subject: {commonName: 'x'},
+          validity: {notBefore: now, notAfter: now + day},
+          publicKeyInfo: publicKeyDer(weakling.key),
+          usages: certificateUsages([]),
+          basicConstraints: {isAuthority: false, pathLength: undefined},
+        },
         {key: weakling.key, name: weakling.certificate.subject.raw},
       ),
     );
@@ -123,7 +158,10 @@ test('gives up on a maze of intermediates', async t => {
 });
 
 test('refuses a leaf with name constraints or unknown critical extensions', t => {
-  const with_ = (oid: string, critical: boolean): Certificate => ({...client, extensions: [...client.extensions, {oid, critical, value: Buffer.alloc(0)}]});
+  const with_ = (oid: string, critical: boolean): Certificate => ({
+    ...client,
+    extensions: [...client.extensions, {oid, critical, value: Buffer.alloc(0)}],
+  });
 
   t.like(verdict(with_('1.2.3', true)), {message: 'x509: unhandled critical extension'});
   t.like(verdict(with_('2.5.29.30', false)), {message: 'x509: unhandled critical extension'});
@@ -159,7 +197,10 @@ test('makes a self-signed serving pair that its own authority vouches for', asyn
 
   t.is(chain.length, 2);
   t.deepEqual([chain[0].dnsNames, chain[0].ipAddresses], [['localhost'], ['127.0.0.1']]);
-  t.is(verdict(chain[0], {anchors: trustAnchors([chain[1]!]), usage: 'server auth', now: now + 300 * day}), 'localhost@1767225600 < localhost-ca@1767225600');
+  t.is(
+    verdict(chain[0], {anchors: trustAnchors([chain[1]!]), usage: 'server auth', now: now + 300 * day}),
+    'localhost@1767225600 < localhost-ca@1767225600',
+  );
 });
 
 test('sorts hosts into DNS names and addresses', t => {
@@ -195,7 +236,11 @@ for (const [what, content, message] of [
 }
 
 test('the chain accepts certificates issued from a request', t => {
-  const der = signRequest(root, parseSigningRequest(createSigningRequest(root.key, {subject: {commonName: 'n'}})), {usages: ['client auth'], maximumTtlMs: day, now});
+  const der = signRequest(root, parseSigningRequest(createSigningRequest(root.key, {subject: {commonName: 'n'}})), {
+    usages: ['client auth'],
+    maximumTtlMs: day,
+    now,
+  });
 
   t.is(verdict(parseCertificate(der)), 'n < root');
 });

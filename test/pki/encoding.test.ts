@@ -20,7 +20,7 @@ const readable: Record<string, string> = {
   'text before and after': `some text\n${block()}more: text`,
   'spaces and tabs in the body and after the lines': '-----BEGIN X----- \n aGVs\tbG8= \n-----END X-----\t \n',
   'a blank line after BEGIN': block('X', '\naGVsbG8='),
-  'headers': block('X', 'A: b\nC:d\n\naGVsbG8='),
+  headers: block('X', 'A: b\nC:d\n\naGVsbG8='),
   'headers without a blank line': block('X', 'A: b\naGVsbG8='),
   'an unfinished BEGIN before it': `-----BEGIN Y-----\nAAAA\n${block()}`,
   'a block whose labels differ before it': `${block('A', 'aGVsbG8=', 'B')}${block()}`,
@@ -38,8 +38,8 @@ for (const [what, text] of Object.entries(readable)) {
 }
 
 const unreadable: Record<string, string> = {
-  'nothing': '',
-  'text': 'no block here',
+  nothing: '',
+  text: 'no block here',
   'no END': '-----BEGIN X-----\naGVsbG8=\n',
   'BEGIN in the middle of a line': `text ${block()}`,
   'text after END on its line': block().replace('END X-----', 'END X----- y'),
@@ -56,17 +56,23 @@ for (const [what, text] of Object.entries(unreadable)) {
 test('keeps PEM headers, empty blocks and the order of blocks', t => {
   const found = [...pemBlocks(`${block('A', 'K: v: w\n\naGVsbG8=')}-----BEGIN B-----\n-----END B-----\n${block('C')}`)];
 
-  t.deepEqual(found.map(({label, headers, bytes}) => [label, {...headers}, bytes.toString()]), [
-    ['A', {K: 'v: w'}, 'hello'],
-    ['B', {}, ''],
-    ['C', {}, 'hello'],
-  ]);
+  t.deepEqual(
+    found.map(({label, headers, bytes}) => [label, {...headers}, bytes.toString()]),
+    [
+      ['A', {K: 'v: w'}, 'hello'],
+      ['B', {}, ''],
+      ['C', {}, 'hello'],
+    ],
+  );
 });
 
 test('writes PEM in lines of 64 characters', t => {
   const pem = toPem('X', Buffer.alloc(49, 1));
 
-  t.deepEqual(pem.split('\n').map(line => line.length), [17, 64, 4, 15, 0]);
+  t.deepEqual(
+    pem.split('\n').map(line => line.length),
+    [17, 64, 4, 15, 0],
+  );
   t.deepEqual(firstPemBlock(pem)?.bytes, Buffer.alloc(49, 1));
 });
 
@@ -76,7 +82,12 @@ test('reads hostile PEM to its end, which it would not live to see if it began a
   }
 });
 
-for (const [value, hex] of [[0n, '020100'], [127n, '02017f'], [128n, '02020080'], [2n ** 64n, '0209010000000000000000']] as const) {
+for (const [value, hex] of [
+  [0n, '020100'],
+  [127n, '02017f'],
+  [128n, '02020080'],
+  [2n ** 64n, '0209010000000000000000'],
+] as const) {
   test(`writes and reads the integer ${value}`, t => {
     const der = toDer(integer(value));
 
@@ -166,7 +177,17 @@ test('refuses invalid addresses', t => {
 });
 
 test('writes a name in the fixed order of attributes, values of one attribute in one set', t => {
-  const subject = {serialNumber: '7', commonName: 'cn', organizations: ['o2', 'o1'], countries: ['DE'], localities: ['L'], provinces: ['ST'], streets: ['s'], postalCodes: ['1'], organizationalUnits: ['ou']};
+  const subject = {
+    serialNumber: '7',
+    commonName: 'cn',
+    organizations: ['o2', 'o1'],
+    countries: ['DE'],
+    localities: ['L'],
+    provinces: ['ST'],
+    streets: ['s'],
+    postalCodes: ['1'],
+    organizationalUnits: ['ou'],
+  };
   const name = readName(new DerReader(toDer(buildName(subject))).next());
 
   t.deepEqual(
@@ -177,7 +198,9 @@ test('writes a name in the fixed order of attributes, values of one attribute in
 });
 
 const nameWith = (...attributes: [type: string, tag: number, value: string | Buffer][]) =>
-  readName(new DerReader(toDer(sequence(...attributes.map(([type, tag, value]) => setOf([sequence(oid(type), tagged(tag, value))]))))).next());
+  readName(
+    new DerReader(toDer(sequence(...attributes.map(([type, tag, value]) => setOf([sequence(oid(type), tagged(tag, value))]))))).next(),
+  );
 
 test('lets the last of several common names count and drops unknown attributes', t => {
   const name = nameWith(['2.5.4.3', tags.utf8, 'first'], ['1.2.840.113549.1.9.1', tags.ia5, 'a@b'], ['2.5.4.3', tags.printable, 'last']);
@@ -229,9 +252,12 @@ test('reads the UID that a subject states', t => {
 
 test('knows twenty-three usages and translates them in a fixed order, none twice', t => {
   t.is(knownUsages.size, 23);
-  t.deepEqual(certificateUsages(['s/mime', 'client auth', 'crl sign', 'any', 'email protection', 'signing', 'digital signature', 'server auth']), {
-    bits: ['digitalSignature', 'crlSign'],
-    extendedOids: ['2.5.29.37.0', '1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2', '1.3.6.1.5.5.7.3.4'],
-  });
+  t.deepEqual(
+    certificateUsages(['s/mime', 'client auth', 'crl sign', 'any', 'email protection', 'signing', 'digital signature', 'server auth']),
+    {
+      bits: ['digitalSignature', 'crlSign'],
+      extendedOids: ['2.5.29.37.0', '1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2', '1.3.6.1.5.5.7.3.4'],
+    },
+  );
   t.throws(() => certificateUsages(['client auth', 'Client Auth', 'x']), {message: 'unrecognized usage values: ["Client Auth" "x"]'});
 });

@@ -14,7 +14,11 @@ import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseS
 const now = Date.parse('2026-01-01T00:00:00Z');
 const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now});
 const leaf = (await issueServingCertificate(authority, {commonName: 's', hosts: ['a.b', '10.0.0.1'], now})).chain[0];
-const request = createSigningRequest(authority.key, {subject: {commonName: 'cn', organizations: ['o']}, dnsNames: ['a'], uris: ['http://a/b']});
+const request = createSigningRequest(authority.key, {
+  subject: {commonName: 'cn', organizations: ['o']},
+  dnsNames: ['a'],
+  uris: ['http://a/b'],
+});
 const anchors = trustAnchors([authority.certificate]);
 
 const below = (random: Random, limit: number) => Math.floor(random.float() * limit);

@@ -7,11 +7,25 @@ import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} f
 import {DerReader, tags} from '#src/pki/encoding/der.js';
 import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
-import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, readPublicKey, sameKey, type KeySpec} from '#src/pki/keys/keys.js';
+import {
+  generatePrivateKey,
+  parsePrivateKey,
+  privateKeyPem,
+  publicKeyDer,
+  readPublicKey,
+  sameKey,
+  type KeySpec,
+} from '#src/pki/keys/keys.js';
 import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
 import {buildName, readName} from '#src/pki/names.js';
 import {toPem} from '#src/pki/encoding/pem.js';
-import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer, parseSigningRequestInSteps} from '#src/pki/signing-request.js';
+import {
+  checkRequestSignature,
+  createSigningRequest,
+  parseSigningRequest,
+  parseSigningRequestDer,
+  parseSigningRequestInSteps,
+} from '#src/pki/signing-request.js';
 import {craftedRequest, craftedRequestDer, rsaWith} from '#test/pki/requests.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -24,7 +38,8 @@ const authority = createAuthority(await generatePrivateKey(), {commonName: 'auth
 const issue = (pem: string, terms: Partial<SigningOptions> = {}, by = authority) =>
   parseCertificate(signRequest(by, parseSigningRequest(pem), {usages: ['client auth'], maximumTtlMs: year, now, ...terms}));
 
-const extension = (type: string, value: Buffer, critical = false) => sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(value));
+const extension = (type: string, value: Buffer, critical = false) =>
+  sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(value));
 const san = '2.5.29.17';
 
 const specs: KeySpec[] = [
@@ -68,7 +83,9 @@ test('reads the first block only, and only under its own label', t => {
   t.throws(() => parseSigningRequest(''), refusal);
   t.throws(() => parseSigningRequest(pem.replaceAll('CERTIFICATE', 'NEW CERTIFICATE')), refusal);
   t.throws(() => parseSigningRequest(`-----BEGIN X-----\n-----END X-----\n${pem}`), refusal);
-  t.throws(() => parseSigningRequest(toPem('CERTIFICATE REQUEST', Buffer.concat([parseSigningRequest(pem).raw, Buffer.of(0)]))), {message: 'asn1: syntax error: trailing data'});
+  t.throws(() => parseSigningRequest(toPem('CERTIFICATE REQUEST', Buffer.concat([parseSigningRequest(pem).raw, Buffer.of(0)]))), {
+    message: 'asn1: syntax error: trailing data',
+  });
   t.throws(() => parseSigningRequest(toPem('CERTIFICATE REQUEST', Buffer.alloc(0))), {message: /^asn1: /});
 });
 
@@ -79,7 +96,9 @@ test('refuses a request that another key signed, and one that was altered', t =>
 
   for (const der of [craftedRequestDer(key, {publicKeyInfo: publicKeyDer(stranger)}), altered]) {
     t.throws(() => checkRequestSignature(parseSigningRequestDer(der)), {message: 'x509: ECDSA verification failure'});
-    t.throws(() => issue(toPem('CERTIFICATE REQUEST', der)), {message: 'unable to verify certificate request signature: x509: ECDSA verification failure'});
+    t.throws(() => issue(toPem('CERTIFICATE REQUEST', der)), {
+      message: 'unable to verify certificate request signature: x509: ECDSA verification failure',
+    });
   }
 });
 
@@ -87,9 +106,15 @@ test('reports the fault of a signature', t => {
   const check = (pem: string) => () => checkRequestSignature(parseSigningRequest(pem));
 
   t.throws(check(craftedRequest(rsaKey, {algorithm: rsaWith(11), hash: 'sha512'})), {message: 'crypto/rsa: verification error'});
-  t.throws(check(craftedRequest(rsaKey, {algorithm: rsaWith(4), hash: 'md5'})), {message: 'x509: cannot verify signature: insecure algorithm MD5-RSA'});
-  t.throws(check(craftedRequest(key, {algorithm: sequence(oid('1.2.3.4'))})), {message: 'x509: cannot verify signature: algorithm unimplemented'});
-  t.throws(check(craftedRequest(rsaKey)), {message: 'x509: signature algorithm specifies an ECDSA public key, but have public key of type RSA'});
+  t.throws(check(craftedRequest(rsaKey, {algorithm: rsaWith(4), hash: 'md5'})), {
+    message: 'x509: cannot verify signature: insecure algorithm MD5-RSA',
+  });
+  t.throws(check(craftedRequest(key, {algorithm: sequence(oid('1.2.3.4'))})), {
+    message: 'x509: cannot verify signature: algorithm unimplemented',
+  });
+  t.throws(check(craftedRequest(rsaKey)), {
+    message: 'x509: signature algorithm specifies an ECDSA public key, but have public key of type RSA',
+  });
   t.throws(check(craftedRequest(key, {signature: Buffer.alloc(0)})), {message: 'x509: ECDSA verification failure'});
   t.notThrows(check(craftedRequest(rsaKey, {algorithm: rsaWith(5), hash: 'sha1'})));
 });
@@ -97,7 +122,9 @@ test('reports the fault of a signature', t => {
 test('refuses short RSA keys', t => {
   const short = generateKeyPairSync('rsa', {modulusLength: 512}).privateKey;
 
-  t.throws(() => checkRequestSignature(parseSigningRequest(craftedRequest(short, {algorithm: rsaWith(11)}))), {message: /512-bit keys are insecure/});
+  t.throws(() => checkRequestSignature(parseSigningRequest(craftedRequest(short, {algorithm: rsaWith(11)}))), {
+    message: /512-bit keys are insecure/,
+  });
 });
 
 test('refuses keys on curves that are not supported, and points off their curve', t => {
@@ -106,7 +133,9 @@ test('refuses keys on curves that are not supported, and points off their curve'
   off[off.length - 1]! ^= 1;
 
   t.throws(() => parseSigningRequest(craftedRequest(foreign)), {message: 'x509: unsupported elliptic curve'});
-  t.throws(() => parseSigningRequest(craftedRequest(key, {publicKeyInfo: off})), {message: 'x509: failed to unmarshal elliptic curve point'});
+  t.throws(() => parseSigningRequest(craftedRequest(key, {publicKeyInfo: off})), {
+    message: 'x509: failed to unmarshal elliptic curve point',
+  });
 });
 
 /** The same key with its point as one coordinate and the sign of the other. */
@@ -159,7 +188,9 @@ for (const [what, names, message] of [
 test('refuses an extension that is requested twice', t => {
   const twice = extension(san, toDer(sequence(tagged(tags.context(2), 'a'))));
 
-  t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [twice, twice]})), {message: 'x509: certificate request contains duplicate requested extensions'});
+  t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [twice, twice]})), {
+    message: 'x509: certificate request contains duplicate requested extensions',
+  });
 });
 
 test('copes with the largest request that a body can carry', t => {
@@ -185,7 +216,10 @@ test('parses a request of many names and issues its certificate in steps of a th
 
   t.true(parsing >= 60, `${parsing}`);
   t.true(signing >= 120, `${signing}`);
-  t.deepEqual(parseCertificate(issued).subject.organizations, organizations.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1)));
+  t.deepEqual(
+    parseCertificate(issued).subject.organizations,
+    organizations.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1)),
+  );
 });
 
 /** Runs all steps and returns the result and the number of steps. */
@@ -197,7 +231,12 @@ const counted = <T>(work: Steps<T>): [result: T, steps: number] => {
 };
 
 test('writes names of every length', t => {
-  const names = {dnsNames: [1, 127, 128, 255, 256, 65_535, 65_536].map(length => 'a'.repeat(length)), emailAddresses: ['a@b'], ipAddresses: ['10.0.0.1', '::1'], uris: ['spiffe://a/b']};
+  const names = {
+    dnsNames: [1, 127, 128, 255, 256, 65_535, 65_536].map(length => 'a'.repeat(length)),
+    emailAddresses: ['a@b'],
+    ipAddresses: ['10.0.0.1', '::1'],
+    uris: ['spiffe://a/b'],
+  };
 
   t.deepEqual(readAlternativeNames(toDer(buildAlternativeNames(names))), names);
 });
@@ -211,18 +250,29 @@ test('passes over an extension however deep its value is nested', t => {
 });
 
 test('drops requested extensions and foreign kinds of names', t => {
-  const names = sequence(tagged(tags.context(8), Buffer.of(42)), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)), tagged(tags.context(2), 'a.b'), wrapped(tags.contextConstructed(4), buildName({commonName: 'x'})));
+  const names = sequence(
+    tagged(tags.context(8), Buffer.of(42)),
+    tagged(tags.context(7), Buffer.of(1, 2, 3, 4)),
+    tagged(tags.context(2), 'a.b'),
+    wrapped(tags.contextConstructed(4), buildName({commonName: 'x'})),
+  );
   const requestedCa = extension('2.5.29.19', toDer(sequence(boolean(true))), true);
   const issued = issue(craftedRequest(key, {extensions: [requestedCa, extension(san, toDer(names))]}));
 
   t.false(isAuthority(issued));
-  t.deepEqual(issued.extensions.map(({oid: type, critical}) => [type, critical]), [
-    ['2.5.29.37', false],
-    ['2.5.29.19', true],
-    ['2.5.29.35', false],
-    [san, false],
-  ]);
-  t.deepEqual(issued.extensions.at(-1)?.value.toString('latin1'), toDer(sequence(tagged(tags.context(2), 'a.b'), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)))).toString('latin1'));
+  t.deepEqual(
+    issued.extensions.map(({oid: type, critical}) => [type, critical]),
+    [
+      ['2.5.29.37', false],
+      ['2.5.29.19', true],
+      ['2.5.29.35', false],
+      [san, false],
+    ],
+  );
+  t.deepEqual(
+    issued.extensions.at(-1)?.value.toString('latin1'),
+    toDer(sequence(tagged(tags.context(2), 'a.b'), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)))).toString('latin1'),
+  );
   t.is(issued.extensions[1]?.value.toString('hex'), '3000');
 });
 
@@ -230,7 +280,16 @@ test('issues exactly the extensions that usages, authority and names call for', 
   const pem = createSigningRequest(key, {subject: {}, dnsNames: ['a']});
   const {extensions, keyUsage, extendedUsages} = issue(pem, {usages: ['decipher only', 'key agreement', 'netscape sgc', 'server auth']});
 
-  t.deepEqual(extensions.map(({oid: type, critical}) => [type, critical]), [['2.5.29.15', true], ['2.5.29.37', false], ['2.5.29.19', true], ['2.5.29.35', false], [san, true]]);
+  t.deepEqual(
+    extensions.map(({oid: type, critical}) => [type, critical]),
+    [
+      ['2.5.29.15', true],
+      ['2.5.29.37', false],
+      ['2.5.29.19', true],
+      ['2.5.29.35', false],
+      [san, true],
+    ],
+  );
   t.deepEqual([...(keyUsage ?? [])], ['keyAgreement', 'decipherOnly']);
   t.deepEqual(extendedUsages, ['server auth', 'netscape sgc']);
   t.is(extensions[0]?.value.toString('hex'), '0303070880');
@@ -240,7 +299,10 @@ test('issues without usages, without names and from an authority without a key i
   const anonymous = {...authority, certificate: {...authority.certificate, subjectKeyIdentifier: undefined}};
   const issued = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: []}, anonymous);
 
-  t.deepEqual(issued.extensions.map(({oid: type}) => type), ['2.5.29.19']);
+  t.deepEqual(
+    issued.extensions.map(({oid: type}) => type),
+    ['2.5.29.19'],
+  );
   t.deepEqual([issued.keyUsage, issued.extendedUsages, issued.dnsNames], [undefined, undefined, []]);
 });
 
@@ -286,12 +348,18 @@ for (const [requested, from, to] of [
 test('never outlives the authority, and refuses once that has expired', t => {
   t.is(certificateValidity(now, year, now + 1000).notAfter, now + 1000);
   t.is(grantedTtl(600, 60_000), 60_000);
-  t.throws(() => certificateValidity(now, year, now), {message: 'refusing to sign a certificate that expired in the past: NotAfter=2026-01-01 00:00:00 +0000 UTC'});
-  t.throws(() => certificateValidity(now, year, now - 5 * minute), {message: 'the signer has expired: NotAfter=2025-12-31 23:55:00 +0000 UTC'});
+  t.throws(() => certificateValidity(now, year, now), {
+    message: 'refusing to sign a certificate that expired in the past: NotAfter=2026-01-01 00:00:00 +0000 UTC',
+  });
+  t.throws(() => certificateValidity(now, year, now - 5 * minute), {
+    message: 'the signer has expired: NotAfter=2025-12-31 23:55:00 +0000 UTC',
+  });
 });
 
 test('refuses unknown usages', t => {
-  t.throws(() => issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: ['x']}), {message: 'unrecognized usage values: ["x"]'});
+  t.throws(() => issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: ['x']}), {
+    message: 'unrecognized usage values: ["x"]',
+  });
 });
 
 test('loads an authority from files it has written', t => {
@@ -305,14 +373,19 @@ test('loads an authority from files it has written', t => {
 
 test('refuses files that make no authority', t => {
   const {certificate, key: keyPem} = authorityPem(authority);
-  const refuses = (certificateFile: string, keyFile: string, message: string | RegExp) => t.throws(() => loadAuthority('ca', certificateFile, keyFile), {instanceOf: PkiError, message});
+  const refuses = (certificateFile: string, keyFile: string, message: string | RegExp) =>
+    t.throws(() => loadAuthority('ca', certificateFile, keyFile), {instanceOf: PkiError, message});
 
   refuses('', keyPem, 'missing content for serving cert "ca"');
   refuses(certificate, '', 'missing content for serving cert "ca"');
   refuses(certificate + certificate, keyPem, 'error reading CA cert file "ca": expected 1 certificate, found 2');
   refuses(certificate, privateKeyPem(key), 'tls: private key does not match public key');
   refuses(certificate, privateKeyPem(rsaKey), 'tls: private key does not match public key');
-  refuses(keyPem, keyPem, /failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: \[EC PRIVATE KEY\]/);
+  refuses(
+    keyPem,
+    keyPem,
+    /failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: \[EC PRIVATE KEY\]/,
+  );
   refuses(certificate, certificate, /failed to find PEM block with type ending in "PRIVATE KEY"/);
   refuses('junk', keyPem, 'tls: failed to find any PEM data in certificate input');
   refuses(certificate, 'junk', 'tls: failed to find any PEM data in key input');
@@ -322,13 +395,20 @@ test('reads private keys in every encoding, with other blocks around', t => {
   const pkcs8 = (own: typeof key) => own.export({format: 'pem', type: 'pkcs8'}) as string;
 
   for (const own of [key, rsaKey]) {
-    for (const pem of [privateKeyPem(own), pkcs8(own), `-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n${privateKeyPem(own)}`, certificatePem(authority.certificate) + pkcs8(own)]) {
+    for (const pem of [
+      privateKeyPem(own),
+      pkcs8(own),
+      `-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n${privateKeyPem(own)}`,
+      certificatePem(authority.certificate) + pkcs8(own),
+    ]) {
       t.true(sameKey(parsePrivateKey(pem), own));
     }
   }
   t.throws(() => parsePrivateKey('junk'), {message: 'data does not contain a valid RSA, ECDSA or Ed25519 private key'});
   t.throws(() => parsePrivateKey(toPem('PRIVATE KEY', Buffer.from('junk'))), {instanceOf: PkiError});
-  t.throws(() => parsePrivateKey(rsaKey.export({format: 'pem', type: 'pkcs8', cipher: 'aes-128-cbc', passphrase: 'x'})), {message: /is encrypted/});
+  t.throws(() => parsePrivateKey(rsaKey.export({format: 'pem', type: 'pkcs8', cipher: 'aes-128-cbc', passphrase: 'x'})), {
+    message: /is encrypted/,
+  });
   t.throws(() => parsePrivateKey(generateKeyPairSync('x25519').privateKey.export({format: 'pem', type: 'pkcs8'})), {instanceOf: PkiError});
   t.true(sameKey(createPrivateKey(privateKeyPem(key)), key));
 });

@@ -50,7 +50,12 @@ const makeKey = (kind: string): string => {
   return file;
 };
 
-const extensions = ['-addext', 'subjectAltName=DNS:a.b,IP:10.0.0.1,IP:fe80::1,email:a@b,URI:spiffe://x/y', '-addext', 'keyUsage=digitalSignature'];
+const extensions = [
+  '-addext',
+  'subjectAltName=DNS:a.b,IP:10.0.0.1,IP:fe80::1,email:a@b,URI:spiffe://x/y',
+  '-addext',
+  'keyUsage=digitalSignature',
+];
 const signatures: [kind: string, options: string[]][] = [
   ...Object.keys(keyOptions).map((kind): [string, string[]] => [kind, []]),
   ['rsa:2048', ['-sha384']],
@@ -75,19 +80,31 @@ for (const [kind, options] of signatures) {
   });
 }
 
-const specs: KeySpec[] = [{kind: 'rsa'}, {kind: 'rsa', bits: 3072}, {kind: 'ecdsa'}, {kind: 'ecdsa', curve: 'P-384'}, {kind: 'ecdsa', curve: 'P-521'}, {kind: 'ed25519'}];
+const specs: KeySpec[] = [
+  {kind: 'rsa'},
+  {kind: 'rsa', bits: 3072},
+  {kind: 'ecdsa'},
+  {kind: 'ecdsa', curve: 'P-384'},
+  {kind: 'ecdsa', curve: 'P-521'},
+  {kind: 'ed25519'},
+];
 for (const spec of specs) {
   check(`issues with ${JSON.stringify(spec)} what openssl verifies`, async t => {
     const key = await generatePrivateKey(spec);
     const authority = createAuthority(key, {commonName: 'authority', now: now - 60_000});
-    const request = createSigningRequest(key, {subject: {commonName: 'me', organizations: ['o']}, dnsNames: ['a.b'], ipAddresses: ['fe80::1']});
+    const request = createSigningRequest(key, {
+      subject: {commonName: 'me', organizations: ['o']},
+      dnsNames: ['a.b'],
+      ipAddresses: ['fe80::1'],
+    });
     const usages = ['digital signature', 'key encipherment', 'client auth', 'server auth'];
     const issued = signRequest(authority, parseSigningRequest(request), {usages, maximumTtlMs: day, now});
     put('ca.crt', authorityPem(authority).certificate);
     put('leaf.crt', toPem('CERTIFICATE', issued));
 
     t.notThrows(() => openssl('req', '-verify', '-noout', '-in', put('a.csr', request)));
-    for (const purpose of ['sslclient', 'sslserver']) t.is(openssl('verify', '-x509_strict', '-purpose', purpose, '-CAfile', 'ca.crt', 'leaf.crt'), 'leaf.crt: OK\n');
+    for (const purpose of ['sslclient', 'sslserver'])
+      t.is(openssl('verify', '-x509_strict', '-purpose', purpose, '-CAfile', 'ca.crt', 'leaf.crt'), 'leaf.crt: OK\n');
     const text = openssl('x509', '-in', 'leaf.crt', '-noout', '-text').replaceAll(/\n +/g, '\n');
     t.true(text.includes('X509v3 Key Usage: critical\nDigital Signature, Key Encipherment\n'));
     t.true(text.includes('X509v3 Extended Key Usage: \nTLS Web Server Authentication, TLS Web Client Authentication\n'));
@@ -117,7 +134,14 @@ for (const kind of ['rsa:2048', 'P-256', 'ed25519']) {
     put('mine.crt', toPem('CERTIFICATE', issued));
 
     t.is(openssl('verify', '-purpose', 'sslclient', '-CAfile', 'theirs.crt', 'mine.crt'), 'mine.crt: OK\n');
-    t.like(verifyChain(parseCertificate(issued), {anchors: trustAnchors(parseCertificateBundle(take('theirs.crt'))), usage: 'client auth', now: now + 300_000}), {verified: true});
+    t.like(
+      verifyChain(parseCertificate(issued), {
+        anchors: trustAnchors(parseCertificateBundle(take('theirs.crt'))),
+        usage: 'client auth',
+        now: now + 300_000,
+      }),
+      {verified: true},
+    );
     t.true(authority.certificate.subject.raw.equals(parseCertificate(issued).issuer.raw));
   });
 }

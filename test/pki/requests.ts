@@ -21,10 +21,17 @@ export const rsaWith = (number: number): Node => sequence(oid(`1.2.840.113549.1.
 
 /** A request in DER made of the given parts, signed with `key`. */
 export const craftedRequestDer = (key: KeyObject, crafted: CraftedRequest = {}): Buffer => {
-  const {subject = buildName({commonName: 'crafted'}), publicKeyInfo = publicKeyDer(key), extensions, algorithm = ecdsaSha256(), hash = 'sha256'} = crafted;
+  const {
+    subject = buildName({commonName: 'crafted'}),
+    publicKeyInfo = publicKeyDer(key),
+    extensions,
+    algorithm = ecdsaSha256(),
+    hash = 'sha256',
+  } = crafted;
   const attributes = extensions ? [sequence(oid('1.2.840.113549.1.9.14'), setOf([sequence(...extensions)]))] : [];
   const info = toDer(sequence(integer(0n), subject, encoded(publicKeyInfo), wrapped(tags.contextConstructed(0), ...attributes)));
   return toDer(sequence(encoded(info), algorithm, bits(crafted.signature ?? sign(hash, info, key))));
 };
 
-export const craftedRequest = (key: KeyObject, crafted: CraftedRequest = {}): string => toPem('CERTIFICATE REQUEST', craftedRequestDer(key, crafted));
+export const craftedRequest = (key: KeyObject, crafted: CraftedRequest = {}): string =>
+  toPem('CERTIFICATE REQUEST', craftedRequestDer(key, crafted));

@@ -32,13 +32,21 @@ for (const [name, key] of keys) {
   test(`the files of a ${name} key hold the same key, private or public`, t => {
     const {id} = tokenKey(key);
 
-    t.deepEqual([...parseVerifyingKeys(publicKeyPem(key)), ...parseVerifyingKeys(privateKeyPem(key)), parseSigningKey(privateKeyPem(key))].map(found => found.id), [id, id, id]);
+    t.deepEqual(
+      [...parseVerifyingKeys(publicKeyPem(key)), ...parseVerifyingKeys(privateKeyPem(key)), parseSigningKey(privateKeyPem(key))].map(
+        found => found.id,
+      ),
+      [id, id, id],
+    );
   });
 }
 
 test('a file may hold several keys, and other things, but not none', t => {
   t.is(parseVerifyingKeys(keys.map(([, key]) => publicKeyPem(key)).join('and\n')).length, 4);
-  t.throws(() => parseVerifyingKeys('nothing'), {instanceOf: PkiError, message: 'data does not contain any valid RSA or ECDSA public keys'});
+  t.throws(() => parseVerifyingKeys('nothing'), {
+    instanceOf: PkiError,
+    message: 'data does not contain any valid RSA or ECDSA public keys',
+  });
   t.throws(() => parseVerifyingKeys(publicKeyPem(generateKeyPairSync('ed25519').publicKey)), {instanceOf: PkiError});
 });
 
@@ -50,7 +58,18 @@ const token = (header: unknown, payload: unknown): string => {
 
 test('an invalid token is not accepted', t => {
   const good = {alg: 'ES256'};
-  for (const text of ['', 'a.b', 'a.b.c.d', 'é.é.é', token([], {}), token({}, {}), token(good, []), token(good, {exp: 'soon'}), token(good, {aud: [1]}), token({...good, crit: ['x']}, {})]) {
+  for (const text of [
+    '',
+    'a.b',
+    'a.b.c.d',
+    'é.é.é',
+    token([], {}),
+    token({}, {}),
+    token(good, []),
+    token(good, {exp: 'soon'}),
+    token(good, {aud: [1]}),
+    token({...good, crit: ['x']}, {}),
+  ]) {
     t.is(readToken(text), undefined, text);
   }
   t.true(readToken(token(good, {aud: 'one'}))!.isSignedBy(p256));

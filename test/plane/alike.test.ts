@@ -8,9 +8,17 @@ import test from 'ava';
 const folder = process.env['PLAT_ORACLE'] ? join(process.env['PLAT_ORACLE'], 'alike') : '';
 
 /** How many requests are drawn, of which kinds, and how many in a hundred of them are answered as the original does. */
-const drawn = {requests: 3000, areas: 'discovery,verbs,create,update,wire', kinds: '^(v1/services|apps/v1/deployments|batch/v1/jobs)$', rate: 98.5};
+const drawn = {
+  requests: 3000,
+  areas: 'discovery,verbs,create,update,wire',
+  kinds: '^(v1/services|apps/v1/deployments|batch/v1/jobs)$',
+  rate: 98.5,
+};
 
-const missing = folder === '' || !existsSync(join(folder, 'run.sh')) ? 'PLAT_ORACLE with a recording of the original' : ['bash', 'openssl', 'curl'].find(tool => spawnSync(tool, ['--version']).error !== undefined);
+const missing =
+  folder === '' || !existsSync(join(folder, 'run.sh'))
+    ? 'PLAT_ORACLE with a recording of the original'
+    : ['bash', 'openssl', 'curl'].find(tool => spawnSync(tool, ['--version']).error !== undefined);
 if (missing) console.log(`skipped: comparing answers with the original's needs ${missing}`);
 
 const freePort = (): Promise<number> =>
@@ -24,7 +32,12 @@ const freePort = (): Promise<number> =>
 const output = (args: readonly string[], port: number): Promise<string> =>
   new Promise((resolve, reject) => {
     // It ends with 1 where anything differs.
-    execFile('bash', [join(folder, 'run.sh'), '.', ...args], {maxBuffer: 1 << 26, env: {...process.env, PORT: String(port)}}, (error, text, errors) => (error && error.code !== 1 ? reject(new Error(`${error.message}\n${errors}`)) : resolve(text)));
+    execFile(
+      'bash',
+      [join(folder, 'run.sh'), '.', ...args],
+      {maxBuffer: 1 << 26, env: {...process.env, PORT: String(port)}},
+      (error, text, errors) => (error && error.code !== 1 ? reject(new Error(`${error.message}\n${errors}`)) : resolve(text)),
+    );
   });
 
 (missing ? test.skip : test)('a sample of requests to the original gets the same responses', async t => {

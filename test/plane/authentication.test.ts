@@ -21,7 +21,13 @@ const proxyEnvironment = async () => {
   const proxy = await issueClientCertificate(authority, {now: Date.now(), commonName: 'front-proxy'});
   const plane = await startPlane({
     listen: false,
-    apiserverArgs: [`--requestheader-client-ca-file=${file}`, '--requestheader-allowed-names=front-proxy', '--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group', '--requestheader-extra-headers-prefix=X-Remote-Extra-'],
+    apiserverArgs: [
+      `--requestheader-client-ca-file=${file}`,
+      '--requestheader-allowed-names=front-proxy',
+      '--requestheader-username-headers=X-Remote-User',
+      '--requestheader-group-headers=X-Remote-Group',
+      '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    ],
   });
   return {plane, certificates: proxy.chain.map(({raw}) => raw), pem: authorityPem(authority).certificate};
 };
@@ -33,7 +39,13 @@ test('a trusted proxy sets the user by headers, and no other client can', async 
     const {status, body} = await plane.api.handler({
       method: 'POST',
       url: `/apis/${plane.naming.group('authentication')}/v1/selfsubjectreviews`,
-      headers: {'content-type': 'application/json', 'x-remote-user': 'alice', 'x-remote-group': ['dev'], 'x-remote-extra-__proto__': 'one', 'x-remote-extra-constructor': ['two', 'three']},
+      headers: {
+        'content-type': 'application/json',
+        'x-remote-user': 'alice',
+        'x-remote-group': ['dev'],
+        'x-remote-extra-__proto__': 'one',
+        'x-remote-extra-constructor': ['two', 'three'],
+      },
       caller: {credentials: {certificates: chain}},
       remoteAddress: '127.0.0.1',
       body: {kind: 'object', value: {}},
@@ -42,14 +54,20 @@ test('a trusted proxy sets the user by headers, and no other client can', async 
     return {status, object: body.kind === 'object' ? body.object() : undefined};
   };
 
-  t.like(await whoAmI(certificates), {status: 201, object: {status: {userInfo: {username: 'alice', groups: ['dev', 'system:authenticated'], extra: {constructor: ['two', 'three']}}}}});
+  t.like(await whoAmI(certificates), {
+    status: 201,
+    object: {status: {userInfo: {username: 'alice', groups: ['dev', 'system:authenticated'], extra: {constructor: ['two', 'three']}}}},
+  });
   t.is((await whoAmI([])).status, 403);
 });
 
 test('how callers are authenticated is published for the servers that extend the API', async t => {
   const {plane, pem} = await proxyEnvironment();
   await using _ = plane;
-  const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
+  const {data} = await plane
+    .client()
+    .resource(kinds.configMaps)
+    .get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
 
   t.is(data?.['requestheader-client-ca-file'], pem);
   t.is(data?.['requestheader-allowed-names'], '["front-proxy"]');
@@ -58,7 +76,10 @@ test('how callers are authenticated is published for the servers that extend the
 
 test('a plane has a front proxy authority by which backends trust the headers of its requests', async t => {
   await using plane = await startPlane({listen: false});
-  const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
+  const {data} = await plane
+    .client()
+    .resource(kinds.configMaps)
+    .get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
 
   t.not(data?.['requestheader-client-ca-file'], data?.['client-ca-file']);
   t.like(data, {
@@ -78,11 +99,18 @@ test('files for the servers behind that cannot be used stop the start with one l
   writeFileSync(cert, pair.certificate);
   writeFileSync(key, pair.key);
   writeFileSync(other, privateKeyPem(await generatePrivateKey()));
-  const starting = (certFile: string, keyFile: string) => startPlane({listen: false, apiserverArgs: [`--proxy-client-cert-file=${certFile}`, `--proxy-client-key-file=${keyFile}`]});
+  const starting = (certFile: string, keyFile: string) =>
+    startPlane({listen: false, apiserverArgs: [`--proxy-client-cert-file=${certFile}`, `--proxy-client-key-file=${keyFile}`]});
 
-  await t.throwsAsync(starting(join(folder, 'none'), key), {message: `--proxy-client-cert-file: open ${join(folder, 'none')}: no such file or directory`});
-  await t.throwsAsync(starting(cert, join(folder, 'none')), {message: `--proxy-client-key-file: open ${join(folder, 'none')}: no such file or directory`});
-  await t.throwsAsync(starting(cert, other), {message: `--proxy-client-cert-file: ${cert} and ${other}: tls: private key does not match public key`});
+  await t.throwsAsync(starting(join(folder, 'none'), key), {
+    message: `--proxy-client-cert-file: open ${join(folder, 'none')}: no such file or directory`,
+  });
+  await t.throwsAsync(starting(cert, join(folder, 'none')), {
+    message: `--proxy-client-key-file: open ${join(folder, 'none')}: no such file or directory`,
+  });
+  await t.throwsAsync(starting(cert, other), {
+    message: `--proxy-client-cert-file: ${cert} and ${other}: tls: private key does not match public key`,
+  });
 });
 
 for (const [given, mode, status, isWarned] of [
@@ -94,12 +122,25 @@ for (const [given, mode, status, isWarned] of [
 ] as const) {
   test(`a request without credentials for secrets gets ${status} with ${[...given, `--authorization-mode=${mode}`].join(' ')}`, async t => {
     const lines: string[] = [];
-    const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(0, ''), write: line => void lines.push(line)});
-    await using plane = await startPlane({listen: false, controllerManagerArgs: ['--controllers='], log, apiserverArgs: [...given, `--authorization-mode=${mode}`]});
+    const log = createLog({
+      clock: new VirtualClock(),
+      program: 'test',
+      verbosity: new Verbosity(0, ''),
+      write: line => void lines.push(line),
+    });
+    await using plane = await startPlane({
+      listen: false,
+      controllerManagerArgs: ['--controllers='],
+      log,
+      apiserverArgs: [...given, `--authorization-mode=${mode}`],
+    });
     const request = {method: 'GET', url: '/api/v1/secrets', headers: {}, remoteAddress: '127.0.0.1', signal: new AbortController().signal};
 
     t.is((await plane.api.handler({...request, caller: {credentials: {certificates: []}}})).status, status);
-    t.is(lines.some(line => line.includes('--anonymous-auth is reset to false')), isWarned);
+    t.is(
+      lines.some(line => line.includes('--anonymous-auth is reset to false')),
+      isWarned,
+    );
   });
 }
 
@@ -107,7 +148,10 @@ test('a token that a space hides is reviewed as no token', async t => {
   const own: Authenticator = {name: 'own', takesTokens: true, authenticate: () => ({rejected: 'unknown'})};
   const review = (token: string, anonymous?: Anonymous) => tokenAuthenticator([own], ['here'], anonymous)(token, []);
 
-  t.deepEqual(await review(' a b ', {allows: () => true}), {user: {name: 'system:anonymous', groups: ['system:unauthenticated']}, audiences: ['here']});
+  t.deepEqual(await review(' a b ', {allows: () => true}), {
+    user: {name: 'system:anonymous', groups: ['system:unauthenticated']},
+    audiences: ['here'],
+  });
   t.is(await review(' a b '), undefined);
   t.deepEqual(await review('a', {allows: () => true}), {rejected: '[invalid bearer token, unknown]'});
 });

@@ -47,14 +47,25 @@ const aDeadPort = async (): Promise<number> => {
 const statusesOf = async (port: number, own: Partial<ComponentParts> = {}) => {
   const clock = new VirtualClock();
   const dead = await aDeadPort();
-  const all = await componentsOf({store: memoryStore({clock}), naming: words, clock, ports: {scheduler: port, 'controller-manager': dead}, ...own})();
+  const all = await componentsOf({
+    store: memoryStore({clock}),
+    naming: words,
+    clock,
+    ports: {scheduler: port, 'controller-manager': dead},
+    ...own,
+  })();
   return {all, dead, scheduler: all.find(({name}) => name === 'scheduler')};
 };
 
 for (const [what, answer, healthy, message] of [
   ['is well', (_, response) => response.end('ok'), true, 'ok'],
   ['is not well', (_, response) => response.writeHead(500).end('[-]ping failed'), false, 'HTTP probe failed with statuscode: 500'],
-  ['sends elsewhere', (_, response) => response.writeHead(302, {Location: '/'}).end('there'), undefined, 'Probe terminated redirects, Response body: there'],
+  [
+    'sends elsewhere',
+    (_, response) => response.writeHead(302, {Location: '/'}).end('there'),
+    undefined,
+    'Probe terminated redirects, Response body: there',
+  ],
   ['talks without end', (_, response) => response.end('x'.repeat(20_000)), true, 'x'.repeat(10 << 10)],
 ] as const satisfies readonly (readonly [string, RequestListener, boolean | undefined, string])[]) {
   test(`a component that ${what} is reported so`, async t => {
@@ -77,7 +88,11 @@ test('a component that is not running, or closes the connection, is reported so'
   t.deepEqual(scheduler, {name: 'scheduler', healthy: false, message: `Get "https://127.0.0.1:${component.port}/healthz": EOF`});
   t.deepEqual(
     all.find(({name}) => name === 'controller-manager'),
-    {name: 'controller-manager', healthy: false, message: `Get "https://127.0.0.1:${dead}/healthz": dial tcp 127.0.0.1:${dead}: connect: connection refused`},
+    {
+      name: 'controller-manager',
+      healthy: false,
+      message: `Get "https://127.0.0.1:${dead}/healthz": dial tcp 127.0.0.1:${dead}: connect: connection refused`,
+    },
   );
 });
 
@@ -92,7 +107,10 @@ test('a component that does not answer is given twenty seconds', async t => {
   await called;
   await clock.advance(20_000);
 
-  t.is((await answer).scheduler?.message, `Get "https://127.0.0.1:${component.port}/healthz": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`);
+  t.is(
+    (await answer).scheduler?.message,
+    `Get "https://127.0.0.1:${component.port}/healthz": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+  );
   t.is(clock.pending, 0);
 });
 
@@ -119,7 +137,9 @@ test('a plane reports the components it runs itself', async t => {
 /** Until when the certificate is valid that a port shows. */
 const shownUntil = async (port: number): Promise<number> => {
   const socket = connect({port, host: '127.0.0.1', rejectUnauthorized: false});
-  const {valid_to} = await new Promise<ReturnType<typeof socket.getPeerCertificate>>((resolve, reject) => socket.once('secureConnect', () => resolve(socket.getPeerCertificate())).once('error', reject));
+  const {valid_to} = await new Promise<ReturnType<typeof socket.getPeerCertificate>>((resolve, reject) =>
+    socket.once('secureConnect', () => resolve(socket.getPeerCertificate())).once('error', reject),
+  );
   socket.destroy();
   return Date.parse(valid_to);
 };

@@ -38,7 +38,11 @@ const withoutVersion = (object: KubeObject): KubeObject => {
   return {...object, metadata};
 };
 
-for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(Pod|Service|Secret|Node)|apps\.v1\.Deployment|certificates\.k8s\.io\.v1\.CertificateSigningRequest)\.pb$/.test(name)) : [])
+for (const file of samples
+  ? readdirSync(samples).filter(name =>
+      /^(core\.v1\.(Pod|Service|Secret|Node)|apps\.v1\.Deployment|certificates\.k8s\.io\.v1\.CertificateSigningRequest)\.pb$/.test(name),
+    )
+  : [])
   test(`${file} lies in the store as the original puts it there`, async t => {
     const bytes = readFileSync(join(samples, file));
     const form = await recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false});
@@ -50,11 +54,17 @@ for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(P
     t.deepEqual(form.decode('', form.encode('', record)), record);
   });
 
-const object: KubeObject = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', namespace: 'default', uid: 'u'}, data: {x: 'y'}} as KubeObject;
+const object: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {name: 'a', namespace: 'default', uid: 'u'},
+  data: {x: 'y'},
+} as KubeObject;
 const custom: KubeObject = {apiVersion: 'ex.io/v1', kind: 'Test', metadata: {name: 'a'}, spec: {a: 1}} as KubeObject;
 
 test('objects are stored in the configured media type, custom ones as JSON or CBOR, and read in any', async t => {
-  const plain = (record: Buffer): string => recordObject<KubeObject>(record, 1) && JSON.stringify({...recordObject<KubeObject>(record, 1), metadata: undefined});
+  const plain = (record: Buffer): string =>
+    recordObject<KubeObject>(record, 1) && JSON.stringify({...recordObject<KubeObject>(record, 1), metadata: undefined});
   const settings = [
     ['application/json', false],
     ['application/yaml', false],
@@ -65,11 +75,15 @@ test('objects are stored in the configured media type, custom ones as JSON or CB
   const written = forms.map(form => form.encode('', encodeRecord(object)));
   const customs = forms.map(form => form.encode('', encodeRecord(custom)));
 
-  t.is(written[0]!.toString(), '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u"},"data":{"x":"y"}}\n');
+  t.is(
+    written[0]!.toString(),
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u"},"data":{"x":"y"}}\n',
+  );
   t.is(written[1]!.toString(), 'apiVersion: v1\ndata:\n  x: "y"\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n  uid: u\n');
   t.is(written[2]!.toString('latin1', 0, 4), 'k8s\0');
   t.deepEqual(written[3], written[2]);
-  for (const bytes of customs.slice(0, 3)) t.is(bytes.toString(), '{"kind":"Test","apiVersion":"ex.io/v1","metadata":{"name":"a"},"spec":{"a":1}}\n');
+  for (const bytes of customs.slice(0, 3))
+    t.is(bytes.toString(), '{"kind":"Test","apiVersion":"ex.io/v1","metadata":{"name":"a"},"spec":{"a":1}}\n');
   t.is(customs[3]!.toString('hex', 0, 3), 'd9d9f7');
   for (const form of forms) {
     for (const bytes of written) t.is(plain(form.decode('', bytes)), plain(encodeRecord(object)));
@@ -87,16 +101,35 @@ const shownOf = async (object: object): Promise<KubeObject> => {
 };
 
 test('an object in another version than the one that is stored is read as if it lay there in that one', async t => {
-  const scaler = await shownOf({apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', metadata: {name: 'a'}, spec: {scaleTargetRef: {kind: 'Deployment', name: 'x'}, maxReplicas: 3, targetCPUUtilizationPercentage: 50}});
+  const scaler = await shownOf({
+    apiVersion: 'autoscaling/v1',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: {name: 'a'},
+    spec: {scaleTargetRef: {kind: 'Deployment', name: 'x'}, maxReplicas: 3, targetCPUUtilizationPercentage: 50},
+  });
   const old = await shownOf({apiVersion: 'apps/v1beta2', kind: 'Deployment', metadata: {name: 'a'}, spec: {replicas: 2}});
 
-  t.like(scaler, {apiVersion: 'autoscaling/v2', spec: {metrics: [{type: 'Resource', resource: {name: 'cpu'}}]}, status: {currentMetrics: null}});
+  t.like(scaler, {
+    apiVersion: 'autoscaling/v2',
+    spec: {metrics: [{type: 'Resource', resource: {name: 'cpu'}}]},
+    status: {currentMetrics: null},
+  });
   t.like(old, {apiVersion: 'apps/v1', spec: {replicas: 2}});
 });
 
 test('an object is written in a version that the oldest servers know, and read back as it was', async t => {
-  const claim = {apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaim', metadata: {name: 'a', namespace: 'default'}, spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}}]}}} as KubeObject;
-  const addresses = {apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: {name: '10.0.0.1'}, spec: {parentRef: {group: '', resource: 'services', namespace: 'n', name: 's'}}} as KubeObject;
+  const claim = {
+    apiVersion: 'resource.k8s.io/v1',
+    kind: 'ResourceClaim',
+    metadata: {name: 'a', namespace: 'default'},
+    spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}}]}},
+  } as KubeObject;
+  const addresses = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IPAddress',
+    metadata: {name: '10.0.0.1'},
+    spec: {parentRef: {group: '', resource: 'services', namespace: 'n', name: 's'}},
+  } as KubeObject;
   const versionsOf = async (minCompatibility: string, mediaType: string) => {
     const form = await recordEncoding({naming, mediaType, cbor: false, minCompatibility});
     return [claim, addresses, object].map(each => {
@@ -113,12 +146,26 @@ test('an object is written in a version that the oldest servers know, and read b
     t.deepEqual(await versionsOf('1.32', mediaType), ['resource.k8s.io/v1beta1', 'networking.k8s.io/v1beta1', 'v1']);
   }
   const flat = await recordEncoding({naming, mediaType: 'application/json', cbor: false, minCompatibility: '1.32'});
-  t.deepEqual((JSON.parse(flat.encode('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
+  t.deepEqual((JSON.parse(flat.encode('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {
+    devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]},
+  });
 });
 
 test('fields that protobuf leaves out are restored', async t => {
-  const set = await shownOf({apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: {name: 'a'}, spec: {volumeClaimTemplates: [{metadata: {name: 'v'}}]}});
-  const slice = await shownOf({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {name: 'a'}, addressType: 'IPv4', endpoints: [], ports: []});
+  const set = await shownOf({
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: {name: 'a'},
+    spec: {volumeClaimTemplates: [{metadata: {name: 'v'}}]},
+  });
+  const slice = await shownOf({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {name: 'a'},
+    addressType: 'IPv4',
+    endpoints: [],
+    ports: [],
+  });
 
   t.like(set, {spec: {volumeClaimTemplates: [{apiVersion: 'v1', kind: 'PersistentVolumeClaim'}]}});
   t.like(slice, {endpoints: null, ports: null});
@@ -155,7 +202,7 @@ if (server) {
   const settings = {namespace: 'default'};
   const aMap = (name: string, data: Record<string, string> = {}) => ({metadata: {name, namespace: 'default'}, data});
 
-  test.serial('an API server lives on etcd: it creates, watches, starts again and outlives the servers\' death', async t => {
+  test.serial("an API server lives on etcd: it creates, watches, starts again and outlives the servers' death", async t => {
     let plane = await start('life');
     const maps = () => plane.client().resource(kinds.configMaps);
     const created = await maps().create(aMap('a', {x: '1'}));
@@ -178,60 +225,124 @@ if (server) {
     t.true(items.some(item => item.metadata!.name === 'b'));
 
     const old = {...settings, resourceVersion: created.metadata!.resourceVersion!, resourceVersionMatch: 'Exact'} as const;
-    for (let code: number | undefined = 200; code === 200; ) {
+    for (let code: number | undefined = 200; code === 200;) {
       code = await maps()
         .list(old)
-        .then(() => 200, (error: StatusError) => error.status.code);
+        .then(
+          () => 200,
+          (error: StatusError) => error.status.code,
+        );
       t.true(code === 200 || code === 410);
     }
     await plane.stop();
   });
 
-  test.serial('servers that require certificates are reached with the files of the flags, and a refused client gets the reason', async t => {
-    const {files, authority} = await planeMaterial(join(directory, 'tls'), systemClock);
-    const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
-    const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
-    const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number, url = guarded.url) =>
-      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+  test.serial(
+    'servers that require certificates are reached with the files of the flags, and a refused client gets the reason',
+    async t => {
+      const {files, authority} = await planeMaterial(join(directory, 'tls'), systemClock);
+      const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
+      const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
+      const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number, url = guarded.url) =>
+        openStore({
+          backend: 'etcd3',
+          directory: '',
+          naming: 'kubernetes',
+          timeoutMs,
+          servers: {
+            urls: [url],
+            prefix: '/tls',
+            cached: true,
+            tls,
+            encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false}),
+          },
+        });
 
-    const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
-    t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
-    await store.close();
-    const late = (reason: string) => ({instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.5 s: ${reason}`});
-    const handshake = 'transport: authentication handshake failed: ';
-    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500), late(`${guarded.url}: remote error: tls: bad certificate (the certificate this server shows is given by --kvstore-certfile and --kvstore-keyfile)`));
-    await t.throwsAsync(
-      open({caFile: '', certFile: files.admin, keyFile: files.adminKey}, 500),
-      late(`${guarded.url}: ${handshake}tls: failed to verify certificate: x509: certificate signed by unknown authority (the authority of the store's servers is given by --kvstore-cafile)`),
-    );
-    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500, server.url.replace('http', 'https')), late(`${server.url.replace('http', 'https')}: ${handshake}EOF (is it http or https in --kvstore-servers?)`));
-    await t.throwsAsync(open({caFile: '', certFile: '', keyFile: ''}, 500, guarded.url.replace('https', 'http')), late(`${guarded.url.replace('https', 'http')}: error reading server preface: EOF (is it http or https in --kvstore-servers?)`));
-    await t.throwsAsync(open({caFile: join(directory, 'none'), certFile: '', keyFile: ''}, 500), {instanceOf: StoreUnusable, message: /^--kvstore-cafile: ENOENT/});
-    await guarded.stop();
-  });
+      const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
+      t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
+      await store.close();
+      const late = (reason: string) => ({
+        instanceOf: StoreUnusable,
+        message: `--storage-initialization-timeout: the store was not ready within 0.5 s: ${reason}`,
+      });
+      const handshake = 'transport: authentication handshake failed: ';
+      await t.throwsAsync(
+        open({caFile: files.ca, certFile: '', keyFile: ''}, 500),
+        late(
+          `${guarded.url}: remote error: tls: bad certificate (the certificate this server shows is given by --kvstore-certfile and --kvstore-keyfile)`,
+        ),
+      );
+      await t.throwsAsync(
+        open({caFile: '', certFile: files.admin, keyFile: files.adminKey}, 500),
+        late(
+          `${guarded.url}: ${handshake}tls: failed to verify certificate: x509: certificate signed by unknown authority (the authority of the store's servers is given by --kvstore-cafile)`,
+        ),
+      );
+      await t.throwsAsync(
+        open({caFile: files.ca, certFile: '', keyFile: ''}, 500, server.url.replace('http', 'https')),
+        late(`${server.url.replace('http', 'https')}: ${handshake}EOF (is it http or https in --kvstore-servers?)`),
+      );
+      await t.throwsAsync(
+        open({caFile: '', certFile: '', keyFile: ''}, 500, guarded.url.replace('https', 'http')),
+        late(`${guarded.url.replace('https', 'http')}: error reading server preface: EOF (is it http or https in --kvstore-servers?)`),
+      );
+      await t.throwsAsync(open({caFile: join(directory, 'none'), certFile: '', keyFile: ''}, 500), {
+        instanceOf: StoreUnusable,
+        message: /^--kvstore-cafile: ENOENT/,
+      });
+      await guarded.stop();
+    },
+  );
 
   test.serial('a store that requires users is reported as such', async t => {
     const private_ = await EtcdServer.start();
     t.teardown(() => private_.stop());
     const admin = new GrpcChannel({servers: [private_.url], clock: systemClock});
-    const call = (method: string, ...fields: string[]) => admin.call(`/etcdserverpb.Auth/${method}`, fields.reduce((message, text, index) => message.bytes(index + 1, text), new MessageWriter()).finish(), 5000);
+    const call = (method: string, ...fields: string[]) =>
+      admin.call(
+        `/etcdserverpb.Auth/${method}`,
+        fields.reduce((message, text, index) => message.bytes(index + 1, text), new MessageWriter()).finish(),
+        5000,
+      );
     await call('UserAdd', 'root', 'secret');
     await call('UserGrantRole', 'root', 'root');
     await call('AuthEnable');
     await admin[Symbol.asyncDispose]();
     const reasons = new Set<string>();
 
-    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+    const opened = openStore({
+      backend: 'etcd3',
+      directory: '',
+      naming: 'kubernetes',
+      timeoutMs: 700,
+      waiting: reason => reasons.add(reason),
+      servers: {
+        urls: [private_.url],
+        prefix: '/users',
+        cached: true,
+        tls: {caFile: '', certFile: '', keyFile: ''},
+        encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false}),
+      },
+    });
 
     const reason = 'etcdserver: user name is empty (etcd takes the common name of --kvstore-certfile for the user)';
-    await t.throwsAsync(opened, {instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.7 s: ${reason}`});
+    await t.throwsAsync(opened, {
+      instanceOf: StoreUnusable,
+      message: `--storage-initialization-timeout: the store was not ready within 0.7 s: ${reason}`,
+    });
     t.deepEqual([...reasons], [reason]);
   });
 
-  test.serial('two API servers over one store see each other\'s writes', async t => {
-    const [one, other] = [await start('shared', '--service-cluster-ip-range=10.96.0.0/24'), await start('shared', '--service-cluster-ip-range=10.96.0.0/24')];
+  test.serial("two API servers over one store see each other's writes", async t => {
+    const [one, other] = [
+      await start('shared', '--service-cluster-ip-range=10.96.0.0/24'),
+      await start('shared', '--service-cluster-ip-range=10.96.0.0/24'),
+    ];
     const services = (plane: Plane) => plane.client().resource(kinds.services);
-    const aService = (name: string) => ({metadata: {name, namespace: 'default'}, spec: {type: 'NodePort', selector: {a: 'b'}, ports: [{port: 80}]}});
+    const aService = (name: string) => ({
+      metadata: {name, namespace: 'default'},
+      spec: {type: 'NodePort', selector: {a: 'b'}, ports: [{port: 80}]},
+    });
 
     const made = await Promise.all(Array.from({length: 12}, (_, i) => services(i % 2 ? one : other).create(aService(`s${i}`))));
 
@@ -243,7 +354,14 @@ if (server) {
 
   test.serial('metrics have the size of the store, unless they are off', async t => {
     const ask = async (plane: Plane): Promise<string> => {
-      const answer = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+      const answer = await plane.api.handler({
+        method: 'GET',
+        url: '/metrics',
+        headers: {},
+        caller: {user: {name: 'admin', groups: ['system:masters']}},
+        remoteAddress: '',
+        signal: new AbortController().signal,
+      });
       return answer.body.kind === 'bytes' ? Buffer.from(answer.body.bytes).toString() : '';
     };
     const plane = await start('metrics', '--kvstore-count-metric-poll-period=50ms');

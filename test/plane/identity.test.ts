@@ -30,12 +30,24 @@ test('a server keeps an identity lease, renews it, and deletes the leases of dea
   t.true(isNotFound(await t.throwsAsync(leases.get('apiserver-dead', {namespace}))));
 });
 
-for (const [naming, manager] of [['kubernetes', 'kube-apiserver'], ['plat', 'plat-apiserver']] as const) {
+for (const [naming, manager] of [
+  ['kubernetes', 'kube-apiserver'],
+  ['plat', 'plat-apiserver'],
+] as const) {
   test(`a server in the ${naming} naming writes as the field manager ${manager}`, async t => {
-    await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true, naming, controllerManagerArgs: ['--controllers=']});
+    await using plane = await startPlane({
+      listen: false,
+      clock: new VirtualClock(),
+      freeze: true,
+      naming,
+      controllerManagerArgs: ['--controllers='],
+    });
     const own = await plane.client().resource(kinds.namespaces).get('default');
 
-    t.deepEqual(own.metadata?.managedFields?.map(entry => entry.manager), [manager]);
+    t.deepEqual(
+      own.metadata?.managedFields?.map(entry => entry.manager),
+      [manager],
+    );
   });
 }
 
@@ -48,17 +60,28 @@ type Content = Readonly<Record<string, unknown>>;
 
 /** The keys at which two stores differ, and their values. */
 const differences = (one: Content, other: Content) =>
-  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(key => JSON.stringify(one[key]) !== JSON.stringify(other[key])).map(key => [key, one[key], other[key]] as const);
+  [...new Set([...Object.keys(one), ...Object.keys(other)])]
+    .filter(key => JSON.stringify(one[key]) !== JSON.stringify(other[key]))
+    .map(key => [key, one[key], other[key]] as const);
 
 const everyGate = '--feature-gates=StorageVersionAPI=true';
 const versions = '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true';
 
-for (const [what, args] of [['on', []], ['with storage versions on', [everyGate, versions]]] as const) {
+for (const [what, args] of [
+  ['on', []],
+  ['with storage versions on', [everyGate, versions]],
+] as const) {
   test(`servers that start together ${what} an empty and on a filled store all become ready, and store the same as one server`, async t => {
     const clock = new VirtualClock();
     const reported: string[] = [];
     const start = async (count: number, store = memoryStore({clock})) => {
-      const servers = await startTogether({store: inLockstep(store, seededRandom(count)), clock, count, args, reported: line => reported.push(line)});
+      const servers = await startTogether({
+        store: inLockstep(store, seededRandom(count)),
+        clock,
+        count,
+        args,
+        reported: line => reported.push(line),
+      });
       await clock.drain();
       return {store, servers};
     };
@@ -68,19 +91,28 @@ for (const [what, args] of [['on', []], ['with storage versions on', [everyGate,
     const {store, servers} = await start(3);
     const content = await contentOf(store, '/registry/');
     const addresses = async () => {
-      const {'/registry/services/endpoints/default/kubernetes': endpoints} = (await contentOf(store, '/registry/')) as Record<string, {subsets?: {addresses: {ip: string}[]}[]}>;
+      const {'/registry/services/endpoints/default/kubernetes': endpoints} = (await contentOf(store, '/registry/')) as Record<
+        string,
+        {subsets?: {addresses: {ip: string}[]}[]}
+      >;
       return endpoints?.subsets?.flatMap(subset => subset.addresses.map(({ip}) => ip)) ?? [];
     };
 
     t.deepEqual(reported, []);
     t.deepEqual(await addresses(), ['10.1.0.1', '10.1.0.2', '10.1.0.3']);
-    t.deepEqual(differences(content, expected).filter(([key]) => !/\/(masterleases|endpoints|endpointslices)\//.test(key)), []); // They name every server.
+    t.deepEqual(
+      differences(content, expected).filter(([key]) => !/\/(masterleases|endpoints|endpointslices)\//.test(key)),
+      [],
+    ); // They name every server.
 
     await leave(servers);
     t.deepEqual(await addresses(), []);
     const again = await start(3, store);
     t.deepEqual(reported, []);
-    t.deepEqual(differences(await contentOf(store, '/registry/'), content).filter(([key]) => !key.includes('/endpointslices/')), []); // Its generation has grown.
+    t.deepEqual(
+      differences(await contentOf(store, '/registry/'), content).filter(([key]) => !key.includes('/endpointslices/')),
+      [],
+    ); // Its generation has grown.
     await leave([...again.servers, ...alone.servers]);
   });
 }

@@ -1,4 +1,16 @@
-import {chmodSync, chownSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
@@ -22,10 +34,16 @@ const aFolder = (text?: string): {folder: string; file: string} => {
   return {folder, file};
 };
 
-const settingsOf = (ca: string, port = 6443) => ({server: `https://127.0.0.1:${port}`, ca, certificate: `${ca}'s admin`, key: `${ca}'s key`});
+const settingsOf = (ca: string, port = 6443) => ({
+  server: `https://127.0.0.1:${port}`,
+  ca,
+  certificate: `${ca}'s admin`,
+  key: `${ca}'s key`,
+});
 
 /** Merges a plane of that authority, which lives in a folder of its own by default. */
-const merge = (file: string, ca = 'one', {directory = aFolder().folder, port = 6443} = {}) => mergeKubeconfig(file, {settings: settingsOf(ca, port), directory, log: noLog});
+const merge = (file: string, ca = 'one', {directory = aFolder().folder, port = 6443} = {}) =>
+  mergeKubeconfig(file, {settings: settingsOf(ca, port), directory, log: noLog});
 
 interface Named {
   readonly name: string;
@@ -80,7 +98,9 @@ test('a plane is merged into a kubeconfig file beside everything that others put
   t.deepEqual(namesIn(file), [['prod', 'plat'], ['me', 'plat-admin'], ['prod', 'plat'], ['plat']]);
   const lines = readFileSync(file, 'utf8').split('\n');
   const squeezed = (line: string) => line.replaceAll(/\s/g, '');
-  const missing = others.split('\n').filter(line => !line.startsWith('current-context') && !lines.some(kept => squeezed(kept) === squeezed(line)));
+  const missing = others
+    .split('\n')
+    .filter(line => !line.startsWith('current-context') && !lines.some(kept => squeezed(kept) === squeezed(line)));
   t.deepEqual(missing, []);
   t.deepEqual(readdirSync(folder), ['config']);
   t.is(statSync(file).mode & 0o777, 0o600);
@@ -114,13 +134,18 @@ test('planes beside each other take names of their own, and that of one whose di
   t.false(readFileSync(file, 'utf8').includes(Buffer.from('two').toString('base64')));
 });
 
-for (const entry of ['clusters:\n- name: plat\n  cluster: {server: https://mine}\n', 'users:\n- name: plat-admin\n  user: {token: mine}\n', 'contexts:\n- name: plat\n  context: {cluster: mine}\n']) {
+for (const entry of [
+  'clusters:\n- name: plat\n  cluster: {server: https://mine}\n',
+  'users:\n- name: plat-admin\n  user: {token: mine}\n',
+  'contexts:\n- name: plat\n  context: {cluster: mine}\n',
+]) {
   test(`an entry in ${entry.split(':', 1).join('')} that somebody else named like a plane stays theirs`, async t => {
     const {file} = aFolder(entry);
     const {names} = await merge(file);
 
     t.deepEqual(names, {context: 'plat-2', user: 'plat-2-admin'});
-    for (const [list, [theirs]] of Object.entries(parse(entry) as Record<string, [Named]>)) t.deepEqual(contentOf(file)[list as 'users'][0], theirs);
+    for (const [list, [theirs]] of Object.entries(parse(entry) as Record<string, [Named]>))
+      t.deepEqual(contentOf(file)[list as 'users'][0], theirs);
   });
 }
 
@@ -133,7 +158,7 @@ test('a plane is taken out of a kubeconfig file again, and the context that was 
   t.deepEqual(contentOf(file), parse(others) as Config);
 });
 
-test('entries that are another plane\'s by now are not taken out', async t => {
+test("entries that are another plane's by now are not taken out", async t => {
   const {file} = aFolder();
   const directory = aFolder().folder;
   const {remove} = await merge(file, 'one', {directory});
@@ -245,7 +270,12 @@ test('a folder that others may write is warned of', async t => {
 if (hasKubectl()) {
   test('kubectl works with a plane that was merged in and writes the file after it', async t => {
     const {file} = aFolder(others.replace(/ {4}x-unknown.*\n/, '')); // kubectl keeps no unknown fields.
-    const plane = await startPlane({naming: 'kubernetes', kubeconfig: file, removeContextOnStop: true, controllerManagerArgs: ['--controllers=']});
+    const plane = await startPlane({
+      naming: 'kubernetes',
+      kubeconfig: file,
+      removeContextOnStop: true,
+      controllerManagerArgs: ['--controllers='],
+    });
     using kubectl = new Kubectl(file);
     t.deepEqual((await kubectl.ok('get namespaces -o name')).split('\n').slice(0, 1), ['namespace/default']);
     t.is((await kubectl.ok('config get-contexts -o name')).trim(), 'plat\nprod');

@@ -28,7 +28,7 @@ export const inLockstep = (store: Store, random: Random): Store => {
   let calls = 0;
   let isReleasing = false;
   const quiet = async () => {
-    for (let turns = 0; turns < quietTurns; ) {
+    for (let turns = 0; turns < quietTurns;) {
       const before = calls;
       await new Promise(resolve => setImmediate(resolve));
       turns = calls === before ? turns + 1 : 0;
@@ -81,12 +81,16 @@ export interface TogetherParts {
 export const startTogether = async ({store, clock, count, args = [], reported}: TogetherParts): Promise<readonly RunningApiServer[]> => {
   const naming = namingOf('kubernetes');
   const files = await (material ??= planeMaterial(join(directory, 'pki'), clock));
-  const report: LogMethod = (fields: unknown, message?: string) => reported(message ? `${message} ${String((fields as {err?: Error}).err?.message ?? '')}` : String(fields));
+  const report: LogMethod = (fields: unknown, message?: string) =>
+    reported(message ? `${message} ${String((fields as {err?: Error}).err?.message ?? '')}` : String(fields));
   const log: Log = {info() {}, warn: report, error: report, v: () => ({...log, warn() {}, error() {}}), child: () => log};
   const servers = await Promise.all(
     Array.from({length: count}, (_, index) => {
       const address = `10.1.0.${index + 1}`;
-      const parsed = parseFlags(apiserverFlags, apiserverArgs({naming: 'kubernetes', apiserverArgs: [`--advertise-address=${address}`, '--secure-port=6443', ...args]}, files));
+      const parsed = parseFlags(
+        apiserverFlags,
+        apiserverArgs({naming: 'kubernetes', apiserverArgs: [`--advertise-address=${address}`, '--secure-port=6443', ...args]}, files),
+      );
       return assembleApiServer({
         options: parsed.options,
         naming,
@@ -109,12 +113,25 @@ export const startTogether = async ({store, clock, count, args = [], reported}: 
 };
 
 /** The fields that differ between any two starts. */
-const volatile = new Set(['uid', 'creationTimestamp', 'lastTransitionTime', 'lastUpdateTime', 'time', 'renewTime', 'acquireTime', 'holderIdentity', 'resourceVersion']);
+const volatile = new Set([
+  'uid',
+  'creationTimestamp',
+  'lastTransitionTime',
+  'lastUpdateTime',
+  'time',
+  'renewTime',
+  'acquireTime',
+  'holderIdentity',
+  'resourceVersion',
+]);
 
 /** The content of a store, by key, without fields that differ between any two starts. */
 export const contentOf = async (store: Store, prefix: string): Promise<Record<string, unknown>> => {
   const {records} = await store.range({start: prefix, end: endOfPrefix(prefix)});
   return Object.fromEntries(
-    records.map(({key, value}) => [key, JSON.parse(recordText(value), (name, part: unknown) => (volatile.has(name) ? undefined : part)) as unknown]),
+    records.map(({key, value}) => [
+      key,
+      JSON.parse(recordText(value), (name, part: unknown) => (volatile.has(name) ? undefined : part)) as unknown,
+    ]),
   );
 };

@@ -47,7 +47,8 @@ ${more}  versions:
     storage: true
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {schedule: {type: string}}}}}}
 `;
-const tab = (group: string, namespace: string, schedule = 'daily') => `{apiVersion: ${group}/v1, kind: Tab, metadata: {name: one, namespace: ${namespace}}, spec: {schedule: ${schedule}}}\n`;
+const tab = (group: string, namespace: string, schedule = 'daily') =>
+  `{apiVersion: ${group}/v1, kind: Tab, metadata: {name: one, namespace: ${namespace}}, spec: {schedule: ${schedule}}}\n`;
 
 const namesOf = (objects: readonly KubeObject[]): (string | undefined)[] => objects.map(({metadata}) => metadata?.name);
 
@@ -71,18 +72,24 @@ test('files are applied in an order in which they can work, whatever they are ca
 });
 
 test('manifests that affect other writes are applied after them', async t => {
-  const hook = (kind: string) => `apiVersion: admissionregistration.k8s.io/v1\nkind: ${kind}\nmetadata: {name: closed}\nwebhooks:\n- name: closed.example.com\n  clientConfig: {url: 'https://127.0.0.1:1/'}\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  objectSelector: {matchLabels: {validated: 'yes'}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`;
+  const hook = (kind: string) =>
+    `apiVersion: admissionregistration.k8s.io/v1\nkind: ${kind}\nmetadata: {name: closed}\nwebhooks:\n- name: closed.example.com\n  clientConfig: {url: 'https://127.0.0.1:1/'}\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  objectSelector: {matchLabels: {validated: 'yes'}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`;
   const folder = aFolder({
     'a.yaml': `${hook('MutatingWebhookConfiguration')}---\n${hook('ValidatingWebhookConfiguration')}`,
     'b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: validated, labels: {validated: "yes"}}\n',
   });
 
   t.is((await plane.apply(folder)).length, 3);
-  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'validated-later', labels: {validated: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
+  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'validated-later', labels: {validated: 'yes'}}}), {
+    message: /failed calling webhook "closed\.example\.com"/,
+  });
 });
 
 test('applying again changes nothing, and reverts changes of others', async t => {
-  const folder = aFolder({'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: again}\ndata: {text: hello}\n', 'tabs.yaml': definition('again.example.com')});
+  const folder = aFolder({
+    'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: again}\ndata: {text: hello}\n',
+    'tabs.yaml': definition('again.example.com'),
+  });
   const maps = plane.client().resource(kinds.configMaps);
   const versions = (objects: readonly KubeObject[]) => objects.map(({metadata}) => metadata?.resourceVersion);
   const [first] = [await plane.apply(folder)];
@@ -97,18 +104,58 @@ test('applying again changes nothing, and reverts changes of others', async t =>
 const map = (more: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: faulty}\n${more}`;
 const faults: readonly (readonly [what: string, file: string, text: string, message: RegExp])[] = [
   ['of an unreadable document', 'a.yaml', `${map('')}---\na: ]\nb: 1\n`, /^\S+a\.yaml, document 2: yaml: line 4: \S/],
-  ['of a key set twice', 'a.yaml', map('data: {a: "1"}\ndata: {}\n'), /^\S+a\.yaml: strict decoding error: yaml: unmarshal errors: line 5: key "data" already set in map$/],
+  [
+    'of a key set twice',
+    'a.yaml',
+    map('data: {a: "1"}\ndata: {}\n'),
+    /^\S+a\.yaml: strict decoding error: yaml: unmarshal errors: line 5: key "data" already set in map$/,
+  ],
   ['of unreadable JSON', 'a.json', '{', /^\S+a\.json: couldn't get version\/kind; json parse error: unexpected end of JSON input$/],
-  ['of a document that is no object', 'a.yaml', '[1]', /^\S+a\.yaml: couldn't get version\/kind; json parse error: json: cannot unmarshal array/],
+  [
+    'of a document that is no object',
+    'a.yaml',
+    '[1]',
+    /^\S+a\.yaml: couldn't get version\/kind; json parse error: json: cannot unmarshal array/,
+  ],
   ['without a version', 'a.yaml', 'kind: ConfigMap', /^\S+a\.yaml: apiVersion is missing$/],
   ['without a kind', 'a.yaml', 'apiVersion: v1', /^\S+a\.yaml: kind is missing$/],
   ['without a name', 'a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}', /^\S+a\.yaml: metadata\.name is missing$/],
-  ['of an item of a list', 'a.yaml', `apiVersion: v1\nkind: List\nitems:\n- {kind: Secret}\n`, /^\S+a\.yaml, items\[0\]: apiVersion is missing$/],
-  ['of an unknown kind', 'a.yaml', 'apiVersion: v1\nkind: ConfigMop\nmetadata: {name: a}', /^\S+a\.yaml \(ConfigMop a\): the server knows no ConfigMop in v1$/],
-  ['of the other vocabulary', 'a.yaml', 'apiVersion: certificates.plat.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: a}', /\(CertificateSigningRequest a\): the server knows no CertificateSigningRequest in certificates\.plat\.io\/v1 \(it speaks the kubernetes naming; certificates\.plat\.io is of the plat naming\)$/],
-  ['of an unknown field', 'a.yaml', `${map('')}---\n${map('datas: {}\n')}`, /^\S+a\.yaml, document 2 \(ConfigMap faulty\): .*\.datas: field not declared in schema$/],
-  ['of a wrong value', 'a.yaml', map('data: {"a b": ""}'), /^\S+a\.yaml \(ConfigMap faulty\): ConfigMap "faulty" is invalid: data\[a b\]: Invalid value: "a b": /],
-  ['of a definition whose name is taken', 'a.yaml', definition('taken.example.com').replace('{name: tabs.', '{name: tubs.').replace('plural: tabs', 'plural: tubs'), /^\S+a\.yaml \(CustomResourceDefinition tubs\.taken\.example\.com\): the definition is not established: "TabList" is already in use$/],
+  [
+    'of an item of a list',
+    'a.yaml',
+    `apiVersion: v1\nkind: List\nitems:\n- {kind: Secret}\n`,
+    /^\S+a\.yaml, items\[0\]: apiVersion is missing$/,
+  ],
+  [
+    'of an unknown kind',
+    'a.yaml',
+    'apiVersion: v1\nkind: ConfigMop\nmetadata: {name: a}',
+    /^\S+a\.yaml \(ConfigMop a\): the server knows no ConfigMop in v1$/,
+  ],
+  [
+    'of the other vocabulary',
+    'a.yaml',
+    'apiVersion: certificates.plat.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: a}',
+    /\(CertificateSigningRequest a\): the server knows no CertificateSigningRequest in certificates\.plat\.io\/v1 \(it speaks the kubernetes naming; certificates\.plat\.io is of the plat naming\)$/,
+  ],
+  [
+    'of an unknown field',
+    'a.yaml',
+    `${map('')}---\n${map('datas: {}\n')}`,
+    /^\S+a\.yaml, document 2 \(ConfigMap faulty\): .*\.datas: field not declared in schema$/,
+  ],
+  [
+    'of a wrong value',
+    'a.yaml',
+    map('data: {"a b": ""}'),
+    /^\S+a\.yaml \(ConfigMap faulty\): ConfigMap "faulty" is invalid: data\[a b\]: Invalid value: "a b": /,
+  ],
+  [
+    'of a definition whose name is taken',
+    'a.yaml',
+    definition('taken.example.com').replace('{name: tabs.', '{name: tubs.').replace('plural: tabs', 'plural: tubs'),
+    /^\S+a\.yaml \(CustomResourceDefinition tubs\.taken\.example\.com\): the definition is not established: "TabList" is already in use$/,
+  ],
 ];
 test('a manifest that cannot be applied is reported in one line with file, document and field', async t => {
   await plane.apply(aFolder({'first.yaml': definition('taken.example.com')}));
@@ -126,13 +173,24 @@ test('everything is read before anything is written', async t => {
   const folder = aFolder({'1.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unwritten}\n', '2.yaml': 'apiVersion: v1\n'});
   await t.throwsAsync(plane.apply(folder), {message: /2\.yaml: kind is missing$/});
 
-  await t.throwsAsync(plane.client().resource(kinds.configMaps).get('unwritten', {namespace: 'default'}), {instanceOf: StatusError, message: 'configmaps "unwritten" not found'});
+  await t.throwsAsync(plane.client().resource(kinds.configMaps).get('unwritten', {namespace: 'default'}), {
+    instanceOf: StatusError,
+    message: 'configmaps "unwritten" not found',
+  });
 });
 
 test('waiting for a manifest ends after ten seconds, with the last state', async t => {
   const client = plane.client();
   await client.resource(kinds.configMaps).create({metadata: {name: 'slow', namespace: 'default'}, data: {state: 'pending'}});
-  const waiting = waitFor({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
+  const waiting = waitFor({
+    client,
+    clock: plane.clock,
+    kind: kinds.configMaps,
+    name: 'slow',
+    namespace: 'default',
+    isThere: ({data}) => data?.['state'] === 'ready',
+    late: last => `still ${last?.data?.['state']}`,
+  });
   const given = t.throwsAsync(waiting, {message: 'still pending'});
   await plane.clock.advance(waitTimeoutMs);
 
@@ -146,7 +204,10 @@ test('why the server refused is the cause of the error', async t => {
 });
 
 test('a plane has its manifests in force when it is ready', async t => {
-  await using own = await aPlane({manifests: [{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'early'}, data: {text: 'hello'}}], controllers: []});
+  await using own = await aPlane({
+    manifests: [{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'early'}, data: {text: 'hello'}}],
+    controllers: [],
+  });
 
   t.is((await own.client().resource(kinds.configMaps).get('early', {namespace: 'default'})).data?.['text'], 'hello');
 });
@@ -157,7 +218,12 @@ test('a plane whose manifests are refused does not start', async t => {
 
 interface Review {
   readonly kind: string;
-  readonly request: {readonly uid: string; readonly desiredAPIVersion?: string; readonly objects?: readonly KubeObject[]; readonly object?: Tab};
+  readonly request: {
+    readonly uid: string;
+    readonly desiredAPIVersion?: string;
+    readonly objects?: readonly KubeObject[];
+    readonly object?: Tab;
+  };
 }
 
 /** An operator's server of webhooks with the pair that the plane made for it: it converts between versions, and refuses `never`. */
@@ -182,7 +248,10 @@ test('webhooks of the manifests are called on this machine, with a key pair that
   t.teardown(operator.close);
   const service = (path: string) => `{service: {namespace: operators, name: tabs, path: ${path}}}`;
   const conversion = `  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: ${service('/convert')}}}\n`;
-  const second = definition('hooks.example.com').match(/ {2}- name: v1[^]*/)![0].replace('name: v1', 'name: v2').replace('storage: true', 'storage: false');
+  const second = definition('hooks.example.com')
+    .match(/ {2}- name: v1[^]*/)![0]
+    .replace('name: v1', 'name: v2')
+    .replace('storage: true', 'storage: false');
   const folder = aFolder({
     'crd.yaml': definition('hooks.example.com', conversion) + second,
     'hooks.yaml': `apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: tabs}\nwebhooks:\n- name: tabs.example.com\n  clientConfig: ${service('/validate')}\n  rules: [{operations: [CREATE], apiGroups: [hooks.example.com], apiVersions: [v1], resources: [tabs]}]\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`,
@@ -191,7 +260,9 @@ test('webhooks of the manifests are called on this machine, with a key pair that
   await plane.clock.drain();
   const client = plane.client();
 
-  const refused = await t.throwsAsync(client.resource(tabs('hooks.example.com')).create({metadata: {name: 'a', namespace: 'default'}, spec: {schedule: 'never'}}));
+  const refused = await t.throwsAsync(
+    client.resource(tabs('hooks.example.com')).create({metadata: {name: 'a', namespace: 'default'}, spec: {schedule: 'never'}}),
+  );
   t.is(refused?.message, 'admission webhook "tabs.example.com" denied the request: never is no schedule');
   await client.resource(tabs('hooks.example.com')).create({metadata: {name: 'b', namespace: 'default'}, spec: {schedule: 'weekly'}});
   const converted = await client.resource({...tabs('hooks.example.com'), version: 'v2'}).get('b', {namespace: 'default'});
@@ -209,7 +280,10 @@ test('webhooks with a URL of their own are left alone, and so are all when no po
   const configOf = (object: KubeObject | undefined) => (object as {webhooks: {clientConfig: object}[]}).webhooks[0]?.clientConfig;
   const service = {namespace: 'a', name: 'b', port: 443};
   const {caBundle} = await plane.webhookPair();
-  const [elsewhere, moved] = await plane.apply([configuration({url: 'https://example.com/'}, 'elsewhere'), configuration({service}, 'moved')], {webhooks: {port: 9443}});
+  const [elsewhere, moved] = await plane.apply(
+    [configuration({url: 'https://example.com/'}, 'elsewhere'), configuration({service}, 'moved')],
+    {webhooks: {port: 9443}},
+  );
   const [kept] = await plane.apply(configuration({service}, 'kept'));
 
   t.deepEqual(configOf(elsewhere), {url: 'https://example.com/'});

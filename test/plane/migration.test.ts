@@ -3,20 +3,37 @@ import {naming} from '#src/api/naming.js';
 import {migrationOf} from '#src/plane/controller-manager/migration.js';
 
 const words = naming('plat');
-const file = (body: object) => JSON.stringify({apiVersion: `controllermanager.${words.group('config')}/v1alpha1`, kind: 'LeaderMigrationConfiguration', ...body});
+const file = (body: object) =>
+  JSON.stringify({apiVersion: `controllermanager.${words.group('config')}/v1alpha1`, kind: 'LeaderMigrationConfiguration', ...body});
 const of = (body: object) => migrationOf(file(body), words, 'plat-controller-manager');
 
 test('without a file the controllers of clouds move', t => {
   const migration = migrationOf(undefined, words, 'plat-controller-manager');
 
   t.is(migration.leaderName, 'cloud-provider-extraction-migration');
-  t.deepEqual(['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller', 'job-controller'].map(migration.placeOf), ['migrated', 'migrated', 'migrated', 'own']);
+  t.deepEqual(
+    ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller', 'job-controller'].map(migration.placeOf),
+    ['migrated', 'migrated', 'migrated', 'own'],
+  );
 });
 
 test('controllers listed for this component or any migrate, those listed for another run elsewhere, aliases included', t => {
-  const {placeOf} = of({leaderName: 'l', resourceLock: 'leases', controllerLeaders: [{name: 'job', component: 'plat-controller-manager'}, {name: 'ttl-controller', component: '*'}, {name: 'cronjob', component: 'other'}]});
+  const {placeOf} = of({
+    leaderName: 'l',
+    resourceLock: 'leases',
+    controllerLeaders: [
+      {name: 'job', component: 'plat-controller-manager'},
+      {name: 'ttl-controller', component: '*'},
+      {name: 'cronjob', component: 'other'},
+    ],
+  });
 
-  t.deepEqual(['job-controller', 'ttl-controller', 'cronjob-controller', 'namespace-controller'].map(placeOf), ['migrated', 'migrated', 'elsewhere', 'own']);
+  t.deepEqual(['job-controller', 'ttl-controller', 'cronjob-controller', 'namespace-controller'].map(placeOf), [
+    'migrated',
+    'migrated',
+    'elsewhere',
+    'own',
+  ]);
 });
 
 const bad: readonly [object, RegExp][] = [

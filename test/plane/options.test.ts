@@ -25,7 +25,10 @@ const aFile = (text: string): string => {
 };
 
 const authority = await anAuthority();
-const [pair, another] = [await aPair(authority, {commonName: 'one'}, 'client auth'), await aPair(authority, {commonName: 'other'}, 'client auth')];
+const [pair, another] = [
+  await aPair(authority, {commonName: 'one'}, 'client auth'),
+  await aPair(authority, {commonName: 'other'}, 'client auth'),
+];
 const alone = {controllerManagerArgs: ['--controllers=']};
 
 const bad: readonly (readonly [object, string])[] = [
@@ -76,14 +79,32 @@ plugins:
 `);
   await using plane = await aPlane({...alone, apiserverArgs: [`--admission-control-config-file=${file}`]});
   const pods = plane.client().resource(kinds.pods);
-  await plane.client().resource(kinds.serviceAccounts).create({metadata: {name: 'default', namespace: 'default'}});
+  await plane
+    .client()
+    .resource(kinds.serviceAccounts)
+    .create({metadata: {name: 'default', namespace: 'default'}});
 
-  t.regex((await refusal(pods.create({metadata: {name: 'p', namespace: 'default'}, spec: {hostPID: true, containers: [{name: 'c', image: 'i'}]}}))).message ?? '', /violates PodSecurity "baseline:latest"/);
+  t.regex(
+    (
+      await refusal(
+        pods.create({metadata: {name: 'p', namespace: 'default'}, spec: {hostPID: true, containers: [{name: 'c', image: 'i'}]}}),
+      )
+    ).message ?? '',
+    /violates PodSecurity "baseline:latest"/,
+  );
 });
 
 for (const [what, text, message] of [
-  ['has an unknown field', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugin: []', /^--admission-control-config-file: \S+: strict decoding error: unknown field "plugin"$/],
-  ['has an invalid plugin configuration', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: PodSecurity, configuration: {}}]', /^--admission-control-config-file: \S+: PodSecurity: kind is missing: expected PodSecurityConfiguration of \S+$/],
+  [
+    'has an unknown field',
+    'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugin: []',
+    /^--admission-control-config-file: \S+: strict decoding error: unknown field "plugin"$/,
+  ],
+  [
+    'has an invalid plugin configuration',
+    'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: PodSecurity, configuration: {}}]',
+    /^--admission-control-config-file: \S+: PodSecurity: kind is missing: expected PodSecurityConfiguration of \S+$/,
+  ],
   [
     'names users that are not there',
     'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: MutatingAdmissionWebhook, configuration: {kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /none/users.yaml}}]',
@@ -100,16 +121,38 @@ test('a server is spoken of by the name it has outside', async t => {
   const {get} = wire(plane.api.handler);
   const {port} = new URL(plane.url);
 
-  t.deepEqual((await get('/api')).json<{serverAddressByClientCIDRs: object[]}>().serverAddressByClientCIDRs, [{clientCIDR: '0.0.0.0/0', serverAddress: `api.example:${port}`}]);
+  t.deepEqual((await get('/api')).json<{serverAddressByClientCIDRs: object[]}>().serverAddressByClientCIDRs, [
+    {clientCIDR: '0.0.0.0/0', serverAddress: `api.example:${port}`},
+  ]);
   t.is((await get('/.well-known/openid-configuration')).json<{jwks_uri: string}>().jwks_uri, `https://api.example:${port}/openid/v1/jwks`);
 });
 
 for (const [what, args, message] of [
-  ['an authority that is not there', () => ['--platlet-certificate-authority=/none/ca.crt'], /^--platlet-certificate-authority: open \/none\/ca\.crt: no such file or directory$/],
-  ['an authority that is none', () => [`--platlet-certificate-authority=${aFile('nothing')}`], /^--platlet-certificate-authority: \S+: .+$/],
-  ['a certificate that is not there', () => ['--platlet-client-certificate=/none/x.crt', `--platlet-client-key=${aFile(pair.key)}`], /^--platlet-client-certificate: open \/none\/x\.crt: no such file or directory$/],
-  ['a key that is none', () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile('nothing')}`], /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: .+$/],
-  ['a key of another certificate', () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile(another.key)}`], /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: tls: private key does not match public key$/],
+  [
+    'an authority that is not there',
+    () => ['--platlet-certificate-authority=/none/ca.crt'],
+    /^--platlet-certificate-authority: open \/none\/ca\.crt: no such file or directory$/,
+  ],
+  [
+    'an authority that is none',
+    () => [`--platlet-certificate-authority=${aFile('nothing')}`],
+    /^--platlet-certificate-authority: \S+: .+$/,
+  ],
+  [
+    'a certificate that is not there',
+    () => ['--platlet-client-certificate=/none/x.crt', `--platlet-client-key=${aFile(pair.key)}`],
+    /^--platlet-client-certificate: open \/none\/x\.crt: no such file or directory$/,
+  ],
+  [
+    'a key that is none',
+    () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile('nothing')}`],
+    /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: .+$/,
+  ],
+  [
+    'a key of another certificate',
+    () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile(another.key)}`],
+    /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: tls: private key does not match public key$/,
+  ],
 ] as const) {
   test(`a server does not start with ${what} for the agents of nodes`, async t => {
     await t.throwsAsync(aPlane({...alone, apiserverArgs: args()}), {message});
@@ -119,8 +162,16 @@ for (const [what, args, message] of [
 test('key pairs for agents and the server change with their files, and stay while these are invalid', async t => {
   const clock = new VirtualClock();
   const stop = new AbortController();
-  const contents = new Map([['cert', pair.cert], ['key', pair.key]]);
-  const files: Files = {...systemFiles, read: path => Promise.resolve(contents.has(path) ? Buffer.from(contents.get(path)!) : undefined), stamp: path => contents.get(path) ?? '', watch: () => ({[Symbol.dispose]() {}})};
+  const contents = new Map([
+    ['cert', pair.cert],
+    ['key', pair.key],
+  ]);
+  const files: Files = {
+    ...systemFiles,
+    read: path => Promise.resolve(contents.has(path) ? Buffer.from(contents.get(path)!) : undefined),
+    stamp: path => contents.get(path) ?? '',
+    watch: () => ({[Symbol.dispose]() {}}),
+  };
   const options = {platletCertificateAuthority: '', platletClientCertificate: 'cert', platletClientKey: 'key'};
   const trust = await followAgentTrust(options, {files, clock, log: noLog, signal: stop.signal});
   const first = trust.current;
@@ -142,9 +193,28 @@ const hours = 3_600_000;
 
 test('a server with flags at their maximum keeps events, watches and collections for that long', async t => {
   const longest = '2562047h47m16s';
-  const durations = ['request-timeout', 'storage-initialization-timeout', 'kvstore-healthcheck-timeout', 'kvstore-readycheck-timeout', 'platlet-timeout', 'livez-grace-period', 'kvstore-compaction-interval'];
-  const counts = ['min-request-timeout', 'lease-reuse-duration-seconds', 'delete-collection-workers', 'max-requests-inflight', 'max-mutating-requests-inflight', 'default-not-ready-toleration-seconds'];
-  const greatest = [...durations.map(flag => `--${flag}=${longest}`), ...counts.map(flag => `--${flag}=9007199254740991`), '--event-ttl=2500000h'];
+  const durations = [
+    'request-timeout',
+    'storage-initialization-timeout',
+    'kvstore-healthcheck-timeout',
+    'kvstore-readycheck-timeout',
+    'platlet-timeout',
+    'livez-grace-period',
+    'kvstore-compaction-interval',
+  ];
+  const counts = [
+    'min-request-timeout',
+    'lease-reuse-duration-seconds',
+    'delete-collection-workers',
+    'max-requests-inflight',
+    'max-mutating-requests-inflight',
+    'default-not-ready-toleration-seconds',
+  ];
+  const greatest = [
+    ...durations.map(flag => `--${flag}=${longest}`),
+    ...counts.map(flag => `--${flag}=9007199254740991`),
+    '--event-ttl=2500000h',
+  ];
   await using plane = await aPlane({...alone, apiserverArgs: greatest});
   const {get, post, watch, remove} = wire(plane.api.handler);
   t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
@@ -159,8 +229,14 @@ test('a server with flags at their maximum keeps events, watches and collections
 });
 
 test('events are kept for ever with a time of 0, and for a second at least', async t => {
-  for (const [ttl, found] of [['0', 200], ['1s', 404]] as const) {
-    await using plane = await aPlane({...alone, apiserverArgs: [`--event-ttl=${ttl}`, '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0']});
+  for (const [ttl, found] of [
+    ['0', 200],
+    ['1s', 404],
+  ] as const) {
+    await using plane = await aPlane({
+      ...alone,
+      apiserverArgs: [`--event-ttl=${ttl}`, '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0'],
+    });
     const {get, post, put} = wire(plane.api.handler);
     t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
     const event = (await get('/api/v1/namespaces/default/events/e')).json();
@@ -183,10 +259,33 @@ test('as many streams may be open on a connection as HTTP/2 can number', async t
 });
 
 test('a manager whose flags are at their greatest works', async t => {
-  const greatest = ['concurrent-namespace-syncs', 'concurrent-gc-syncs', 'concurrent-deployment-syncs', 'large-cluster-size-threshold', 'plat-api-burst'].map(flag => `--${flag}=2147483647`);
-  const longest = ['namespace-sync-period', 'resource-quota-sync-period', 'min-resync-period', 'node-startup-grace-period', 'cluster-signing-duration'].map(flag => `--${flag}=2562047h47m16s`);
-  await using plane = await aPlane({controllerManagerArgs: [...greatest, ...longest, '--plat-api-qps=1.7976931348623157e308', '--node-eviction-rate=1.7976931348623157e308', '--max-endpoints-per-slice=1']});
-  await plane.client().resource(kinds.namespaces).create({metadata: {name: 'n'}});
+  const greatest = [
+    'concurrent-namespace-syncs',
+    'concurrent-gc-syncs',
+    'concurrent-deployment-syncs',
+    'large-cluster-size-threshold',
+    'plat-api-burst',
+  ].map(flag => `--${flag}=2147483647`);
+  const longest = [
+    'namespace-sync-period',
+    'resource-quota-sync-period',
+    'min-resync-period',
+    'node-startup-grace-period',
+    'cluster-signing-duration',
+  ].map(flag => `--${flag}=2562047h47m16s`);
+  await using plane = await aPlane({
+    controllerManagerArgs: [
+      ...greatest,
+      ...longest,
+      '--plat-api-qps=1.7976931348623157e308',
+      '--node-eviction-rate=1.7976931348623157e308',
+      '--max-endpoints-per-slice=1',
+    ],
+  });
+  await plane
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: 'n'}});
   await plane.clock.drain();
 
   t.is((await plane.client().resource(kinds.serviceAccounts).get('default', {namespace: 'n'})).metadata?.name, 'default');
@@ -210,16 +309,31 @@ for (const [emulated, missing, storedAs] of [
   test(`a plane of emulated release ${emulated} serves the resources of that release, and works`, async t => {
     await using plane = await aPlane({apiserverArgs: [`--emulated-version=${emulated}`]});
     const {get} = wire(plane.api.handler);
-    const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{items: {versions: {resources: {resource: string}[]}[]}[]}>();
+    const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{
+      items: {versions: {resources: {resource: string}[]}[]}[];
+    }>();
     const reported = groups.items.flatMap(({versions}) => versions.flatMap(({resources}) => resources.map(({resource}) => resource)));
     const hashes = (await get('/apis/networking.plat.io/v1')).json<{resources: {name: string; storageVersionHash?: string}[]}>().resources;
-    const hashOf = (version: string) => createHash('sha256').update(`networking.plat.io/${version}/IPAddress`).digest().subarray(0, 8).toString('base64');
-    await plane.client().resource(kinds.namespaces).create({metadata: {name: 'n'}});
-    const service = await plane.client().resource(kinds.services).create({metadata: {name: 's', namespace: 'n'}, spec: {ports: [{port: 80}]}});
+    const hashOf = (version: string) =>
+      createHash('sha256').update(`networking.plat.io/${version}/IPAddress`).digest().subarray(0, 8).toString('base64');
+    await plane
+      .client()
+      .resource(kinds.namespaces)
+      .create({metadata: {name: 'n'}});
+    const service = await plane
+      .client()
+      .resource(kinds.services)
+      .create({metadata: {name: 's', namespace: 'n'}, spec: {ports: [{port: 80}]}});
     await plane.clock.drain();
 
-    t.deepEqual(missing.filter(resource => reported.includes(resource)), []);
-    t.deepEqual(['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'].filter(resource => !reported.includes(resource)), [...missing]);
+    t.deepEqual(
+      missing.filter(resource => reported.includes(resource)),
+      [],
+    );
+    t.deepEqual(
+      ['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'].filter(resource => !reported.includes(resource)),
+      [...missing],
+    );
     t.is(hashes.find(({name}) => name === 'ipaddresses')?.storageVersionHash, storedAs && hashOf(storedAs));
     t.is((await get('/apis/storage.plat.io/v1/volumeattributesclasses')).status, missing.length > 0 ? 404 : 200);
     t.is((await get('/readyz')).status, 200);
@@ -230,7 +344,8 @@ for (const [emulated, missing, storedAs] of [
 
 test('a version that came after the emulated release stops the start when it is named', async t => {
   await t.throwsAsync(aPlane({...alone, apiserverArgs: ['--emulated-version=1.33', '--runtime-config=resource.plat.io/v1=true']}), {
-    message: '--runtime-config: cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true',
+    message:
+      '--runtime-config: cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true',
   });
 });
 
@@ -247,8 +362,15 @@ test('a store that does not answer fails the start with its last error, which is
       if (line.includes('the store is not usable yet')) waits();
     },
   });
-  const starting = startPlane({listen: false, clock, log, apiserverArgs: ['--kvstore-servers=http://127.0.0.1:1', '--storage-initialization-timeout=1h']});
-  const refused = t.throwsAsync(starting, {message: /^--storage-initialization-timeout: the store was not ready within 3600 s: http:\/\/127\.0\.0\.1:1: .*connection refused$/});
+  const starting = startPlane({
+    listen: false,
+    clock,
+    log,
+    apiserverArgs: ['--kvstore-servers=http://127.0.0.1:1', '--storage-initialization-timeout=1h'],
+  });
+  const refused = t.throwsAsync(starting, {
+    message: /^--storage-initialization-timeout: the store was not ready within 3600 s: http:\/\/127\.0\.0\.1:1: .*connection refused$/,
+  });
   await waiting;
   await clock.advance(3_600_000);
   await refused;
@@ -264,14 +386,26 @@ for (const [v, vmodule, reported] of [
 ] as const) {
   test(`requests are ${reported ? '' : 'not '}logged at -v=${v} --vmodule=${vmodule}`, async t => {
     const lines: string[] = [];
-    const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
+    const log = createLog({
+      clock: new VirtualClock(),
+      program: 'test',
+      verbosity: new Verbosity(v, vmodule),
+      write: line => void lines.push(line),
+    });
     await using plane = await aPlane({...alone, log});
     const {get} = wire(plane.api.handler);
     await get('/api/v1/namespaces/default/configmaps?limit=7', {headers: {'user-agent': 'me/1', 'audit-id': 'a-1'}});
 
     const line = lines.find(text => text.includes('limit=7')) ?? '';
     t.is(line !== '', reported);
-    if (reported) t.regex(line, /httplog\] "HTTP" verb="LIST" URI="\/api\/v1\/namespaces\/default\/configmaps\?limit=7" latency="\S+" userAgent="me\/1" audit-ID="a-1" srcIP="127\.0\.0\.1" resp=200/);
-    t.is(lines.some(text => text.includes('a start hook has finished')), v >= 2);
+    if (reported)
+      t.regex(
+        line,
+        /httplog\] "HTTP" verb="LIST" URI="\/api\/v1\/namespaces\/default\/configmaps\?limit=7" latency="\S+" userAgent="me\/1" audit-ID="a-1" srcIP="127\.0\.0\.1" resp=200/,
+      );
+    t.is(
+      lines.some(text => text.includes('a start hook has finished')),
+      v >= 2,
+    );
   });
 }

@@ -48,7 +48,14 @@ test('a plane uses the naming of Kubernetes by default', async t => {
 test('metrics count open connections, refused ones, and bytes that wait for readers', async t => {
   await using plane = await startPlane({controllerManagerArgs: ['--controllers='], apiserverArgs: ['--max-connections=1']});
   const metrics = async (): Promise<string> => {
-    const {body} = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await plane.api.handler({
+      method: 'GET',
+      url: '/metrics',
+      headers: {},
+      caller: {user: {name: 'admin', groups: ['system:masters']}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
     return body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : '';
   };
   const {hostname, port} = new URL(plane.url);
@@ -69,7 +76,8 @@ test('metrics count open connections, refused ones, and bytes that wait for read
     'apiserver_responses_cut_off_total{reason="bytes"} 0',
     'apiserver_responses_cut_off_total{reason="time"} 0',
     '# TYPE apiserver_selection_cache_bytes gauge',
-  ]) t.true(text.split('\n').includes(line), line);
+  ])
+    t.true(text.split('\n').includes(line), line);
   t.regex(text, /^apiserver_connections \d+$/m);
 });
 
@@ -88,7 +96,11 @@ test('a list at any version is served whole, unless its resource is not cached',
 
 test('the controllers of a plane elect a leader in either naming', async t => {
   for (const naming of ['plat', 'kubernetes'] as const) {
-    await using plane = await startPlane({naming, listen: false, controllerManagerArgs: ['--leader-elect=true', '--controllers=serviceaccount-controller']});
+    await using plane = await startPlane({
+      naming,
+      listen: false,
+      controllerManagerArgs: ['--leader-elect=true', '--controllers=serviceaccount-controller'],
+    });
     const lease = await plane.client().resource(kinds.leases).get('plat-controller-manager', {namespace: plane.naming.systemNamespace});
 
     t.truthy(lease.spec?.holderIdentity);
@@ -98,7 +110,14 @@ test('the controllers of a plane elect a leader in either naming', async t => {
 test('OpenAPI documents are compressed for clients that accept it, under the same tag', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
   const ask = (headers: ApiRequest['headers']) =>
-    plane.api.handler({method: 'GET', url: '/openapi/v3/api/v1', headers, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+    plane.api.handler({
+      method: 'GET',
+      url: '/openapi/v3/api/v1',
+      headers,
+      caller: {user: {name: 'admin', groups: ['system:masters']}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
   const [plain, packed] = [await ask({}), await ask({'accept-encoding': 'gzip'})];
   const bytes = ({body}: ApiResponse): Buffer => (body.kind === 'bytes' ? Buffer.from(body.bytes) : Buffer.alloc(0));
 
@@ -122,13 +141,22 @@ test('OpenAPI documents include custom resources while they are defined', async 
       group: 'stable.example.com',
       scope: 'Namespaced',
       names: {plural: 'crontabs', kind: 'CronTab'},
-      versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'string', description: 'When to run.'}}}}}],
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'string', description: 'When to run.'}}}},
+        },
+      ],
     },
   } as never);
   await clock.drain();
 
   t.true((await paths()).includes('apis/stable.example.com/v1'));
-  const {components} = (await client.request('GET', document)) as {components: {schemas: Record<string, {properties: Record<string, unknown>}>}};
+  const {components} = (await client.request('GET', document)) as {
+    components: {schemas: Record<string, {properties: Record<string, unknown>}>};
+  };
   t.deepEqual(components.schemas['com.example.stable.v1.CronTab']?.properties['spec'], {description: 'When to run.', type: 'string'});
 
   await client.resource(kinds.customResourceDefinitions).delete(definition.metadata!.name!);
@@ -160,8 +188,14 @@ test('errors in callbacks of a plane are logged and counted, reach the clock tha
 
   await time.advance(600_000);
   t.is(errors(), before);
-  const {items} = await plane.client().resource(kinds.leases).list({namespace: plane.naming.systemNamespace, labelSelector: identityLabel(plane.naming)});
-  t.deepEqual(items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000), [true]);
+  const {items} = await plane
+    .client()
+    .resource(kinds.leases)
+    .list({namespace: plane.naming.systemNamespace, labelSelector: identityLabel(plane.naming)});
+  t.deepEqual(
+    items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000),
+    [true],
+  );
 });
 
 const widgets = {
@@ -170,13 +204,18 @@ const widgets = {
     group: 'example.com',
     scope: 'Namespaced',
     names: {plural: 'widgets', kind: 'Widget'},
-    versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true}}}],
+    versions: [
+      {name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true}}},
+    ],
   },
 };
 
 /** A namespace with a bit of everything, about to be worked on. */
 const inhabited = async (client: Client, namespace: string): Promise<void> => {
-  const template = {metadata: {labels: {app: 'a'}}, spec: {terminationGracePeriodSeconds: 3, containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '10m'}}}]}};
+  const template = {
+    metadata: {labels: {app: 'a'}},
+    spec: {terminationGracePeriodSeconds: 3, containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '10m'}}}]},
+  };
   const [metadata, selector] = [{namespace, name: 'a'}, {matchLabels: {app: 'a'}}];
   const job = {template: {...template, metadata: {}, spec: {...template.spec, restartPolicy: 'Never'}}};
   const scaleTargetRef = {apiVersion: 'apps/v1', kind: 'Deployment', name: 'a'};
@@ -190,9 +229,13 @@ const inhabited = async (client: Client, namespace: string): Promise<void> => {
   await client.resource(kinds.cronJobs).create({metadata, spec: {schedule: '* * * * *', jobTemplate: {spec: job}}} as never);
   await client.resource(kinds.podDisruptionBudgets).create({metadata, spec: {minAvailable: 1, selector}} as never);
   await client.resource(kinds.horizontalPodAutoscalers).create({metadata, spec: {scaleTargetRef, maxReplicas: 3}} as never);
-  const widget = await client.request('POST', `/apis/example.com/v1/namespaces/${namespace}/widgets`, {body: {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name: 'w'}}});
+  const widget = await client.request('POST', `/apis/example.com/v1/namespaces/${namespace}/widgets`, {
+    body: {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name: 'w'}},
+  });
   const {uid = ''} = (widget as KubeObject).metadata ?? {};
-  await client.resource(kinds.configMaps).create({metadata: {...metadata, ownerReferences: [{apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid}]}});
+  await client
+    .resource(kinds.configMaps)
+    .create({metadata: {...metadata, ownerReferences: [{apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid}]}});
 };
 
 test('a plane logs nothing at its default level while objects, kinds and namespaces come and go', async t => {
@@ -206,21 +249,32 @@ test('a plane logs nothing at its default level while objects, kinds and namespa
     await clock.drain();
     await inhabited(client, namespace);
     await clock.advance(round * 5_000);
-    await client.resource(kinds.deployments).patch('a', 'strategic', {spec: {template: {spec: {containers: [{name: 'c', image: 'j'}]}}}}, {namespace});
+    await client
+      .resource(kinds.deployments)
+      .patch('a', 'strategic', {spec: {template: {spec: {containers: [{name: 'c', image: 'j'}]}}}}, {namespace});
     await clock.advance(1_000);
     await client.resource(kinds.deployments).delete('a', {namespace, propagationPolicy: 'Foreground'});
     await client.resource(kinds.jobs).deleteCollection({namespace, propagationPolicy: 'Background'});
     // The definition goes before the namespace, and after it.
-    const steps = [() => client.resource(kinds.customResourceDefinitions).delete(widgets.metadata.name), () => client.resource(kinds.namespaces).delete(namespace)];
+    const steps = [
+      () => client.resource(kinds.customResourceDefinitions).delete(widgets.metadata.name),
+      () => client.resource(kinds.namespaces).delete(namespace),
+    ];
     for (const step of round === 1 ? steps.toReversed() : steps) {
       await step();
       await clock.advance(500);
     }
     await clock.advance(30_000);
-    t.deepEqual((await client.resource(kinds.namespaces).list()).items.map(({metadata}) => metadata?.name).filter(name => name === namespace), []);
+    t.deepEqual(
+      (await client.resource(kinds.namespaces).list()).items.map(({metadata}) => metadata?.name).filter(name => name === namespace),
+      [],
+    );
   }
 
-  t.deepEqual(lines.map((line, index) => `${line} ${JSON.stringify(fields[index])} ${messageOf(fields[index]?.['err'] ?? '')}`), []);
+  t.deepEqual(
+    lines.map((line, index) => `${line} ${JSON.stringify(fields[index])} ${messageOf(fields[index]?.['err'] ?? '')}`),
+    [],
+  );
 });
 
 test('a client of a plane that was stopped is answered with 503', async t => {

@@ -20,7 +20,9 @@ test('profiles are served to administrators, and on a debug socket to users who 
   await using plane = await startPlane({apiserverArgs: [`--debug-socket-path=${socket}`]});
 
   t.regex(String(await plane.client().request('GET', '/debug/pprof/cmdline')), /node/);
-  await t.throwsAsync(plane.client({name: 'jane', groups: ['system:authenticated']}).request('GET', '/debug/pprof/cmdline'), {message: /cannot get path/});
+  await t.throwsAsync(plane.client({name: 'jane', groups: ['system:authenticated']}).request('GET', '/debug/pprof/cmdline'), {
+    message: /cannot get path/,
+  });
   t.is(await overSocket(socket, '/debug/pprof/cmdline'), 200);
   t.is(await overSocket(socket, '/api/v1/namespaces'), 404);
 });

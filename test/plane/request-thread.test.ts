@@ -30,17 +30,47 @@ const args = apiserverArgs({naming: 'kubernetes', securePort: 6443}, files);
 test.after.always(() => rmSync(directory, {recursive: true, force: true}));
 const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
 
-const aRequest = (url: string, method = 'POST', signal = new AbortController().signal): MovedRequest => ({method, url, headers: {}, remoteAddress: '127.0.0.1', signal});
-const body = (name: string, count = 9000) => Buffer.from(JSON.stringify({apiVersion: 'v1', kind: 'Namespace', metadata: {name, annotations: Object.fromEntries(Array.from({length: count}, (_, i) => [`k-${i}`, 'x']))}}));
+const aRequest = (url: string, method = 'POST', signal = new AbortController().signal): MovedRequest => ({
+  method,
+  url,
+  headers: {},
+  remoteAddress: '127.0.0.1',
+  signal,
+});
+const body = (name: string, count = 9000) =>
+  Buffer.from(
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {name, annotations: Object.fromEntries(Array.from({length: count}, (_, i) => [`k-${i}`, 'x']))},
+    }),
+  );
 const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = args, verbosity = 0) => {
   const store = memoryStore({clock});
   const warned: string[] = [];
   const meter = new MetricsRegistry();
   const detailed: string[] = [];
-  const details: Log = {...noLog, info: (...output: readonly unknown[]) => void detailed.push(String(output.at(-1))), v: () => details, child: () => details};
-  const log: Log = {...noLog, warn: (...output: readonly unknown[]) => void warned.push(String(output.at(-1))), v: level => (level <= verbosity ? details : noLog), child: () => log};
+  const details: Log = {
+    ...noLog,
+    info: (...output: readonly unknown[]) => void detailed.push(String(output.at(-1))),
+    v: () => details,
+    child: () => details,
+  };
+  const log: Log = {
+    ...noLog,
+    warn: (...output: readonly unknown[]) => void warned.push(String(output.at(-1))),
+    v: level => (level <= verbosity ? details : noLog),
+    child: () => log,
+  };
   const thread = new RequestThread({store, clock, log, meter, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
-  return {thread, store, warned, meter, detailed, post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin)};
+  return {
+    thread,
+    store,
+    warned,
+    meter,
+    detailed,
+    post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin),
+  };
 };
 const codeOf = async (answer: Promise<ApiResponse | undefined>): Promise<unknown> => {
   try {
@@ -50,15 +80,18 @@ const codeOf = async (answer: Promise<ApiResponse | undefined>): Promise<unknown
   }
 };
 
-test.serial('a thread answers as many requests as there is room for on the store it is lent, those included that come while it starts', async t => {
-  const {thread, store, post} = start({waiting: 3});
-  const codes = await Promise.all([codeOf(post('a')), codeOf(post('b')), codeOf(post('b')), codeOf(post('c'))]);
+test.serial(
+  'a thread answers as many requests as there is room for on the store it is lent, those included that come while it starts',
+  async t => {
+    const {thread, store, post} = start({waiting: 3});
+    const codes = await Promise.all([codeOf(post('a')), codeOf(post('b')), codeOf(post('b')), codeOf(post('c'))]);
 
-  t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
-  t.truthy(store.get('/registry/namespaces/a'));
-  await thread.close();
-  t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
-});
+    t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
+    t.truthy(store.get('/registry/namespaces/a'));
+    await thread.close();
+    t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
+  },
+);
 
 (hasEtcd ? test.serial : test.serial.skip)('over etcd the thread puts what it writes into the form of the store by itself', async t => {
   const server = await EtcdServer.start();
@@ -70,7 +103,12 @@ test.serial('a thread answers as many requests as there is room for on the store
   const store = await openEtcdStore({servers: [server.url], prefix: '/registry', encoding: {decode, encode}});
   const flags = [...args, '--storage-backend=etcd3', `--kvstore-servers=${server.url}`];
   const thread = new RequestThread({store, clock, log: noLog, meter: noMeter, start: () => ({args: flags, address: '127.0.0.1:6443'})});
-  const long = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'long'}, data: Object.fromEntries(Array.from({length: 11_000}, (_, i) => [`${'k'.repeat(240)}${i}`, '']))};
+  const long = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {name: 'long'},
+    data: Object.fromEntries(Array.from({length: 11_000}, (_, i) => [`${'k'.repeat(240)}${i}`, ''])),
+  };
 
   t.is(await codeOf(thread.answer(aRequest('/api/v1/namespaces'), body('a'), admin)), 201);
   const refused = (await thread.answer(aRequest('/api/v1/namespaces/a/configmaps'), Buffer.from(JSON.stringify(long)), admin))!;
@@ -109,9 +147,21 @@ test.serial('a thread that fell behind the store is replaced by one that has the
   const {thread} = start({watchBytes: 1});
   const dev = {name: 'dev', groups: ['system:authenticated']};
   const group = 'rbac.authorization.k8s.io';
-  const make = (path: string, object: object, user = admin) => codeOf(thread.answer(aRequest(path), Buffer.from(JSON.stringify(object)), user));
-  const role = {apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata: {name: 'maker'}, rules: [{apiGroups: [''], resources: ['namespaces'], verbs: ['create']}]};
-  const binding = {apiVersion: `${group}/v1`, kind: 'ClusterRoleBinding', metadata: {name: 'makers'}, roleRef: {apiGroup: group, kind: 'ClusterRole', name: 'maker'}, subjects: [{apiGroup: group, kind: 'User', name: 'dev'}]};
+  const make = (path: string, object: object, user = admin) =>
+    codeOf(thread.answer(aRequest(path), Buffer.from(JSON.stringify(object)), user));
+  const role = {
+    apiVersion: `${group}/v1`,
+    kind: 'ClusterRole',
+    metadata: {name: 'maker'},
+    rules: [{apiGroups: [''], resources: ['namespaces'], verbs: ['create']}],
+  };
+  const binding = {
+    apiVersion: `${group}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: {name: 'makers'},
+    roleRef: {apiGroup: group, kind: 'ClusterRole', name: 'maker'},
+    subjects: [{apiGroup: group, kind: 'User', name: 'dev'}],
+  };
 
   t.is(await make(`/apis/${group}/v1/clusterroles`, role), 201);
   t.is(await make(`/apis/${group}/v1/clusterrolebindings`, binding), 201);
@@ -119,22 +169,28 @@ test.serial('a thread that fell behind the store is replaced by one that has the
   await thread.close();
 });
 
-test.serial('nothing is done for requests whose callers go away while the thread works on another, and their signals are let go of', async t => {
-  const {thread, store, post} = start();
-  await post('a');
-  const leaver = new AbortController();
-  const working = post('b', 20_000);
-  const left = ['c', 'd'].map(name => thread.answer(aRequest('/api/v1/namespaces', 'POST', leaver.signal), body(name), admin));
-  leaver.abort();
-  t.is((await working)?.status, 201);
-  await Promise.allSettled(left);
+test.serial(
+  'nothing is done for requests whose callers go away while the thread works on another, and their signals are let go of',
+  async t => {
+    const {thread, store, post} = start();
+    await post('a');
+    const leaver = new AbortController();
+    const working = post('b', 20_000);
+    const left = ['c', 'd'].map(name => thread.answer(aRequest('/api/v1/namespaces', 'POST', leaver.signal), body(name), admin));
+    leaver.abort();
+    t.is((await working)?.status, 201);
+    await Promise.allSettled(left);
 
-  t.deepEqual(['a', 'b', 'c', 'd'].map(name => Boolean(store.get(`/registry/namespaces/${name}`))), [true, true, false, false]);
-  const stays = new AbortController();
-  t.is((await thread.answer(aRequest('/api/v1/namespaces', 'POST', stays.signal), body('e'), admin))?.status, 201);
-  t.is(getEventListeners(stays.signal, 'abort').length, 0);
-  await thread.close();
-});
+    t.deepEqual(
+      ['a', 'b', 'c', 'd'].map(name => Boolean(store.get(`/registry/namespaces/${name}`))),
+      [true, true, false, false],
+    );
+    const stays = new AbortController();
+    t.is((await thread.answer(aRequest('/api/v1/namespaces', 'POST', stays.signal), body('e'), admin))?.status, 201);
+    t.is(getEventListeners(stays.signal, 'abort').length, 0);
+    await thread.close();
+  },
+);
 
 test.serial('a request that takes too long ends the thread', async t => {
   const {thread, post} = start({ms: 1});
@@ -163,9 +219,15 @@ test.serial('requests in a thread with one that exhausts its memory are asked to
   const [large, ...others] = await Promise.all(answers);
 
   t.true(large === 503 || large === 413, `${large}`);
-  t.true(others.every(code => code === 201 || code === 503), `${others}`);
+  t.true(
+    others.every(code => code === 201 || code === 503),
+    `${others}`,
+  );
   t.is(others.at(-1), 201);
-  t.deepEqual(causes, causes.map(() => (large === 413 ? undefined : 1)));
+  t.deepEqual(
+    causes,
+    causes.map(() => (large === 413 ? undefined : 1)),
+  );
   await thread.close();
 });
 
@@ -205,7 +267,15 @@ test.serial('where a thread cannot start, requests are left to others', async t 
 });
 
 test.serial('where not even the flags of a thread can be had, requests are left to others', async t => {
-  const thread = new RequestThread({store: memoryStore({clock}), clock, log: noLog, meter: noMeter, start: () => { throw new Error('no port yet'); }});
+  const thread = new RequestThread({
+    store: memoryStore({clock}),
+    clock,
+    log: noLog,
+    meter: noMeter,
+    start: () => {
+      throw new Error('no port yet');
+    },
+  });
   t.is(await codeOf(thread.answer(aRequest('/api/v1/namespaces'), body('a'), admin)), undefined);
   await thread.close();
 });
@@ -223,10 +293,23 @@ test.serial('a plane answers a large request over HTTPS as it answers a small on
   const agent = new Agent({ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key'), keepAlive: false});
   const post = (sent: object) =>
     new Promise<{status: number; body: Record<string, unknown>; warnings: string | string[] | undefined}>((resolve, reject) => {
-      const call = send(`${plane.url}/api/v1/namespaces/default/configmaps`, {method: 'POST', agent, headers: {'content-type': 'application/json'}}, response => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (part: string) => (text += part)).on('end', () => resolve({status: response.statusCode!, body: JSON.parse(text) as Record<string, unknown>, warnings: response.headers['warning']}));
-      });
+      const call = send(
+        `${plane.url}/api/v1/namespaces/default/configmaps`,
+        {method: 'POST', agent, headers: {'content-type': 'application/json'}},
+        response => {
+          let text = '';
+          response
+            .setEncoding('utf8')
+            .on('data', (part: string) => (text += part))
+            .on('end', () =>
+              resolve({
+                status: response.statusCode!,
+                body: JSON.parse(text) as Record<string, unknown>,
+                warnings: response.headers['warning'],
+              }),
+            );
+        },
+      );
       call.on('error', reject).end(JSON.stringify(sent));
     });
   const data = Object.fromEntries(Array.from({length: 9000}, (_, i) => [`k-${i}`, 'x']));

@@ -9,7 +9,11 @@ import {startServer} from '#test/fixtures/server.js';
 const namespace = 'default';
 
 test('a plane has a service that leads to its servers, whose endpoint goes when it stops', async t => {
-  await using plane = await startPlane({naming: 'plat', apiserverArgs: ['--advertise-address=192.0.2.7'], controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({
+    naming: 'plat',
+    apiserverArgs: ['--advertise-address=192.0.2.7'],
+    controllerManagerArgs: ['--controllers='],
+  });
   const client = plane.client();
   const service = await client.resource(kinds.services).get('plat', {namespace});
   const endpoints = await client.resource(kinds.endpoints).get('plat', {namespace});
@@ -20,12 +24,22 @@ test('a plane has a service that leads to its servers, whose endpoint goes when 
   t.deepEqual(service.metadata?.labels, {component: 'apiserver', provider: 'plat'});
   t.deepEqual(endpoints.subsets, [{addresses: [{ip: '192.0.2.7'}], ports: [{name: 'https', port, protocol: 'TCP'}]}]);
   t.is(endpoints.metadata?.labels?.['endpointslice.plat.io/skip-mirror'], 'true');
-  t.like(slice, {addressType: 'IPv4', endpoints: [{addresses: ['192.0.2.7'], conditions: {ready: true}}], ports: [{name: 'https', port, protocol: 'TCP'}]});
+  t.like(slice, {
+    addressType: 'IPv4',
+    endpoints: [{addresses: ['192.0.2.7'], conditions: {ready: true}}],
+    ports: [{name: 'https', port, protocol: 'TCP'}],
+  });
   t.is(slice.metadata?.labels?.['plat.io/service-name'], 'plat');
 });
 
 test('a plane has the object of its service range, and its priority classes', async t => {
-  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), freeze: true, controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({
+    naming: 'plat',
+    listen: false,
+    clock: new VirtualClock(),
+    freeze: true,
+    controllerManagerArgs: ['--controllers='],
+  });
   const client = plane.client();
   const range = await client.resource(kinds.serviceCIDRs).get('plat');
 
@@ -33,7 +47,10 @@ test('a plane has the object of its service range, and its priority classes', as
   t.like(range.status?.conditions?.[0], {type: 'Ready', status: 'True', message: 'Plat default Service CIDR is ready'});
   t.deepEqual(
     (await client.resource(kinds.priorityClasses).list()).items.map(({metadata, value}) => [metadata?.name, value]),
-    [['system-cluster-critical', 2_000_000_000], ['system-node-critical', 2_000_001_000]],
+    [
+      ['system-cluster-critical', 2_000_000_000],
+      ['system-node-critical', 2_000_001_000],
+    ],
   );
 });
 
@@ -47,7 +64,9 @@ const startRepair = async () => {
 
 test('repair takes addresses and ports that only their services know of', async t => {
   const {client, nodePorts, repair} = await startRepair();
-  const {spec} = await client.resource(kinds.services).create({metadata: {name: 's', namespace}, spec: {type: 'NodePort', ports: [{port: 80}]}});
+  const {spec} = await client
+    .resource(kinds.services)
+    .create({metadata: {name: 's', namespace}, spec: {type: 'NodePort', ports: [{port: 80}]}});
   await client.resource(kinds.ipAddresses).delete(spec!.clusterIP!);
   await nodePorts.release([spec!.ports![0]!.nodePort!]);
   await repair.run();

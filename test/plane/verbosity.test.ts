@@ -13,21 +13,56 @@ const alone = {controllerManagerArgs: ['--controllers='], schedulerArgs: [], nam
 /** The log lines of a plane of that verbosity, which gets a request of each sort. */
 const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
   const lines: string[] = [];
-  const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
+  const log = createLog({
+    clock: new VirtualClock(),
+    program: 'test',
+    verbosity: new Verbosity(v, vmodule),
+    write: line => void lines.push(line),
+  });
   await using plane = await aPlane({...alone, log});
   const {get, post, remove, watch} = wire(plane.api.handler);
-  const secret = {kind: 'Secret', apiVersion: 'v1', metadata: {name: 's'}, stringData: {a: 'very-hidden-text'}, data: {b: 'aGlkZGVuLWJ5dGVz'}};
-  await post('/api/v1/namespaces/default/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c'}, data: {seen: `visible${'x'.repeat(70_000)}`}});
+  const secret = {
+    kind: 'Secret',
+    apiVersion: 'v1',
+    metadata: {name: 's'},
+    stringData: {a: 'very-hidden-text'},
+    data: {b: 'aGlkZGVuLWJ5dGVz'},
+  };
+  await post('/api/v1/namespaces/default/configmaps', {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: {name: 'c'},
+    data: {seen: `visible${'x'.repeat(70_000)}`},
+  });
   await post('/api/v1/namespaces/default/secrets', secret, {headers: {authorization: 'Bearer a-token-that-must-not-be-logged'}});
-  await post('/api/v1/namespaces/default/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'd', annotations: {'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(secret)}}});
-  await post('/apis/authentication.k8s.io/v1/tokenreviews', {kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: {token: 'a-token-that-must-not-be-logged'}});
+  await post('/api/v1/namespaces/default/configmaps', {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: {name: 'd', annotations: {'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(secret)}},
+  });
+  await post('/apis/authentication.k8s.io/v1/tokenreviews', {
+    kind: 'TokenReview',
+    apiVersion: 'authentication.k8s.io/v1',
+    spec: {token: 'a-token-that-must-not-be-logged'},
+  });
   await get('/api/v1/secrets?token=a-token-that-must-not-be-logged');
   await get('/api/v1/namespaces/default/configmaps');
   await get('/api/v1/namespaces/default/configmaps/c');
   (await watch('/api/v1/namespaces/default/configmaps?watch=true'))[Symbol.dispose]();
-  (await watch('/api/v1/namespaces/default/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'))[Symbol.dispose]();
+  (
+    await watch(
+      '/api/v1/namespaces/default/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+    )
+  )[Symbol.dispose]();
   await get('/api/v1/configmaps', {user: {name: 'nobody', uid: '', groups: [], extra: {}}});
-  await plane.api.handler({method: 'GET', url: '/api/v1/configmaps', caller: {credentials: {certificates: []}}, headers: {authorization: 'Bearer a-token-that-must-not-be-logged'}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
+  await plane.api.handler({
+    method: 'GET',
+    url: '/api/v1/configmaps',
+    caller: {credentials: {certificates: []}},
+    headers: {authorization: 'Bearer a-token-that-must-not-be-logged'},
+    remoteAddress: '127.0.0.1',
+    signal: new AbortController().signal,
+  });
   await post('/api/v1/namespaces/none/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'e'}});
   await remove('/api/v1/namespaces/default/secrets/s');
   return lines;
@@ -37,8 +72,16 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
 const expected: readonly (readonly [number, string, RegExp])[] = [
   [3, 'requests', /httplog\] "HTTP" verb="LIST"/],
   [4, 'who cannot be authenticated', /authentication\] "unable to authenticate the request" path="\/api\/v1\/configmaps" err="/],
-  [4, 'who is not allowed, and why', /authorization\] "request is not allowed" user="nobody" verb="list" path="\/api\/v1\/configmaps" resource="configmaps"/],
-  [4, 'what admission refuses', /admission\] "request is refused by admission" plugin="NamespaceLifecycle" phase="admit" operation="CREATE" resource="configmaps" namespace="none"/],
+  [
+    4,
+    'who is not allowed, and why',
+    /authorization\] "request is not allowed" user="nobody" verb="list" path="\/api\/v1\/configmaps" resource="configmaps"/,
+  ],
+  [
+    4,
+    'what admission refuses',
+    /admission\] "request is refused by admission" plugin="NamespaceLifecycle" phase="admit" operation="CREATE" resource="configmaps" namespace="none"/,
+  ],
   [4, 'the start of watches', /watch\] "watch starts" resource="configmaps"/],
   [4, 'the end of watches', /watch\] "watch ends" resource="configmaps"/],
   [5, 'bookmarks of watches', /watch\] "watch tells a bookmark" resource="configmaps"/],
@@ -58,7 +101,10 @@ for (const [from, what, line] of expected) {
     const [, at] = levels.find(([v]) => v === from)!;
     const [, below] = levels.findLast(([v]) => v < from)!;
 
-    t.true(at.some(text => line.test(text)), at.slice(-40).join('').slice(0, 4000));
+    t.true(
+      at.some(text => line.test(text)),
+      at.slice(-40).join('').slice(0, 4000),
+    );
     t.false(below.some(text => line.test(text)));
   });
 }
@@ -66,7 +112,14 @@ for (const [from, what, line] of expected) {
 test('no verbosity logs secrets, tokens or keys', t => {
   for (const [, lines] of levels) {
     const text = lines.join('');
-    for (const hidden of ['very-hidden-text', 'aGlkZGVuLWJ5dGVz', 'dmVyeS1oaWRkZW4tdGV4dA', 'a-token-that-must-not-be-logged', 'PRIVATE KEY']) t.false(text.includes(hidden), hidden);
+    for (const hidden of [
+      'very-hidden-text',
+      'aGlkZGVuLWJ5dGVz',
+      'dmVyeS1oaWRkZW4tdGV4dA',
+      'a-token-that-must-not-be-logged',
+      'PRIVATE KEY',
+    ])
+      t.false(text.includes(hidden), hidden);
   }
 });
 
@@ -78,7 +131,10 @@ test('reads from the cache are logged as such', async t => {
   await store.get('/registry/pods/a/b', {near: true});
   await store.get('/registry/pods/a/b');
 
-  t.deepEqual(lines.map(text => / from="\w+"/.exec(text)?.[0]), [' from="cache"', ' from="store"']);
+  t.deepEqual(
+    lines.map(text => / from="\w+"/.exec(text)?.[0]),
+    [' from="cache"', ' from="store"'],
+  );
 });
 
 test('--vmodule raises a single component', async t => {

@@ -264,7 +264,12 @@ test('a stop finishes keys in progress and takes no more', async t => {
 test('a drain finishes everything that was ready', async t => {
   const {queue} = aQueue();
   const finished: string[] = [];
-  const workers = work(queue, 2, async item => void finished.push(item), error => t.fail(String(error)));
+  const workers = work(
+    queue,
+    2,
+    async item => void finished.push(item),
+    error => t.fail(String(error)),
+  );
   for (const item of ['a', 'b', 'c']) queue.add(item);
 
   await workers.drain();
@@ -284,7 +289,12 @@ test('work that never waits leaves turns to everybody else', async t => {
     setImmediate(count);
   });
 
-  const workers = work(queue, 4, async () => void done++, error => t.fail(String(error)));
+  const workers = work(
+    queue,
+    4,
+    async () => void done++,
+    error => t.fail(String(error)),
+  );
   await workers.drain();
 
   t.is(done, 1000);
@@ -315,7 +325,12 @@ test('long work yields to other tasks after 10 ms, however many workers there ar
 test('a worker that throws is reported and goes on', async t => {
   const {clock, queue} = aQueue();
   const bugs: string[] = [];
-  const workers = work(queue, 1, () => Promise.reject(new Error('bug')), (_, item) => bugs.push(item));
+  const workers = work(
+    queue,
+    1,
+    () => Promise.reject(new Error('bug')),
+    (_, item) => bugs.push(item),
+  );
 
   queue.add('a');
   await clock.drain();

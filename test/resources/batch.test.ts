@@ -10,7 +10,8 @@ type CronJob = ObjectOf<typeof kinds.cronJobs>;
 
 const template = aTemplate({restartPolicy: 'Never'});
 const aJob = (spec: Partial<JobSpec> = {}, name = 'j'): Job => ({metadata: {name, namespace}, spec: {template, ...spec}});
-const aCronJob = (spec: Partial<CronJob['spec']> = {}, name = 'c'): CronJob => ({metadata: {name, namespace}, spec: {schedule: '* * * * *', jobTemplate: {spec: {template}}, ...spec}}) as CronJob;
+const aCronJob = (spec: Partial<CronJob['spec']> = {}, name = 'c'): CronJob =>
+  ({metadata: {name, namespace}, spec: {schedule: '* * * * *', jobTemplate: {spec: {template}}, ...spec}}) as CronJob;
 
 test('a job is filled in and given a selector of its own', async t => {
   const {of} = await startEnvironment();
@@ -18,7 +19,15 @@ test('a job is filled in and given a selector of its own', async t => {
   const uid = made.metadata!.uid!;
   const marks = {'controller-uid': uid, 'job-name': 'j', 'batch.plat.io/controller-uid': uid, 'batch.plat.io/job-name': 'j'};
 
-  t.like(made.spec, {completions: 1, parallelism: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false, manualSelector: false, podReplacementPolicy: 'TerminatingOrFailed'});
+  t.like(made.spec, {
+    completions: 1,
+    parallelism: 1,
+    backoffLimit: 6,
+    completionMode: 'NonIndexed',
+    suspend: false,
+    manualSelector: false,
+    podReplacementPolicy: 'TerminatingOrFailed',
+  });
   t.deepEqual(made.spec?.selector, {matchLabels: {'batch.plat.io/controller-uid': uid}});
   t.deepEqual(made.spec?.template.metadata?.labels, {app: 'a', ...marks});
   t.is(made.metadata?.generation, 1);
@@ -42,47 +51,109 @@ const indexed = {completionMode: 'Indexed', completions: 3};
 const exit = {onExitCodes: {operator: 'In', values: [1]}};
 
 const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = [
-  ['counts from nothing', {parallelism: -1, ttlSecondsAfterFinished: -1}, [
-    'spec.parallelism: Invalid value: -1: must be greater than or equal to 0',
-    'spec.ttlSecondsAfterFinished: Invalid value: -1: must be greater than or equal to 0',
-  ]],
+  [
+    'counts from nothing',
+    {parallelism: -1, ttlSecondsAfterFinished: -1},
+    [
+      'spec.parallelism: Invalid value: -1: must be greater than or equal to 0',
+      'spec.ttlSecondsAfterFinished: Invalid value: -1: must be greater than or equal to 0',
+    ],
+  ],
   ['ends', {template: aTemplate()}, ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']],
   ['is counted when it is indexed', {completionMode: 'Indexed'}, []],
-  ['of indexes has a number of them', {completionMode: 'Indexed', parallelism: 1}, ['spec.completions: Required value: when completion mode is Indexed']],
-  ['is of a known mode', {completionMode: 'Odd'}, ['spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"']],
-  ['limits indexes when it has some', {backoffLimitPerIndex: 1}, ['spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode']],
-  ['limits failed indexes by their own limit', {...indexed, maxFailedIndexes: 1}, ['spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified']],
-  ['is managed by a known form of name', {managedBy: 'me'}, ['spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")']],
-  ['does not select for itself', {selector: {matchLabels: {a: 'b'}}}, [
-    'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.plat.io/controller-uid":"UID"}}: `selector` not auto-generated',
-    'spec.template.metadata.labels: Invalid value: LABELS: `selector` does not match template `labels`',
-  ]],
-  ['does something when pods fail', {podFailurePolicy: {rules: [exit as never]}}, ['spec.podFailurePolicy.rules[0].action: Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]']],
-  ['fails indexes that are limited', {podFailurePolicy: {rules: [{action: 'FailIndex', ...exit}]}}, ['spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set']],
-  ['looks at codes in order', {podFailurePolicy: {rules: [{action: 'Ignore', onExitCodes: {operator: 'In', values: [2, 0, 2]}}]}}, [
-    'spec.podFailurePolicy.rules[0].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator',
-    'spec.podFailurePolicy.rules[0].onExitCodes.values[2]: Duplicate value: 2',
-    'spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [2,0,2]: must be ordered',
-  ]],
-  ['looks at something', {podFailurePolicy: {rules: [{action: 'Ignore'}]}}, ['spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required']],
-  ['looks at its own containers', {podFailurePolicy: {rules: [{action: 'Ignore', onExitCodes: {containerName: 'x', operator: 'In', values: [1]}}]}}, [
-    'spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: "x": must be one of the container or initContainer names in the pod template',
-  ]],
-  ['replaces failed pods alone when it looks at them', {podReplacementPolicy: 'TerminatingOrFailed', podFailurePolicy: {rules: [{action: 'Ignore', ...exit}]}}, [
-    'spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"',
-  ]],
-  ['succeeds early by its indexes', {successPolicy: {rules: [{succeededCount: 1}]}}, ['spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode']],
-  ['succeeds early by indexes of which it has no number', {completionMode: 'Indexed', parallelism: 1, successPolicy: {rules: [{succeededIndexes: '0-1', succeededCount: 1}]}}, [
-    'spec.completions: Required value: when completion mode is Indexed',
-    'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-1": error parsing succeededIndexes: too large index: "0"',
-    'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of specified completions)',
-    'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of indexes in the specified succeededIndexes field)',
-  ]],
-  ['succeeds early by indexes it has', {...indexed, successPolicy: {rules: [{succeededIndexes: '0,5'}, {succeededIndexes: '0-1', succeededCount: 3}, {}]}}, [
-    'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0,5": error parsing succeededIndexes: too large index: "5"',
-    'spec.successPolicy.rules[1].succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',
-    'spec.successPolicy.rules[2]: Required value: at least one of succeededCount or succeededIndexes must be specified',
-  ]],
+  [
+    'of indexes has a number of them',
+    {completionMode: 'Indexed', parallelism: 1},
+    ['spec.completions: Required value: when completion mode is Indexed'],
+  ],
+  [
+    'is of a known mode',
+    {completionMode: 'Odd'},
+    ['spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"'],
+  ],
+  [
+    'limits indexes when it has some',
+    {backoffLimitPerIndex: 1},
+    ['spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode'],
+  ],
+  [
+    'limits failed indexes by their own limit',
+    {...indexed, maxFailedIndexes: 1},
+    ['spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified'],
+  ],
+  [
+    'is managed by a known form of name',
+    {managedBy: 'me'},
+    ['spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")'],
+  ],
+  [
+    'does not select for itself',
+    {selector: {matchLabels: {a: 'b'}}},
+    [
+      'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.plat.io/controller-uid":"UID"}}: `selector` not auto-generated',
+      'spec.template.metadata.labels: Invalid value: LABELS: `selector` does not match template `labels`',
+    ],
+  ],
+  [
+    'does something when pods fail',
+    {podFailurePolicy: {rules: [exit as never]}},
+    ['spec.podFailurePolicy.rules[0].action: Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]'],
+  ],
+  [
+    'fails indexes that are limited',
+    {podFailurePolicy: {rules: [{action: 'FailIndex', ...exit}]}},
+    ['spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set'],
+  ],
+  [
+    'looks at codes in order',
+    {podFailurePolicy: {rules: [{action: 'Ignore', onExitCodes: {operator: 'In', values: [2, 0, 2]}}]}},
+    [
+      'spec.podFailurePolicy.rules[0].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator',
+      'spec.podFailurePolicy.rules[0].onExitCodes.values[2]: Duplicate value: 2',
+      'spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [2,0,2]: must be ordered',
+    ],
+  ],
+  [
+    'looks at something',
+    {podFailurePolicy: {rules: [{action: 'Ignore'}]}},
+    ['spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required'],
+  ],
+  [
+    'looks at its own containers',
+    {podFailurePolicy: {rules: [{action: 'Ignore', onExitCodes: {containerName: 'x', operator: 'In', values: [1]}}]}},
+    [
+      'spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: "x": must be one of the container or initContainer names in the pod template',
+    ],
+  ],
+  [
+    'replaces failed pods alone when it looks at them',
+    {podReplacementPolicy: 'TerminatingOrFailed', podFailurePolicy: {rules: [{action: 'Ignore', ...exit}]}},
+    ['spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"'],
+  ],
+  [
+    'succeeds early by its indexes',
+    {successPolicy: {rules: [{succeededCount: 1}]}},
+    ['spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode'],
+  ],
+  [
+    'succeeds early by indexes of which it has no number',
+    {completionMode: 'Indexed', parallelism: 1, successPolicy: {rules: [{succeededIndexes: '0-1', succeededCount: 1}]}},
+    [
+      'spec.completions: Required value: when completion mode is Indexed',
+      'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-1": error parsing succeededIndexes: too large index: "0"',
+      'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of specified completions)',
+      'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of indexes in the specified succeededIndexes field)',
+    ],
+  ],
+  [
+    'succeeds early by indexes it has',
+    {...indexed, successPolicy: {rules: [{succeededIndexes: '0,5'}, {succeededIndexes: '0-1', succeededCount: 3}, {}]}},
+    [
+      'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0,5": error parsing succeededIndexes: too large index: "5"',
+      'spec.successPolicy.rules[1].succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',
+      'spec.successPolicy.rules[2]: Required value: at least one of succeededCount or succeededIndexes must be specified',
+    ],
+  ],
 ];
 
 for (const [title, spec, expected] of jobCases) {
@@ -91,7 +162,10 @@ for (const [title, spec, expected] of jobCases) {
     const {of} = await startEnvironment();
     const found = await problems(of(kinds.jobs).create(aJob(spec)));
 
-    t.deepEqual(found.map(text => text.replace(/"[0-9a-f]{8}-[0-9a-f-]{27}"/g, '"UID"').replace(/(labels: Invalid value: )\{[^}]*\}/, '$1LABELS')), expected);
+    t.deepEqual(
+      found.map(text => text.replace(/"[0-9a-f]{8}-[0-9a-f-]{27}"/g, '"UID"').replace(/(labels: Invalid value: )\{[^}]*\}/, '$1LABELS')),
+      expected,
+    );
   });
 }
 
@@ -109,15 +183,26 @@ test('the template of a job is immutable, except the scheduling of one that neve
   const jobs = of(kinds.jobs);
   const running = await jobs.create(aJob());
   const resting = await jobs.create(aJob({suspend: true}, 'r'));
-  const moved = (job: Job): Job => ({...job, spec: {...job.spec!, template: {...job.spec!.template, spec: {...job.spec!.template.spec!, nodeSelector: {a: 'b'}}}}});
+  const moved = (job: Job): Job => ({
+    ...job,
+    spec: {...job.spec!, template: {...job.spec!.template, spec: {...job.spec!.template.spec!, nodeSelector: {a: 'b'}}}},
+  });
 
   await t.notThrowsAsync(jobs.update(moved(resting)));
-  t.regex((await problems(jobs.update(moved(running)))).join(), /^spec.template: Invalid value: \{"labels":\{"app":"a",.*"Spec":\{"Volumes":null,.*"NodeSelector":\{"a":"b"\},.*: field is immutable$/);
+  t.regex(
+    (await problems(jobs.update(moved(running)))).join(),
+    /^spec.template: Invalid value: \{"labels":\{"app":"a",.*"Spec":\{"Volumes":null,.*"NodeSelector":\{"a":"b"\},.*: field is immutable$/,
+  );
   const policy = {rules: [{action: 'Count', onPodConditions: [{type: 'X', status: 'True'}]}]};
-  t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, podFailurePolicy: policy, podReplacementPolicy: 'Failed'}})), [
-    'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Count","OnExitCodes":null,"OnPodConditions":[{"Type":"X","Status":"True"}]}]}: field is immutable',
+  t.deepEqual(
+    await problems(jobs.update({...running, spec: {...running.spec!, podFailurePolicy: policy, podReplacementPolicy: 'Failed'}})),
+    [
+      'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Count","OnExitCodes":null,"OnPodConditions":[{"Type":"X","Status":"True"}]}]}: field is immutable',
+    ],
+  );
+  t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, completions: 2}})), [
+    'spec.completions: Invalid value: 2: field is immutable',
   ]);
-  t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, completions: 2}})), ['spec.completions: Invalid value: 2: field is immutable']);
 });
 
 const rested = {conditions: [{type: 'Suspended', status: 'True'}], startTime: '2026-01-01T00:00:00Z'};
@@ -125,11 +210,29 @@ const rested = {conditions: [{type: 'Suspended', status: 'True'}], startTime: '2
 const restCases: [title: string, gates: string[], status: Job['status'], change: 'place' | 'size', expected: RegExp | undefined][] = [
   ['that ran once stays where it was', [], rested, 'place', /^spec.template: Invalid value: .*: field is immutable$/],
   ['that rests may go elsewhere', ['MutableSchedulingDirectivesForSuspendedJobs'], rested, 'place', undefined],
-  ['that still has pods stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {...rested, active: 1}, 'place', /^spec.template: Invalid value: /],
-  ['without the condition Suspended stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {}, 'place', /^spec.template: Invalid value: /],
+  [
+    'that still has pods stays where it is',
+    ['MutableSchedulingDirectivesForSuspendedJobs'],
+    {...rested, active: 1},
+    'place',
+    /^spec.template: Invalid value: /,
+  ],
+  [
+    'without the condition Suspended stays where it is',
+    ['MutableSchedulingDirectivesForSuspendedJobs'],
+    {},
+    'place',
+    /^spec.template: Invalid value: /,
+  ],
   ['that rests keeps its size', [], rested, 'size', /^spec.template: Invalid value: /],
   ['that rests may have another size', ['MutablePodResourcesForSuspendedJobs'], rested, 'size', undefined],
-  ['that rests and may have another size stays where it was', ['MutablePodResourcesForSuspendedJobs'], rested, 'place', /^spec.template.spec: Invalid value: /],
+  [
+    'that rests and may have another size stays where it was',
+    ['MutablePodResourcesForSuspendedJobs'],
+    rested,
+    'place',
+    /^spec.template.spec: Invalid value: /,
+  ],
 ];
 
 for (const [title, gates, status, change, expected] of restCases) {
@@ -139,8 +242,13 @@ for (const [title, gates, status, change, expected] of restCases) {
     const made = await jobs.create(aJob({suspend: true}));
     const reported = await jobs.update({...made, ...(status ? {status} : {})}, {subresource: 'status'});
     const spec = reported.spec!.template.spec!;
-    const changed = change === 'place' ? {...spec, nodeSelector: {a: 'b'}} : {...spec, containers: spec.containers.map(one => ({...one, resources: {limits: {cpu: '1'}}}))};
-    const found = await findings(jobs.update({...reported, spec: {...reported.spec!, template: {...reported.spec!.template, spec: changed}}}));
+    const changed =
+      change === 'place'
+        ? {...spec, nodeSelector: {a: 'b'}}
+        : {...spec, containers: spec.containers.map(one => ({...one, resources: {limits: {cpu: '1'}}}))};
+    const found = await findings(
+      jobs.update({...reported, spec: {...reported.spec!, template: {...reported.spec!.template, spec: changed}}}),
+    );
 
     if (expected) t.regex(found.join(), expected);
     else t.deepEqual(found, []);
@@ -151,9 +259,12 @@ test('a job that goes on after a rest begins anew', async t => {
   const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const resting = await jobs.update({...(await jobs.create(aJob())), status: rested}, {subresource: 'status'});
-  const begun = (conditions: NonNullable<Job['status']>['conditions']) => jobs.update({...resting, status: {startTime: '2026-01-02T00:00:00Z', ...(conditions ? {conditions} : {})}}, {subresource: 'status'});
+  const begun = (conditions: NonNullable<Job['status']>['conditions']) =>
+    jobs.update({...resting, status: {startTime: '2026-01-02T00:00:00Z', ...(conditions ? {conditions} : {})}}, {subresource: 'status'});
 
-  t.deepEqual(await findings(begun(rested.conditions)), ['status.startTime: Required value: startTime cannot be removed for unsuspended job']);
+  t.deepEqual(await findings(begun(rested.conditions)), [
+    'status.startTime: Required value: startTime cannot be removed for unsuspended job',
+  ]);
   t.deepEqual(await findings(begun([{type: 'Suspended', status: 'False'}])), []);
 });
 
@@ -175,7 +286,9 @@ test('a job with indexes grows in tandem', async t => {
   const jobs = of(kinds.jobs);
   const made = await jobs.create(aJob({...indexed, parallelism: 3}));
 
-  t.deepEqual(await problems(jobs.update({...made, spec: {...made.spec!, completions: 4}})), ['spec.completions: Invalid value: 4: can only be modified in tandem with spec.parallelism']);
+  t.deepEqual(await problems(jobs.update({...made, spec: {...made.spec!, completions: 4}})), [
+    'spec.completions: Invalid value: 4: can only be modified in tandem with spec.parallelism',
+  ]);
   await t.notThrowsAsync(jobs.update({...made, spec: {...made.spec!, completions: 4, parallelism: 4}}));
 });
 
@@ -183,26 +296,60 @@ const at = '2026-01-01T00:00:00Z';
 const is = (...types: string[]) => types.map(type => ({type, status: 'True'}));
 
 const statusCases: [title: string, status: Job['status'], expected: string[]][] = [
-  ['is complete with a time', {startTime: at, conditions: is('SuccessCriteriaMet', 'Complete')}, ['status.completionTime: Required value: completionTime is required for Complete jobs']],
-  ['ends after it began', {startTime: at, completionTime: '2025-01-01T00:00:00Z', conditions: is('SuccessCriteriaMet', 'Complete')}, [
-    'status.completionTime: Invalid value: "2025-01-01T00:00:00Z": must be equal to or after `startTime`',
-  ]],
-  ['ends for a reason', {startTime: at, completionTime: at, conditions: is('Complete')}, ['status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition']],
-  ['fails for a reason', {startTime: at, conditions: is('Failed')}, ['status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition']],
-  ['ends one way', {startTime: at, completionTime: at, conditions: is('Complete', 'Failed', 'SuccessCriteriaMet', 'FailureTarget')}, [
-    'status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions',
-    'status.conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions',
-    'status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and Failed=true conditions',
-    'status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions',
-  ]],
-  ['ends with nothing running', {startTime: at, active: 1, conditions: is('Failed', 'FailureTarget')}, ['status.active: Invalid value: 1: active>0 is invalid for finished job']],
-  ['has started when it ends', {conditions: is('Failed', 'FailureTarget')}, ['status.startTime: Required value: startTime is required for finished job']],
-  ['has indexes when it is indexed', {completedIndexes: '0'}, ['status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode']],
+  [
+    'is complete with a time',
+    {startTime: at, conditions: is('SuccessCriteriaMet', 'Complete')},
+    ['status.completionTime: Required value: completionTime is required for Complete jobs'],
+  ],
+  [
+    'ends after it began',
+    {startTime: at, completionTime: '2025-01-01T00:00:00Z', conditions: is('SuccessCriteriaMet', 'Complete')},
+    ['status.completionTime: Invalid value: "2025-01-01T00:00:00Z": must be equal to or after `startTime`'],
+  ],
+  [
+    'ends for a reason',
+    {startTime: at, completionTime: at, conditions: is('Complete')},
+    ['status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition'],
+  ],
+  [
+    'fails for a reason',
+    {startTime: at, conditions: is('Failed')},
+    ['status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition'],
+  ],
+  [
+    'ends one way',
+    {startTime: at, completionTime: at, conditions: is('Complete', 'Failed', 'SuccessCriteriaMet', 'FailureTarget')},
+    [
+      'status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions',
+      'status.conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions',
+      'status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and Failed=true conditions',
+      'status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions',
+    ],
+  ],
+  [
+    'ends with nothing running',
+    {startTime: at, active: 1, conditions: is('Failed', 'FailureTarget')},
+    ['status.active: Invalid value: 1: active>0 is invalid for finished job'],
+  ],
+  [
+    'has started when it ends',
+    {conditions: is('Failed', 'FailureTarget')},
+    ['status.startTime: Required value: startTime is required for finished job'],
+  ],
+  [
+    'has indexes when it is indexed',
+    {completedIndexes: '0'},
+    ['status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode'],
+  ],
   ['has no more ready pods than pods', {ready: 2, active: 1}, ['status.ready: Invalid value: 2: cannot set more ready pods than active']],
-  ['counts each pod once', {uncountedTerminatedPods: {succeeded: ['a'], failed: ['a', '']}}, [
-    'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
-    'status.uncountedTerminatedPods.failed[1]: Invalid value: "": must not be empty',
-  ]],
+  [
+    'counts each pod once',
+    {uncountedTerminatedPods: {succeeded: ['a'], failed: ['a', '']}},
+    [
+      'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+      'status.uncountedTerminatedPods.failed[1]: Invalid value: "": must not be empty',
+    ],
+  ],
 ];
 
 for (const [title, status, expected] of statusCases) {
@@ -210,7 +357,12 @@ for (const [title, status, expected] of statusCases) {
     const {of} = await startEnvironment();
     const made = await of(kinds.jobs).create(aJob());
 
-    t.deepEqual((await problems(of(kinds.jobs).update({...made, ...(status ? {status} : {})}, {subresource: 'status'}))).filter((text, i, all) => all.indexOf(text) === i && (expected.includes(text) || !/completedIndexes: Invalid value: "0": error/.test(text))), expected);
+    t.deepEqual(
+      (await problems(of(kinds.jobs).update({...made, ...(status ? {status} : {})}, {subresource: 'status'}))).filter(
+        (text, i, all) => all.indexOf(text) === i && (expected.includes(text) || !/completedIndexes: Invalid value: "0": error/.test(text)),
+      ),
+      expected,
+    );
   });
 }
 
@@ -218,7 +370,10 @@ test('a job that has ended stays so', async t => {
   const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const made = await jobs.create(aJob());
-  const ended = await jobs.update({...made, status: {startTime: at, failed: 1, conditions: is('Failed', 'FailureTarget')}}, {subresource: 'status'});
+  const ended = await jobs.update(
+    {...made, status: {startTime: at, failed: 1, conditions: is('Failed', 'FailureTarget')}},
+    {subresource: 'status'},
+  );
 
   t.deepEqual(await problems(jobs.update({...ended, status: {startTime: at, conditions: is('FailureTarget')}}, {subresource: 'status'})), [
     'status.conditions: Invalid value: cannot disable the terminal Failed=True condition',
@@ -229,10 +384,27 @@ test('a job that has ended stays so', async t => {
 test('the table of jobs shows how far they are', async t => {
   const {row} = await startEnvironment();
 
-  t.deepEqual(await row(kinds.jobs, {...aJob({completions: 3}), status: {succeeded: 1, startTime: '1970-01-01T00:00:00Z', completionTime: '1970-01-01T00:01:00Z'}}), {
-    Name: 'j', Status: 'Running', Completions: '1/3', Duration: '60s', Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: '<none>',
+  t.deepEqual(
+    await row(kinds.jobs, {
+      ...aJob({completions: 3}),
+      status: {succeeded: 1, startTime: '1970-01-01T00:00:00Z', completionTime: '1970-01-01T00:01:00Z'},
+    }),
+    {
+      Name: 'j',
+      Status: 'Running',
+      Completions: '1/3',
+      Duration: '60s',
+      Age: '<unknown>',
+      Containers: 'c',
+      Images: 'example.com/image:1',
+      Selector: '<none>',
+    },
+  );
+  t.like(await row(kinds.jobs, {...aJob({parallelism: 2}), status: {conditions: is('Complete')}}), {
+    Status: 'Complete',
+    Completions: '0/1 of 2',
+    Duration: '',
   });
-  t.like(await row(kinds.jobs, {...aJob({parallelism: 2}), status: {conditions: is('Complete')}}), {Status: 'Complete', Completions: '0/1 of 2', Duration: ''});
 });
 
 const scheduleCases: [schedule: string, problem: string | undefined][] = [
@@ -262,16 +434,36 @@ for (const [schedule, problem] of scheduleCases) {
 
 const cronCases: [title: string, spec: Partial<CronJob['spec']>, expected: string[]][] = [
   ['has a schedule', {schedule: ''}, ['spec.schedule: Required value']],
-  ['has its zone beside the schedule', {schedule: 'TZ=UTC * * * * *'}, ['spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead']],
+  [
+    'has its zone beside the schedule',
+    {schedule: 'TZ=UTC * * * * *'},
+    ['spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead'],
+  ],
   ['has a zone that exists', {timeZone: 'Mars/Olympus'}, ['spec.timeZone: Invalid value: "Mars/Olympus": unknown time zone Mars/Olympus']],
   ['has a zone, or none', {timeZone: ''}, ['spec.timeZone: Invalid value: "": timeZone must be nil or non-empty string']],
-  ['has a zone of its own', {timeZone: 'local'}, ['spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones']],
-  ['does a known thing about overlaps', {concurrencyPolicy: 'Odd'}, ['spec.concurrencyPolicy: Unsupported value: "Odd": supported values: "Allow", "Forbid", "Replace"']],
-  ['leaves selectors to its jobs', {jobTemplate: {spec: {template, selector: {matchLabels: {a: 'b'}}, manualSelector: true}}}, [
-    'spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` will be auto-generated',
-    'spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"',
-  ]],
-  ['makes jobs that end', {jobTemplate: {spec: {template: aTemplate()}}}, ['spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']],
+  [
+    'has a zone of its own',
+    {timeZone: 'local'},
+    ['spec.timeZone: Invalid value: "local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones'],
+  ],
+  [
+    'does a known thing about overlaps',
+    {concurrencyPolicy: 'Odd'},
+    ['spec.concurrencyPolicy: Unsupported value: "Odd": supported values: "Allow", "Forbid", "Replace"'],
+  ],
+  [
+    'leaves selectors to its jobs',
+    {jobTemplate: {spec: {template, selector: {matchLabels: {a: 'b'}}, manualSelector: true}}},
+    [
+      'spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` will be auto-generated',
+      'spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"',
+    ],
+  ],
+  [
+    'makes jobs that end',
+    {jobTemplate: {spec: {template: aTemplate()}}},
+    ['spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
+  ],
 ];
 
 for (const [title, spec, expected] of cronCases) {
@@ -286,22 +478,41 @@ test('a cron job is filled in, and its name leaves room for that of its jobs', a
   const {of} = await startEnvironment();
   const name = 'x'.repeat(53);
 
-  t.like((await of(kinds.cronJobs).create(aCronJob())).spec, {concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1});
-  t.deepEqual(await problems(of(kinds.cronJobs).create(aCronJob({}, name))), [`metadata.name: Invalid value: "${name}": must be no more than 52 characters`]);
+  t.like((await of(kinds.cronJobs).create(aCronJob())).spec, {
+    concurrencyPolicy: 'Allow',
+    suspend: false,
+    successfulJobsHistoryLimit: 3,
+    failedJobsHistoryLimit: 1,
+  });
+  t.deepEqual(await problems(of(kinds.cronJobs).create(aCronJob({}, name))), [
+    `metadata.name: Invalid value: "${name}": must be no more than 52 characters`,
+  ]);
 });
 
 test('the table of cron jobs shows when they run', async t => {
   const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.cronJobs, aCronJob({suspend: true})), {
-    Name: 'c', Schedule: '* * * * *', Timezone: '<none>', Suspend: 'True', Active: 0, 'Last Schedule': '<none>', Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: '<none>',
+    Name: 'c',
+    Schedule: '* * * * *',
+    Timezone: '<none>',
+    Suspend: 'True',
+    Active: 0,
+    'Last Schedule': '<none>',
+    Age: '<unknown>',
+    Containers: 'c',
+    Images: 'example.com/image:1',
+    Selector: '<none>',
   });
 });
 
 test('a job that took its labels from its pods has all of theirs, one with labels of its own keeps to those', async t => {
   const {of} = await startEnvironment();
   const make = (name: string, labels?: Record<string, string>) =>
-    of(kinds.jobs).create({metadata: {name, namespace, ...(labels ? {labels} : {})}, spec: {template: {metadata: {labels: {a: 'b'}}, spec: {restartPolicy: 'Never', containers: [{name: 'c', image: 'i'}]}}}});
+    of(kinds.jobs).create({
+      metadata: {name, namespace, ...(labels ? {labels} : {})},
+      spec: {template: {metadata: {labels: {a: 'b'}}, spec: {restartPolicy: 'Never', containers: [{name: 'c', image: 'i'}]}}},
+    });
   const like = await make('like');
   const own = await make('own', {a: 'b'});
 

@@ -38,7 +38,10 @@ export const findings = async (act: Promise<unknown>): Promise<string[]> => {
 /** A server with the namespace `default`, and a way to each kind as `jane`. */
 export const startEnvironment = async (options: ServerOptions = {}) => {
   const env = startServer(options);
-  await env.clientOf().resource(kinds.namespaces).create({metadata: {name: 'default'}});
+  await env
+    .clientOf()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: 'default'}});
   const of = <T extends KubeObject>(kind: Kind<T>, user: UserInfo = jane) => env.clientOf(user).resource(kind);
   /** The cells of the object's row in the server's table, by column. */
   const row = async <T extends KubeObject>(kind: Kind<T>, object: T): Promise<Record<string, unknown>> => {

@@ -18,7 +18,28 @@ const {float} = seededRandom(7);
 const oneOf = <T>(choices: readonly T[]): T => choices[Math.floor(float() * choices.length)]!;
 
 const junk = (): unknown =>
-  oneOf([null, 0, -1, 1.5, 1e20, true, '', 'x', '__proto__', 'constructor', [], [null], ['x'], [{}], [[]], {}, {a: null}, {a: 'b'}, 'MjAyNg==', '2026-01-01T00:00:00Z']);
+  oneOf([
+    null,
+    0,
+    -1,
+    1.5,
+    1e20,
+    true,
+    '',
+    'x',
+    '__proto__',
+    'constructor',
+    [],
+    [null],
+    ['x'],
+    [{}],
+    [[]],
+    {},
+    {a: null},
+    {a: 'b'},
+    'MjAyNg==',
+    '2026-01-01T00:00:00Z',
+  ]);
 
 /** The value with parts lost, replaced by junk, or added: the more often, the nearer `rate` is to one. */
 const mangled = (value: unknown, rate = 0.2): unknown => {
@@ -26,27 +47,60 @@ const mangled = (value: unknown, rate = 0.2): unknown => {
   if (Array.isArray(value)) return [...value.map(item => mangled(item, rate)), ...(float() < rate ? [junk()] : [])];
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value).flatMap(([name, field]) => (float() < 1 - rate / 2 ? [[name, mangled(field, rate)] as const] : []));
-  return Object.fromEntries([...fields, ...(float() < rate / 2 ? [[oneOf(['__proto__', 'constructor', 'toString']), junk()] as const] : [])]);
+  return Object.fromEntries([
+    ...fields,
+    ...(float() < rate / 2 ? [[oneOf(['__proto__', 'constructor', 'toString']), junk()] as const] : []),
+  ]);
 };
 
 const time = '2026-01-01T00:00:00.000000Z';
 const selector = {requirements: [{key: 'a', operator: 'In', values: ['b']}], rawSelector: 'x'};
-const review = {spec: {user: 'a', groups: ['b'], extra: {a: ['b']}, resourceAttributes: {verb: 'get', labelSelector: selector, fieldSelector: selector}, nonResourceAttributes: {path: '/', verb: 'x'}}};
+const review = {
+  spec: {
+    user: 'a',
+    groups: ['b'],
+    extra: {a: ['b']},
+    resourceAttributes: {verb: 'get', labelSelector: selector, fieldSelector: selector},
+    nonResourceAttributes: {path: '/', verb: 'x'},
+  },
+};
 const event = {series: {count: 1, lastObservedTime: time}, eventTime: time, type: 'Normal', related: {kind: 'x'}};
 const rules = [{verbs: ['get'], apiGroups: [''], resources: ['x'], resourceNames: ['a'], nonResourceURLs: ['x']}];
-const subjects = [{kind: 'User', name: 'x'}, {kind: 'ServiceAccount', name: 'x', namespace: 'y'}];
+const subjects = [
+  {kind: 'User', name: 'x'},
+  {kind: 'ServiceAccount', name: 'x', namespace: 'y'},
+];
 
 /** Something of everything that the hooks of a kind look at whose smallest object has little. */
 const samples: Readonly<Record<string, object>> = {
   namespaces: {spec: {finalizers: ['a']}, status: {phase: 'x', conditions: [{type: 'a', status: 'True'}]}},
   nodes: {
-    spec: {taints: [{key: 'a', effect: 'NoSchedule', value: 'x'}], podCIDR: '1.2.3.4/5', podCIDRs: ['x'], providerID: 'x', unschedulable: true},
-    status: {capacity: {cpu: '1'}, allocatable: {cpu: '1'}, addresses: [{type: 'a', address: 'b'}], conditions: [{type: 'Ready', status: 'True'}]},
+    spec: {
+      taints: [{key: 'a', effect: 'NoSchedule', value: 'x'}],
+      podCIDR: '1.2.3.4/5',
+      podCIDRs: ['x'],
+      providerID: 'x',
+      unschedulable: true,
+    },
+    status: {
+      capacity: {cpu: '1'},
+      allocatable: {cpu: '1'},
+      addresses: [{type: 'a', address: 'b'}],
+      conditions: [{type: 'Ready', status: 'True'}],
+    },
   },
   secrets: {data: {a: 'eA=='}, stringData: {a: 'b'}, type: 'plat.io/tls', immutable: true},
   configmaps: {data: {a: 'b'}, binaryData: {b: 'eA=='}, immutable: false},
   serviceaccounts: {secrets: [{name: 'a'}], imagePullSecrets: [{name: 'a'}]},
-  events: {...event, involvedObject: {kind: 'a', name: 'b'}, source: {component: 'a'}, count: 1, regarding: {kind: 'x'}, note: 'x', message: 'y'},
+  events: {
+    ...event,
+    involvedObject: {kind: 'a', name: 'b'},
+    source: {component: 'a'},
+    count: 1,
+    regarding: {kind: 'x'},
+    note: 'x',
+    message: 'y',
+  },
   leases: {spec: {leaseDurationSeconds: 1, strategy: 'x', preferredHolder: 'b', renewTime: time}},
   certificatesigningrequests: {
     spec: {request: 'eA==', signerName: 'a.b/c', usages: ['any'], expirationSeconds: 600},
@@ -73,7 +127,13 @@ const nameOf = (kind: string, i: number): string => {
 
 const metadata = (name: string): unknown => {
   if (float() < 0.1) return junk();
-  const more = {labels: {a: 'b'}, annotations: {a: 'b'}, finalizers: ['a/b'], ownerReferences: [{apiVersion: 'v1', kind: 'x', name: 'a', uid: 'b'}], managedFields: [{manager: 'x', operation: 'Update'}]};
+  const more = {
+    labels: {a: 'b'},
+    annotations: {a: 'b'},
+    finalizers: ['a/b'],
+    ownerReferences: [{apiVersion: 'v1', kind: 'x', name: 'a', uid: 'b'}],
+    managedFields: [{manager: 'x', operation: 'Update'}],
+  };
   return {name, ...(float() < 0.2 ? (mangled(more) as object) : {})};
 };
 
@@ -111,7 +171,8 @@ test('no object that anyone can write is more than a kind can bear', async t => 
       const made = await send('POST', collection, {metadata: metadata(nameOf(kind.kind, i)), ...(mangled(sample, rate) as object)});
       if (!made || resource.definition.review) continue;
       const object = `${collection}/${encodeURIComponent(made.metadata?.name ?? '')}`;
-      for (const address of addresses) await send('PUT', object + address, {...made, ...(mangled(sample, rate) as object), metadata: made.metadata});
+      for (const address of addresses)
+        await send('PUT', object + address, {...made, ...(mangled(sample, rate) as object), metadata: made.metadata});
       const stored = (await send('GET', object, undefined)) ?? made;
       for (const column of resource.definition.columns ?? []) t.notThrows(() => column.of(stored, agoFrom(0), words));
     }

@@ -8,14 +8,23 @@ const gates = new Set(['AuthorizePodWebsocketUpgradeCreatePermission']);
 const admitted: AdmissionAttributes[] = [];
 const reader: UserInfo = {name: 'reader', groups: ['system:authenticated']};
 /** The answers of a name server, one after the other. */
-const names: Record<string, (readonly string[])[]> = {'near.example': [['127.0.0.1']], 'mixed.example': [['10.2.0.7', '::1']], 'silent.example': [[]], 'turning.example': [['10.2.0.8', '10.2.0.9'], ['127.0.0.1']]};
+const names: Record<string, (readonly string[])[]> = {
+  'near.example': [['127.0.0.1']],
+  'mixed.example': [['10.2.0.7', '::1']],
+  'silent.example': [[]],
+  'turning.example': [['10.2.0.8', '10.2.0.9'], ['127.0.0.1']],
+};
 const {get, send, post, put} = await startWire({
   gate: name => gates.has(name),
   admission: () => [{name: 'Spy', validate: attributes => void (attributes.operation === 'CONNECT' && admitted.push(attributes))}],
-  authorizer: {authorize: ({user, verb}) => (user.name === 'reader' && verb === 'create' ? {decision: 'noOpinion', reason: 'readers only read'} : {decision: 'allow'})},
+  authorizer: {
+    authorize: ({user, verb}) =>
+      user.name === 'reader' && verb === 'create' ? {decision: 'noOpinion', reason: 'readers only read'} : {decision: 'allow'},
+  },
   network: {
     dial: (host, port) => Promise.reject(new Error(`dial tcp ${host}:${port}: connect: connection refused`)),
-    resolve: host => (host === 'gone.example' ? Promise.reject(new Error(`lookup ${host}: no such host`)) : Promise.resolve(names[host]?.shift() ?? [host])),
+    resolve: host =>
+      host === 'gone.example' ? Promise.reject(new Error(`lookup ${host}: no such host`)) : Promise.resolve(names[host]?.shift() ?? [host]),
   },
 });
 
@@ -31,7 +40,10 @@ const aNode = async (name: string, addresses: readonly object[], port?: number) 
   await post('/api/v1/nodes', {metadata: {name}, status: {addresses, ...(port ? {daemonEndpoints: {kubeletEndpoint: {Port: port}}} : {})}});
 };
 
-await aNode('n', [{type: 'ExternalIP', address: '9.9.9.9'}, {type: 'InternalIP', address: '10.2.0.1'}]);
+await aNode('n', [
+  {type: 'ExternalIP', address: '9.9.9.9'},
+  {type: 'InternalIP', address: '10.2.0.1'},
+]);
 await aNode('open', [{type: 'InternalIP', address: 'fd00::1'}], 7);
 await aNode('near', [{type: 'Hostname', address: 'near.example'}]);
 await aNode('gone', [{type: 'Hostname', address: 'gone.example'}]);
@@ -39,7 +51,10 @@ await aNode('mixed', [{type: 'Hostname', address: 'mixed.example'}]);
 await aNode('silent', [{type: 'Hostname', address: 'silent.example'}]);
 await aNode('turning', [{type: 'Hostname', address: 'turning.example'}]);
 await aNode('empty', [{type: 'InternalIP', address: ''}]);
-await aNode('filled', [{type: 'InternalIP', address: ''}, {type: 'InternalIP', address: '10.2.0.6'}]);
+await aNode('filled', [
+  {type: 'InternalIP', address: ''},
+  {type: 'InternalIP', address: '10.2.0.6'},
+]);
 await aNode('bare', []);
 await aNode('odd', [{type: 'Other', address: 'x'}]);
 await aPod('free', {containers: [container('c', {ports: [{containerPort: 8080}]})]}, '10.1.0.1');
@@ -60,20 +75,48 @@ const podRows: readonly Row[] = [
   ['logs of a pod that is not there', 'none/log', 404, 'pods "none" not found'],
   ['logs of one of two containers', 'two/log', 400, 'a container name must be specified for pod two, choose one of: [c d]'],
   ['logs of no container', 'free/log?container=x', 400, 'container x is not valid for pod free'],
-  ['logs from a node', 'placed/log', 500, `Get "https://10.2.0.1:10250${logged}/placed/c": dial tcp 10.2.0.1:10250: connect: connection refused`],
-  ['some of the logs', 'placed/log?tailLines=5&follow&previous=false&sinceTime=2026-01-02T03:04:05%2B01:00&insecureSkipTLSVerifyBackend=1', 500, `Get "https://10.2.0.1:10250${logged}/placed/c?follow=true&sinceTime=2026-01-02T02%3A04%3A05Z&tailLines=5": dial tcp 10.2.0.1:10250: connect: connection refused`],
+  [
+    'logs from a node',
+    'placed/log',
+    500,
+    `Get "https://10.2.0.1:10250${logged}/placed/c": dial tcp 10.2.0.1:10250: connect: connection refused`,
+  ],
+  [
+    'some of the logs',
+    'placed/log?tailLines=5&follow&previous=false&sinceTime=2026-01-02T03:04:05%2B01:00&insecureSkipTLSVerifyBackend=1',
+    500,
+    `Get "https://10.2.0.1:10250${logged}/placed/c?follow=true&sinceTime=2026-01-02T02%3A04%3A05Z&tailLines=5": dial tcp 10.2.0.1:10250: connect: connection refused`,
+  ],
   ['logs from a node that is not there', 'lost/log', 404, 'pods "missing" not found'],
   ['logs from a node without address', 'barely/log', 500, 'no preferred addresses found; known addresses: []'],
   ['logs from a node with an address of no use', 'oddly/log', 500, 'no preferred addresses found; known addresses: [{Other x}]'],
   ['logs from a node with an empty address', 'emptily/log', 500, 'no preferred addresses found; known addresses: [{InternalIP }]'],
   ['a command without a node', 'free/exec?command=ls', 400, 'pod free does not have a host assigned', 'upgrades'],
   ['a command in no container', 'placed/exec?command=ls&container=x', 400, 'container x is not valid for pod placed', 'upgrades'],
-  ['a command on a node', 'placed/exec?command=ls', 500, 'error dialing backend: dial tcp 10.2.0.1:10250: connect: connection refused', 'upgrades'],
+  [
+    'a command on a node',
+    'placed/exec?command=ls',
+    500,
+    'error dialing backend: dial tcp 10.2.0.1:10250: connect: connection refused',
+    'upgrades',
+  ],
   ['a command without upgrade', 'placed/exec?command=ls', 400, 'Upgrade request required'],
   ['to be attached', 'placed/attach', 500, 'error dialing backend: dial tcp 10.2.0.1:10250: connect: connection refused', 'upgrades'],
   ['a port without a node', 'two/portforward', 400, 'pod two does not have a host assigned', 'upgrades'],
-  ['a port that is none', 'placed/portforward?ports=80,x', 400, 'cannot convert to []int32: strconv.ParseUint: parsing "x": invalid syntax', 'upgrades'],
-  ['a port beyond all', 'placed/portforward?ports=65536', 400, 'cannot convert to []int32: strconv.ParseUint: parsing "65536": value out of range', 'upgrades'],
+  [
+    'a port that is none',
+    'placed/portforward?ports=80,x',
+    400,
+    'cannot convert to []int32: strconv.ParseUint: parsing "x": invalid syntax',
+    'upgrades',
+  ],
+  [
+    'a port beyond all',
+    'placed/portforward?ports=65536',
+    400,
+    'cannot convert to []int32: strconv.ParseUint: parsing "65536": value out of range',
+    'upgrades',
+  ],
   ['a way into a pod without address', 'placed/proxy/some/path', 400, 'address not allowed'],
   ['a way to this very machine', 'local/proxy/', 400, 'address not allowed'],
   ['a way to too many things', 'a:b:c:d/proxy/', 400, 'invalid pod request "a:b:c:d"'],
@@ -85,21 +128,44 @@ const podRows: readonly Row[] = [
 ];
 const nodeRows: readonly Row[] = [
   ['the agent of a node', 'n/proxy/metrics', 503, 'error trying to reach service: dial tcp 10.2.0.1:10250: connect: connection refused'],
-  ['the agent by its port', 'n:10250/proxy/metrics', 503, 'error trying to reach service: dial tcp 10.2.0.1:10250: connect: connection refused'],
-  ['another port of a node', 'n:9100/proxy/metrics', 503, 'error trying to reach service: dial tcp 10.2.0.1:9100: connect: connection refused'],
+  [
+    'the agent by its port',
+    'n:10250/proxy/metrics',
+    503,
+    'error trying to reach service: dial tcp 10.2.0.1:10250: connect: connection refused',
+  ],
+  [
+    'another port of a node',
+    'n:9100/proxy/metrics',
+    503,
+    'error trying to reach service: dial tcp 10.2.0.1:9100: connect: connection refused',
+  ],
   ['a node that leads back here', 'near/proxy/', 400, 'address not allowed'],
   ['a node that leads back here among others', 'mixed/proxy/', 400, 'address not allowed'],
   ['a node whose name stands for nothing', 'silent/proxy/', 400, 'No addresses for hostname'],
-  ['a node whose name stands for this machine a moment later', 'turning/proxy/', 503, 'error trying to reach service: dial tcp 10.2.0.8:10250: connect: connection refused'],
+  [
+    'a node whose name stands for this machine a moment later',
+    'turning/proxy/',
+    503,
+    'error trying to reach service: dial tcp 10.2.0.8:10250: connect: connection refused',
+  ],
   ['a node with an empty address', 'empty/proxy/', 500, 'no preferred addresses found; known addresses: [{InternalIP }]'],
-  ['a node with an empty address before another', 'filled:81/proxy/', 503, 'error trying to reach service: dial tcp 10.2.0.6:81: connect: connection refused'],
+  [
+    'a node with an empty address before another',
+    'filled:81/proxy/',
+    503,
+    'error trying to reach service: dial tcp 10.2.0.6:81: connect: connection refused',
+  ],
   ['a node without a name in the network', 'gone/proxy/', 400, 'lookup gone.example: no such host'],
   ['a node without address', 'bare/proxy/', 500, 'no preferred addresses found; known addresses: []'],
   ['a node that is not there', 'none/proxy/', 404, 'nodes "none" not found'],
   ['a node by an unknown scheme', 'ftp:n:1/proxy/', 400, 'invalid node request "ftp:n:1"'],
 ];
 
-for (const [root, rows] of [[pods, podRows], ['/api/v1/nodes', nodeRows]] as const) {
+for (const [root, rows] of [
+  [pods, podRows],
+  ['/api/v1/nodes', nodeRows],
+] as const) {
   for (const [what, path, code, message, upgrades] of rows) {
     test(`a connect request with ${what} is answered as the original does`, async t => {
       const {status, text} = await get(`${root}/${path}`, upgrades && upgrade);
@@ -114,11 +180,19 @@ for (const [query, gate, causes] of [
   ['tailLines=-1', false, ['tailLines: Invalid value: -1: must be greater than or equal to 0']],
   ['limitBytes=0', false, ['limitBytes: Invalid value: 0: must be greater than 0']],
   ['sinceSeconds=0', false, ['sinceSeconds: Invalid value: 0: must be greater than 0']],
-  ['sinceSeconds=5&sinceTime=2026-01-02T03:04:05Z', false, ['[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified']],
+  [
+    'sinceSeconds=5&sinceTime=2026-01-02T03:04:05Z',
+    false,
+    ['[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified'],
+  ],
   ['stream=Stdout', false, ['stream: Forbidden: may not be specified']],
   ['stream=Both', true, ['stream: Unsupported value: "Both": supported values: "All", "Stderr", "Stdout"']],
   ['stream=Stdout&tailLines=1', true, ['[]: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now']],
-  ['tailLines=-1&limitBytes=-1', true, ['tailLines: Invalid value: -1: must be greater than or equal to 0', 'limitBytes: Invalid value: -1: must be greater than 0']],
+  [
+    'tailLines=-1&limitBytes=-1',
+    true,
+    ['tailLines: Invalid value: -1: must be greater than or equal to 0', 'limitBytes: Invalid value: -1: must be greater than 0'],
+  ],
 ] as const) {
   test.serial(`logs by ${query} are refused${gate ? ' where streams can be chosen' : ''}`, async t => {
     if (gate) gates.add('PodLogsQuerySplitStreams');
@@ -127,7 +201,10 @@ for (const [query, gate, causes] of [
     const {details, message} = json<Status>();
 
     t.is(status, 422);
-    t.deepEqual(details?.causes?.map(cause => `${cause.field ?? ''}: ${cause.message}`), [...causes]);
+    t.deepEqual(
+      details?.causes?.map(cause => `${cause.field ?? ''}: ${cause.message}`),
+      [...causes],
+    );
     t.regex(message ?? '', /^PodLogOptions "placed" is invalid: /);
   });
 }
@@ -174,9 +251,18 @@ test.serial('connect requests are admitted with their options, reading logs is n
   await get(`${pods}/placed/log`);
 
   t.deepEqual(
-    admitted.map(({operation, resource, subresource, name, kind, object}) => [operation, resource, subresource, name, kind, object] as unknown[]),
+    admitted.map(
+      ({operation, resource, subresource, name, kind, object}) => [operation, resource, subresource, name, kind, object] as unknown[],
+    ),
     [
-      ['CONNECT', 'pods', 'exec', 'placed', 'PodExecOptions', {kind: 'PodExecOptions', apiVersion: 'v1', command: ['ls', '-l'], stdin: true, tty: false}],
+      [
+        'CONNECT',
+        'pods',
+        'exec',
+        'placed',
+        'PodExecOptions',
+        {kind: 'PodExecOptions', apiVersion: 'v1', command: ['ls', '-l'], stdin: true, tty: false},
+      ],
       ['CONNECT', 'pods', 'proxy', 'free', 'PodProxyOptions', {kind: 'PodProxyOptions', apiVersion: 'v1', path: '/a/b/'}],
     ],
   );
@@ -193,7 +279,10 @@ test('a call without a path is sent to the one with a slash', async t => {
 
 test('a call to a service goes to an endpoint that is a pod of its namespace', async t => {
   const call = async (id: string) => (await get(`/api/v1/namespaces/default/services/${id}/proxy/x`)).json<Status>().message;
-  const address = (ip: string, targetRef?: object) => ({ip, ...(targetRef ? {targetRef: {kind: 'Pod', namespace: 'default', ...targetRef}} : {})});
+  const address = (ip: string, targetRef?: object) => ({
+    ip,
+    ...(targetRef ? {targetRef: {kind: 'Pod', namespace: 'default', ...targetRef}} : {}),
+  });
   const endpoints = (addresses: readonly object[]) => ({metadata: {name: 's'}, subsets: [{addresses, ports: [{name: 'web', port: 8080}]}]});
   const none = 'no endpoints available for service "s:80"';
 

@@ -7,7 +7,15 @@ test('an update may change images and deadlines and add tolerations, and nothing
   const {pods} = await start();
   const made = await pods.create(aPod());
   const spec = made.spec!;
-  const updated = await pods.update({...made, spec: {...spec, containers: [{...spec.containers[0]!, image: 'nginx:2'}], activeDeadlineSeconds: 10, tolerations: [{key: 'a', operator: 'Exists'}]}});
+  const updated = await pods.update({
+    ...made,
+    spec: {
+      ...spec,
+      containers: [{...spec.containers[0]!, image: 'nginx:2'}],
+      activeDeadlineSeconds: 10,
+      tolerations: [{key: 'a', operator: 'Exists'}],
+    },
+  });
 
   t.is(updated.metadata?.generation, 2);
   t.is(updated.spec?.containers[0]?.image, 'nginx:2');
@@ -22,33 +30,48 @@ test('an update may change images and deadlines and add tolerations, and nothing
   t.deepEqual(await problems(pods.update({...updated, spec: {...updated.spec!, tolerations: []}})), [
     'spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds',
   ]);
-  t.deepEqual(await problems(pods.update({...updated, spec: {...updated.spec!, containers: [...updated.spec!.containers, {name: 'd', image: 'x'}]}})), [
-    'spec.containers: Forbidden: pod updates may not add or remove containers',
-  ]);
+  t.deepEqual(
+    await problems(pods.update({...updated, spec: {...updated.spec!, containers: [...updated.spec!.containers, {name: 'd', image: 'x'}]}})),
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  );
 });
 
-test('the status is the node\'s to write, except the quality class, and a terminal phase is final', async t => {
+test("the status is the node's to write, except the quality class, and a terminal phase is final", async t => {
   const {pods} = await start();
   const made = await pods.create(aPod({restartPolicy: 'Never'}));
   const status = {subresource: 'status'};
   const ended = {name: 'c', image: 'nginx', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0}}};
-  const reported = await pods.update({...made, spec: {containers: []}, status: {phase: 'Succeeded', podIP: '10.0.0.1', containerStatuses: [ended]}}, status);
+  const reported = await pods.update(
+    {...made, spec: {containers: []}, status: {phase: 'Succeeded', podIP: '10.0.0.1', containerStatuses: [ended]}},
+    status,
+  );
 
   t.is(reported.spec?.containers.length, 1);
   t.is(reported.metadata?.generation, 1);
   t.deepEqual(reported.status?.podIPs, [{ip: '10.0.0.1'}]);
   t.is(reported.status?.qosClass, 'BestEffort');
-  t.deepEqual(await problems(pods.update({...reported, status: {...reported.status, qosClass: 'Burstable', containerStatuses: [{...ended, state: {running: {}}}]}}, status)), [
-    'status.qosClass: Invalid value: "Burstable": field is immutable',
-    'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state',
-  ]);
+  t.deepEqual(
+    await problems(
+      pods.update(
+        {...reported, status: {...reported.status, qosClass: 'Burstable', containerStatuses: [{...ended, state: {running: {}}}]}},
+        status,
+      ),
+    ),
+    [
+      'status.qosClass: Invalid value: "Burstable": field is immutable',
+      'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state',
+    ],
+  );
 });
 
 test('containers to look with are added through their own address, and stay', async t => {
   const {pods} = await start();
   const made = await pods.create(aPod());
   const address = {subresource: 'ephemeralcontainers'};
-  const added = await pods.update({...made, spec: {containers: [], ephemeralContainers: [{name: 'look', image: 'busybox:1', targetContainerName: 'c'}]}}, address);
+  const added = await pods.update(
+    {...made, spec: {containers: [], ephemeralContainers: [{name: 'look', image: 'busybox:1', targetContainerName: 'c'}]}},
+    address,
+  );
 
   t.is(added.spec?.containers.length, 1);
   t.is(added.metadata?.generation, 2);
@@ -56,10 +79,24 @@ test('containers to look with are added through their own address, and stay', as
   t.deepEqual(await problems(pods.update({...added, spec: {...added.spec!, ephemeralContainers: []}}, address)), [
     'spec.ephemeralContainers: Forbidden: existing ephemeral containers "look" may not be removed\n',
   ]);
-  t.deepEqual(await problems(pods.update({...added, spec: {...added.spec!, ephemeralContainers: [...added.spec!.ephemeralContainers!, {name: 'c', image: 'x', ports: [{containerPort: 1}]}]}}, address)), [
-    'spec.ephemeralContainers[1].name: Duplicate value: "c"',
-    'spec.ephemeralContainers[1].ports: Forbidden: cannot be set for an Ephemeral Container',
-  ]);
+  t.deepEqual(
+    await problems(
+      pods.update(
+        {
+          ...added,
+          spec: {
+            ...added.spec!,
+            ephemeralContainers: [...added.spec!.ephemeralContainers!, {name: 'c', image: 'x', ports: [{containerPort: 1}]}],
+          },
+        },
+        address,
+      ),
+    ),
+    [
+      'spec.ephemeralContainers[1].name: Duplicate value: "c"',
+      'spec.ephemeralContainers[1].ports: Forbidden: cannot be set for an Ephemeral Container',
+    ],
+  );
 });
 
 test('a resize changes amounts and nothing else', async t => {
@@ -67,8 +104,14 @@ test('a resize changes amounts and nothing else', async t => {
   const made = await pods.create(withContainer({resources: {requests: {cpu: '1'}}}));
   const address = {subresource: 'resize'};
   const [container] = made.spec!.containers;
-  const to = (resources: object, more: object = {}): Pod => ({...made, spec: {...made.spec!, containers: [{...container!, ...more, resources}]}});
-  const resized = await pods.update({...to({requests: {cpu: '2'}}, {image: 'other'}), metadata: {name: 'p', namespace: 'default'}}, address);
+  const to = (resources: object, more: object = {}): Pod => ({
+    ...made,
+    spec: {...made.spec!, containers: [{...container!, ...more, resources}]},
+  });
+  const resized = await pods.update(
+    {...to({requests: {cpu: '2'}}, {image: 'other'}), metadata: {name: 'p', namespace: 'default'}},
+    address,
+  );
 
   t.is(resized.spec?.containers[0]?.image, 'nginx');
   t.deepEqual(resized.spec?.containers[0]?.resources, {requests: {cpu: '2'}});
@@ -78,9 +121,12 @@ test('a resize changes amounts and nothing else', async t => {
     'spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing',
     'spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed',
   ]);
-  t.deepEqual(await problems(pods.update({...to({requests: {cpu: '2', 'example.com/gpu': '1'}, limits: {'example.com/gpu': '1'}}), ...unversioned}, address)), [
-    'spec: Forbidden: only cpu and memory resources are mutable',
-  ]);
+  t.deepEqual(
+    await problems(
+      pods.update({...to({requests: {cpu: '2', 'example.com/gpu': '1'}, limits: {'example.com/gpu': '1'}}), ...unversioned}, address),
+    ),
+    ['spec: Forbidden: only cpu and memory resources are mutable'],
+  );
 });
 
 test('a pod on a node is given its time to end, which can only be shortened', async t => {

@@ -11,7 +11,16 @@ test('a pod is created pending, with every default and its quality class', async
   t.is(made.metadata?.generation, 1);
   t.deepEqual(made.status, {phase: 'Pending', qosClass: 'BestEffort'});
   t.deepEqual(made.spec, {
-    containers: [{name: 'c', image: 'nginx', resources: {}, terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File', imagePullPolicy: 'Always'}],
+    containers: [
+      {
+        name: 'c',
+        image: 'nginx',
+        resources: {},
+        terminationMessagePath: '/dev/termination-log',
+        terminationMessagePolicy: 'File',
+        imagePullPolicy: 'Always',
+      },
+    ],
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
     dnsPolicy: 'ClusterFirst',
@@ -73,7 +82,10 @@ test('probes, ports, volumes and references get their defaults', async t => {
           livenessProbe: {httpGet: {port: 80}},
           readinessProbe: {grpc: {port: 80}},
           lifecycle: {},
-          env: [{name: 'NAME', valueFrom: {fieldRef: {fieldPath: 'metadata.name'}}}, {name: 'CPU', valueFrom: {resourceFieldRef: {resource: 'limits.cpu'}}}],
+          env: [
+            {name: 'NAME', valueFrom: {fieldRef: {fieldPath: 'metadata.name'}}},
+            {name: 'CPU', valueFrom: {resourceFieldRef: {resource: 'limits.cpu'}}},
+          ],
         },
       ],
       volumes: [
@@ -92,10 +104,19 @@ test('probes, ports, volumes and references get their defaults', async t => {
   const [container] = made.spec!.containers;
 
   t.deepEqual(container?.ports, [{containerPort: 80, hostPort: 80, protocol: 'TCP'}]);
-  t.deepEqual(container?.livenessProbe, {httpGet: {path: '/', port: 80, scheme: 'HTTP'}, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3});
+  t.deepEqual(container?.livenessProbe, {
+    httpGet: {path: '/', port: 80, scheme: 'HTTP'},
+    timeoutSeconds: 1,
+    periodSeconds: 10,
+    successThreshold: 1,
+    failureThreshold: 3,
+  });
   t.deepEqual(container?.readinessProbe?.grpc, {port: 80, service: ''});
   t.deepEqual(container?.lifecycle, {});
-  t.deepEqual(container?.env?.map(({valueFrom}) => valueFrom), [{fieldRef: {apiVersion: 'v1', fieldPath: 'metadata.name'}}, {resourceFieldRef: {divisor: '0', resource: 'limits.cpu'}}]);
+  t.deepEqual(
+    container?.env?.map(({valueFrom}) => valueFrom),
+    [{fieldRef: {apiVersion: 'v1', fieldPath: 'metadata.name'}}, {resourceFieldRef: {divisor: '0', resource: 'limits.cpu'}}],
+  );
   t.is(made.spec?.serviceAccount, 'robot');
   t.deepEqual(made.spec?.volumes, [
     {name: 'bare', emptyDir: {}},
@@ -105,7 +126,17 @@ test('probes, ports, volumes and references get their defaults', async t => {
     {name: 'none', projected: {defaultMode: 420, sources: null}},
     {name: 'rbd', rbd: {monitors: ['m'], image: 'i', secretRef: {}, pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring'}},
     {name: 'iscsi', iscsi: {targetPortal: 'p', iqn: 'iqn.2001-04.com.example:a', lun: 0, iscsiInterface: 'default'}},
-    {name: 'azure', azureDisk: {diskName: 'd', diskURI: 'https://blob.core.windows.net/a/b.vhd', cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false}},
+    {
+      name: 'azure',
+      azureDisk: {
+        diskName: 'd',
+        diskURI: 'https://blob.core.windows.net/a/b.vhd',
+        cachingMode: 'ReadWrite',
+        kind: 'Shared',
+        fsType: 'ext4',
+        readOnly: false,
+      },
+    },
     {name: 'scale', scaleIO: {gateway: 'g', system: 's', volumeName: 'v', secretRef: null, storageMode: 'ThinProvisioned', fsType: 'xfs'}},
   ] as never);
 });
@@ -132,7 +163,10 @@ for (const [image, policy] of [
 
 test('the grace period of a pod is at least a second, that of a template is kept', async t => {
   const {pods, of} = await start();
-  const template = {metadata: {name: 't', namespace: 'default'}, template: {spec: {containers: [{name: 'c', image: 'nginx'}], terminationGracePeriodSeconds: -1}}};
+  const template = {
+    metadata: {name: 't', namespace: 'default'},
+    template: {spec: {containers: [{name: 'c', image: 'nginx'}], terminationGracePeriodSeconds: -1}},
+  };
 
   t.is((await pods.create(aPod({terminationGracePeriodSeconds: -1}))).spec?.terminationGracePeriodSeconds, 1);
   t.is((await of(kinds.podTemplates).create(template)).template?.spec?.terminationGracePeriodSeconds, -1);
@@ -142,12 +176,25 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   ['no containers', aPod({containers: []}), ['spec.containers: Required value']],
   [
     'two containers of one name',
-    aPod({containers: [{name: 'c', image: 'a'}, {name: 'c', image: 'b'}]}),
+    aPod({
+      containers: [
+        {name: 'c', image: 'a'},
+        {name: 'c', image: 'b'},
+      ],
+    }),
     ['spec.containers[1].name: Duplicate value: "c"'],
   ],
   ['no image', withContainer({image: ''}), ['spec.containers[0].image: Required value']],
-  ['a padded image', withContainer({image: ' nginx:1'}), ['spec.containers[0].image: Invalid value: " nginx:1": must not have leading or trailing whitespace']],
-  ['an unknown restart policy', aPod({restartPolicy: 'Sometimes'}), ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"']],
+  [
+    'a padded image',
+    withContainer({image: ' nginx:1'}),
+    ['spec.containers[0].image: Invalid value: " nginx:1": must not have leading or trailing whitespace'],
+  ],
+  [
+    'an unknown restart policy',
+    aPod({restartPolicy: 'Sometimes'}),
+    ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
+  ],
   [
     'a mount of nothing',
     withContainer({volumeMounts: [{name: 'v', mountPath: '/a'}]}),
@@ -169,7 +216,10 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   [
     'a fraction of a device',
     withContainer({resources: {limits: {'example.com/gpu': '1500m'}}}),
-    ['spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "1500m": must be an integer', 'spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "1500m": must be an integer'],
+    [
+      'spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "1500m": must be an integer',
+      'spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "1500m": must be an integer',
+    ],
   ],
   [
     'a device without a limit',
@@ -209,7 +259,9 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   [
     'a field that is none',
     withContainer({env: [{name: 'A', valueFrom: {fieldRef: {fieldPath: 'spec.nothing'}}}]}),
-    ['spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.nothing": error converting fieldPath: field label not supported: spec.nothing'],
+    [
+      'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.nothing": error converting fieldPath: field label not supported: spec.nothing',
+    ],
   ],
   [
     'a volume of two types',
@@ -234,7 +286,9 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   [
     'an empty choice of nodes',
     aPod({affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}),
-    ['spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term'],
+    [
+      'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term',
+    ],
   ],
   [
     'an affinity without topology',
@@ -256,8 +310,16 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
     ['spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"'],
   ],
   ['no name server', aPod({dnsPolicy: 'None'}), ['spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None']],
-  ['an alias of no address', aPod({hostAliases: [{ip: 'x', hostnames: ['a']}]}), ['spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)']],
-  ['an ephemeral container', aPod({ephemeralContainers: [{name: 'e', image: 'a'}]}), ['spec.ephemeralContainers: Forbidden: cannot be set on create']],
+  [
+    'an alias of no address',
+    aPod({hostAliases: [{ip: 'x', hostnames: ['a']}]}),
+    ['spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+  ],
+  [
+    'an ephemeral container',
+    aPod({ephemeralContainers: [{name: 'e', image: 'a'}]}),
+    ['spec.ephemeralContainers: Forbidden: cannot be set on create'],
+  ],
   [
     'a node and a gate',
     aPod({nodeName: 'n', schedulingGates: [{name: 'example.com/wait'}]}),
@@ -266,10 +328,12 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   [
     'privilege that must not grow',
     withContainer({securityContext: {privileged: true, allowPrivilegeEscalation: false}}),
-    ['spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true'],
+    [
+      'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+    ],
   ],
   [
-    'an own network of users with the node\'s network',
+    "an own network of users with the node's network",
     aPod({hostUsers: false, hostNetwork: true}),
     ['spec.hostNetwork: Forbidden: when `hostUsers` is false'],
   ],
@@ -279,7 +343,11 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
     aPod({resources: {requests: {cpu: '1'}, limits: {cpu: '2'}}, containers: [{name: 'c', image: 'a', resources: {requests: {cpu: '2'}}}]}),
     ['spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2'],
   ],
-  ['a deletion cost that is no number', aPod({}, {annotations: {'controller.plat.io/pod-deletion-cost': 'x'}}), ['metadata.annotations[controller.plat.io/pod-deletion-cost]: Invalid value: "x": must be a 32bit integer']],
+  [
+    'a deletion cost that is no number',
+    aPod({}, {annotations: {'controller.plat.io/pod-deletion-cost': 'x'}}),
+    ['metadata.annotations[controller.plat.io/pod-deletion-cost]: Invalid value: "x": must be a 32bit integer'],
+  ],
 ];
 
 for (const [what, pod, expected] of refused) {
@@ -290,7 +358,7 @@ for (const [what, pod, expected] of refused) {
   });
 }
 
-test('privileged containers need the server\'s leave', async t => {
+test("privileged containers need the server's leave", async t => {
   const env = await startEnvironment({gate, allowPrivileged: false});
 
   t.deepEqual(await problems(env.of(kinds.pods).create(withContainer({securityContext: {privileged: true}}))), [
@@ -317,32 +385,83 @@ test('a gated pod has a condition, may narrow its node affinity, and loses its g
 const rows: readonly (readonly [string, Pod, Record<string, string>])[] = [
   [
     'runs',
-    {...aPod(), status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}], containerStatuses: [{name: 'c', image: '', imageID: '', ready: true, restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 1, finishedAt: '1970-01-01T00:00:00Z'}}}]}},
+    {
+      ...aPod(),
+      status: {
+        phase: 'Running',
+        conditions: [{type: 'Ready', status: 'True'}],
+        containerStatuses: [
+          {
+            name: 'c',
+            image: '',
+            imageID: '',
+            ready: true,
+            restartCount: 2,
+            state: {running: {}},
+            lastState: {terminated: {exitCode: 1, finishedAt: '1970-01-01T00:00:00Z'}},
+          },
+        ],
+      },
+    },
     {Ready: '1/1', Status: 'Running', Restarts: '2 (56y ago)'},
   ],
   [
     'cannot be started',
-    {...aPod(), status: {phase: 'Pending', containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'ErrImagePull'}}}]}},
+    {
+      ...aPod(),
+      status: {
+        phase: 'Pending',
+        containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'ErrImagePull'}}}],
+      },
+    },
     {Ready: '0/1', Status: 'ErrImagePull', Restarts: '0'},
   ],
   [
     'is being set up',
-    {...aPod({initContainers: [{name: 'i', image: 'a'}, {name: 'j', image: 'a'}]}), status: {phase: 'Pending', initContainerStatuses: [{name: 'i', image: '', imageID: '', ready: true, restartCount: 0, state: {terminated: {exitCode: 0}}}, {name: 'j', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'PodInitializing'}}}]}},
+    {
+      ...aPod({
+        initContainers: [
+          {name: 'i', image: 'a'},
+          {name: 'j', image: 'a'},
+        ],
+      }),
+      status: {
+        phase: 'Pending',
+        initContainerStatuses: [
+          {name: 'i', image: '', imageID: '', ready: true, restartCount: 0, state: {terminated: {exitCode: 0}}},
+          {name: 'j', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'PodInitializing'}}},
+        ],
+      },
+    },
     {Ready: '0/1', Status: 'Init:1/2'},
   ],
   ['ends', {...aPod({}, {deletionTimestamp: '2026-01-01T00:00:00Z'}), status: {phase: 'Running'}}, {Status: 'Terminating'}],
   [
     'was killed',
-    {...aPod(), status: {phase: 'Failed', containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 137, signal: 9}}}]}},
+    {
+      ...aPod(),
+      status: {
+        phase: 'Failed',
+        containerStatuses: [
+          {name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 137, signal: 9}}},
+        ],
+      },
+    },
     {Status: 'Signal:9'},
   ],
   [
     'is done but for a container that failed',
-    {...aPod(), status: {phase: 'Running', containerStatuses: [
-      {name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0, reason: 'Completed'}}},
-      {name: 'd', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 1, reason: 'Error'}}},
-      {name: 'e', image: '', imageID: '', ready: true, restartCount: 0, state: {running: {}}},
-    ]}},
+    {
+      ...aPod(),
+      status: {
+        phase: 'Running',
+        containerStatuses: [
+          {name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0, reason: 'Completed'}}},
+          {name: 'd', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 1, reason: 'Error'}}},
+          {name: 'e', image: '', imageID: '', ready: true, restartCount: 0, state: {running: {}}},
+        ],
+      },
+    },
     {Ready: '1/1', Status: 'Error'},
   ],
 ];

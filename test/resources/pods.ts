@@ -19,6 +19,7 @@ export const aPod = (spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}
   spec: {containers: [{name: 'c', image: 'nginx'}], ...spec},
 });
 
-export const withContainer = (more: Partial<PodSpec['containers'][number]>): Pod => aPod({containers: [{name: 'c', image: 'nginx', ...more}]});
+export const withContainer = (more: Partial<PodSpec['containers'][number]>): Pod =>
+  aPod({containers: [{name: 'c', image: 'nginx', ...more}]});
 
 export const template = {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}};

@@ -10,7 +10,10 @@ const {gates} = readGates(new Map(), readVersions([], []));
 const usual = (name: string): boolean => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
 
 /** The gates of the release, but for some. */
-export const gate = (on: readonly string[], off: readonly string[] = []) => (name: string): boolean => on.includes(name) || (usual(name) && !off.includes(name));
+export const gate =
+  (on: readonly string[], off: readonly string[] = []) =>
+  (name: string): boolean =>
+    on.includes(name) || (usual(name) && !off.includes(name));
 
 type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 const environments = new Map<string, Promise<Environment>>();
@@ -53,7 +56,13 @@ export const testCreations = <T extends KubeObject>(kind: Kind<T>, cases: readon
 };
 
 /** An object, its update, and the causes that the update is refused with. Fields of the new object replace those of the old one. */
-export type Change = readonly [title: string, old: Given, fields: Given, expected: readonly string[], more?: More & {readonly subresource?: string; readonly status?: object}];
+export type Change = readonly [
+  title: string,
+  old: Given,
+  fields: Given,
+  expected: readonly string[],
+  more?: More & {readonly subresource?: string; readonly status?: object},
+];
 
 /** Every row is a change of an object of the kind. */
 export const testUpdates = <T extends KubeObject>(kind: Kind<T>, cases: readonly Change[]): void => {
@@ -81,7 +90,10 @@ export const warnsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: read
 };
 
 /** Every row is an object, and the part of it that is left once it is created. */
-export const keepsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: readonly (readonly [title: string, object: Given, left: Given, more?: More])[]): void => {
+export const keepsOnCreation = <T extends KubeObject>(
+  kind: Kind<T>,
+  cases: readonly (readonly [title: string, object: Given, left: Given, more?: More])[],
+): void => {
   for (const [title, object, left, {on = [], off = []} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: ${title}`, async t => {
       const {of} = await environmentWith(on, off);

@@ -8,13 +8,17 @@ const namespace = 'default';
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
-const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const subdomain =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 const aVolume = (spec: Volume['spec'] = {}): Volume => ({
   metadata: {name: 'v'},
   spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}, ...spec},
 });
-const aClaim = (spec: Claim['spec'] = {}): Claim => ({metadata: {name: 'c', namespace}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, ...spec}});
+const aClaim = (spec: Claim['spec'] = {}): Claim => ({
+  metadata: {name: 'c', namespace},
+  spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, ...spec},
+});
 
 test('a volume begins pending, kept and a file system', async t => {
   const {of, row} = await startEnvironment();
@@ -23,7 +27,14 @@ test('a volume begins pending, kept and a file system', async t => {
   t.like(made.spec, {persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', hostPath: {path: '/data', type: ''}});
   t.is(made.status?.phase, 'Pending');
   t.truthy(made.status?.lastPhaseTransitionTime);
-  t.like(await row(kinds.persistentVolumes, made), {Capacity: '1Gi', 'Access Modes': 'RWO', 'Reclaim Policy': 'Retain', Status: 'Pending', Claim: '', VolumeAttributesClass: '<unset>'});
+  t.like(await row(kinds.persistentVolumes, made), {
+    Capacity: '1Gi',
+    'Access Modes': 'RWO',
+    'Reclaim Policy': 'Retain',
+    Status: 'Pending',
+    Claim: '',
+    VolumeAttributesClass: '<unset>',
+  });
 });
 
 test('a status without a transition time keeps that of the volume', async t => {
@@ -38,10 +49,22 @@ test('a status without a transition time keeps that of the volume', async t => {
 const volumeCases: [title: string, spec: Volume['spec'], expected: string[]][] = [
   ['lies at one place', {nfs: {server: 's', path: '/'}}, ['spec.nfs: Forbidden: may not specify more than 1 volume type']],
   ['has a size', {capacity: {}}, ['spec.capacity: Required value', 'spec.capacity: Unsupported value: null: supported values: "storage"']],
-  ['has known modes', {accessModes: ['Odd']}, ['spec.accessModes: Unsupported value: "Odd": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"']],
+  [
+    'has known modes',
+    {accessModes: ['Odd']},
+    ['spec.accessModes: Unsupported value: "Odd": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'],
+  ],
   ['has monitors', {hostPath: null as never, cephfs: {monitors: []}}, ['spec.cephfs.monitors: Required value']],
-  ['of the whole disk is not wiped', {hostPath: {path: '/'}, persistentVolumeReclaimPolicy: 'Recycle'}, ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"]],
-  ['has properties if a driver knows them', {volumeAttributesClassName: 'fast'}, ['spec.csi: Required value: has to be specified when using volumeAttributesClassName']],
+  [
+    'of the whole disk is not wiped',
+    {hostPath: {path: '/'}, persistentVolumeReclaimPolicy: 'Recycle'},
+    ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+  ],
+  [
+    'has properties if a driver knows them',
+    {volumeAttributesClassName: 'fast'},
+    ['spec.csi: Required value: has to be specified when using volumeAttributesClassName'],
+  ],
 ];
 
 for (const [title, spec, expected] of volumeCases) {
@@ -55,7 +78,9 @@ for (const [title, spec, expected] of volumeCases) {
 test('a local volume has node affinity, and the source of every volume is immutable', async t => {
   const {of} = await startEnvironment();
   const {hostPath: _, ...rest} = aVolume().spec!;
-  t.deepEqual(await problems(of(kinds.persistentVolumes).create({metadata: {name: 'l'}, spec: {...rest, local: {path: '/x'}}})), ['spec.nodeAffinity: Required value: Local volume requires node affinity']);
+  t.deepEqual(await problems(of(kinds.persistentVolumes).create({metadata: {name: 'l'}, spec: {...rest, local: {path: '/x'}}})), [
+    'spec.nodeAffinity: Required value: Local volume requires node affinity',
+  ]);
 
   const made = await of(kinds.persistentVolumes).create(aVolume());
   t.deepEqual(await problems(of(kinds.persistentVolumes).update({...made, spec: {...made.spec, hostPath: {path: '/other'}}})), [
@@ -68,15 +93,29 @@ test('a bound claim may grow, and nothing else of a claim changes', async t => {
   const claims = of(kinds.persistentVolumeClaims);
   const made = await claims.create(aClaim());
   const bigger = (claim: Claim): Claim => ({...claim, spec: {...claim.spec, resources: {requests: {storage: '2Gi'}}}});
-  const refused = (text: string) => `spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${text}`;
+  const refused = (text: string) =>
+    `spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${text}`;
   t.is(made.status?.phase, 'Pending');
-  t.deepEqual(await problems(claims.update(bigger(made))), [refused('@@ -6,7 +6,7 @@\n  "Resources": {\n   "Limits": null,\n   "Requests": {\n-   "storage": "1Gi"\n+   "storage": "2Gi"\n   }\n  },\n  "VolumeName": "",\n')]);
+  t.deepEqual(await problems(claims.update(bigger(made))), [
+    refused(
+      '@@ -6,7 +6,7 @@\n  "Resources": {\n   "Limits": null,\n   "Requests": {\n-   "storage": "1Gi"\n+   "storage": "2Gi"\n   }\n  },\n  "VolumeName": "",\n',
+    ),
+  ]);
 
-  const bound = await claims.update({...(await claims.update({...made, spec: {...made.spec, volumeName: 'v'}})), status: {phase: 'Bound', capacity: {storage: '1Gi'}}}, {subresource: 'status'});
+  const bound = await claims.update(
+    {...(await claims.update({...made, spec: {...made.spec, volumeName: 'v'}})), status: {phase: 'Bound', capacity: {storage: '1Gi'}}},
+    {subresource: 'status'},
+  );
   const grown = await claims.update(bigger(bound));
   t.is(grown.spec?.resources?.requests?.['storage'], '2Gi');
-  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, volumeName: 'w'}})), [refused('@@ -9,7 +9,7 @@\n    "storage": "2Gi"\n   }\n  },\n- "VolumeName": "v",\n+ "VolumeName": "w",\n  "StorageClassName": null,\n  "VolumeMode": "Filesystem",\n  "DataSource": null,\n')]);
-  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, resources: {requests: {storage: '1Gi'}}}})), ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity']);
+  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, volumeName: 'w'}})), [
+    refused(
+      '@@ -9,7 +9,7 @@\n    "storage": "2Gi"\n   }\n  },\n- "VolumeName": "v",\n+ "VolumeName": "w",\n  "StorageClassName": null,\n  "VolumeMode": "Filesystem",\n  "DataSource": null,\n',
+    ),
+  ]);
+  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, resources: {requests: {storage: '1Gi'}}}})), [
+    'spec.resources.requests.storage: Forbidden: field can not be less than status.capacity',
+  ]);
 });
 
 test('both fields for the data source of a claim have the same value', async t => {
@@ -87,18 +126,23 @@ test('both fields for the data source of a claim have the same value', async t =
 });
 
 const claimCases: [title: string, spec: Claim['spec'], expected: string[]][] = [
-  ['of a group that is none', {dataSourceRef: {apiGroup: 'A', kind: 'K', name: 'n'}}, [
-    `spec.dataSource.apiGroup: Invalid value: "A": ${subdomain}`,
-    `spec.dataSourceRef.apiGroup: Invalid value: "A": ${subdomain}`,
-  ]],
-  ['of no kind', {dataSourceRef: {kind: '', name: ''}}, [
-    'spec.dataSource.name: Required value',
-    'spec.dataSource.kind: Required value',
-    "spec.dataSource: Invalid value: \"\": must be 'PersistentVolumeClaim' when referencing the default apiGroup",
-    'spec.dataSourceRef.name: Required value',
-    'spec.dataSourceRef.kind: Required value',
-    "spec.dataSourceRef: Invalid value: \"\": must be 'PersistentVolumeClaim' when referencing the default apiGroup",
-  ]],
+  [
+    'of a group that is none',
+    {dataSourceRef: {apiGroup: 'A', kind: 'K', name: 'n'}},
+    [`spec.dataSource.apiGroup: Invalid value: "A": ${subdomain}`, `spec.dataSourceRef.apiGroup: Invalid value: "A": ${subdomain}`],
+  ],
+  [
+    'of no kind',
+    {dataSourceRef: {kind: '', name: ''}},
+    [
+      'spec.dataSource.name: Required value',
+      'spec.dataSource.kind: Required value',
+      'spec.dataSource: Invalid value: "": must be \'PersistentVolumeClaim\' when referencing the default apiGroup',
+      'spec.dataSourceRef.name: Required value',
+      'spec.dataSourceRef.kind: Required value',
+      'spec.dataSourceRef: Invalid value: "": must be \'PersistentVolumeClaim\' when referencing the default apiGroup',
+    ],
+  ],
 ];
 
 for (const [title, spec, expected] of claimCases) {
@@ -111,9 +155,19 @@ for (const [title, spec, expected] of claimCases) {
 
 const sourceCases: [title: string, gates: string[], spec: Claim['spec'], expected: object][] = [
   ['elsewhere is dropped without its gate', [], {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}, {}],
-  ['elsewhere stays with its gate', ['CrossNamespaceVolumeDataSource'], {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}, {dataSourceRef: {apiGroup: null, kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}],
+  [
+    'elsewhere stays with its gate',
+    ['CrossNamespaceVolumeDataSource'],
+    {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}},
+    {dataSourceRef: {apiGroup: null, kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}},
+  ],
   ['of another kind is dropped from the old field', [], {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}}, {}],
-  ['of another kind stays when both fields name it', [], {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}}, {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}}],
+  [
+    'of another kind stays when both fields name it',
+    [],
+    {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}},
+    {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}},
+  ],
 ];
 
 for (const [title, gates, spec, expected] of sourceCases) {
@@ -121,14 +175,25 @@ for (const [title, gates, spec, expected] of sourceCases) {
     const {of} = await startEnvironment({gate: name => gates.includes(name)});
     const made = await of(kinds.persistentVolumeClaims).create(aClaim(spec));
 
-    t.deepEqual({...(made.spec?.dataSource ? {dataSource: made.spec.dataSource} : {}), ...(made.spec?.dataSourceRef ? {dataSourceRef: made.spec.dataSourceRef} : {})}, expected);
+    t.deepEqual(
+      {
+        ...(made.spec?.dataSource ? {dataSource: made.spec.dataSource} : {}),
+        ...(made.spec?.dataSourceRef ? {dataSourceRef: made.spec.dataSourceRef} : {}),
+      },
+      expected,
+    );
   });
 }
 
 test('a claim from a namespace that none can be is refused', async t => {
   const {of} = await startEnvironment({gate: () => true});
 
-  t.deepEqual(await problems(of(kinds.persistentVolumeClaims).create(aClaim({dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'a.b'}}))), ['spec.dataSourceRef.namespace: Invalid value: "a.b": must not contain dots']);
+  t.deepEqual(
+    await problems(
+      of(kinds.persistentVolumeClaims).create(aClaim({dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'a.b'}})),
+    ),
+    ['spec.dataSourceRef.namespace: Invalid value: "a.b": must not contain dots'],
+  );
 });
 
 test('a claim keeps the class that an annotation gives it', async t => {
@@ -137,11 +202,18 @@ test('a claim keeps the class that an annotation gives it', async t => {
   const made = await of(kinds.persistentVolumeClaims).create({...aClaim(), metadata: {name: 'c', namespace, annotations}});
   const {annotations: _none, ...metadata} = made.metadata!;
 
-  t.deepEqual(await problems(of(kinds.persistentVolumeClaims).update({...made, metadata})), ['metadata.annotations.volume.beta.plat.io/storage-class: Invalid value: "": field is immutable']);
-  t.deepEqual(await findings(of(kinds.persistentVolumeClaims).update({...made, metadata, spec: {...made.spec, storageClassName: 'a'}})), []);
+  t.deepEqual(await problems(of(kinds.persistentVolumeClaims).update({...made, metadata})), [
+    'metadata.annotations.volume.beta.plat.io/storage-class: Invalid value: "": field is immutable',
+  ]);
+  t.deepEqual(
+    await findings(of(kinds.persistentVolumeClaims).update({...made, metadata, spec: {...made.spec, storageClassName: 'a'}})),
+    [],
+  );
 });
 
-const affinity = (key: string, value = 'z') => ({nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key, operator: 'In', values: [value]}]}]}}});
+const affinity = (key: string, value = 'z') => ({
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key, operator: 'In', values: [value]}]}]}},
+});
 
 test('a volume stays where it is, but its labels may have their new names', async t => {
   const env = await startEnvironment();
@@ -167,7 +239,9 @@ test('mount options are for filesystem volumes', async t => {
   const metadata = {name: 'v', annotations: {'volume.beta.plat.io/mount-options': 'ro'}};
   const {hostPath: _none, ...spec} = aVolume().spec!;
 
-  t.deepEqual(await problems(of(kinds.persistentVolumes).create({...aVolume(), metadata})), ['metadata.annotations.volume.beta.plat.io/mount-options: Forbidden: may not specify mount options for this volume type']);
+  t.deepEqual(await problems(of(kinds.persistentVolumes).create({...aVolume(), metadata})), [
+    'metadata.annotations.volume.beta.plat.io/mount-options: Forbidden: may not specify mount options for this volume type',
+  ]);
   t.deepEqual(await findings(of(kinds.persistentVolumes).create({metadata, spec: {...spec, nfs: {server: 's', path: '/p'}}})), []);
 });
 
@@ -175,17 +249,30 @@ test('old places of volumes and old labels of nodes are warned of', async t => {
   const {hostPath: _none, ...spec} = aVolume(affinity('beta.plat.io/os')).spec!;
   const env = await startEnvironment();
 
-  t.deepEqual(await warningsOf(env, client => client.resource(kinds.persistentVolumes).create({metadata: {name: 'v'}, spec: {...spec, storageos: {volumeName: 'v'}}})), [
-    'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.plat.io/os is deprecated since v1.14; use "plat.io/os" instead',
-    'spec.storageOS: deprecated in v1.22, non-functional in v1.25+',
-  ]);
+  t.deepEqual(
+    await warningsOf(env, client =>
+      client.resource(kinds.persistentVolumes).create({metadata: {name: 'v'}, spec: {...spec, storageos: {volumeName: 'v'}}}),
+    ),
+    [
+      'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.plat.io/os is deprecated since v1.14; use "plat.io/os" instead',
+      'spec.storageOS: deprecated in v1.22, non-functional in v1.25+',
+    ],
+  );
 });
 
 test('a class of storage is settled when it is made', async t => {
   const {of, row} = await startEnvironment();
-  const made = await of(kinds.storageClasses).create({metadata: {name: 's', annotations: {'storageclass.plat.io/is-default-class': 'true'}}, provisioner: 'example.com/p'});
+  const made = await of(kinds.storageClasses).create({
+    metadata: {name: 's', annotations: {'storageclass.plat.io/is-default-class': 'true'}},
+    provisioner: 'example.com/p',
+  });
 
-  t.like(await row(kinds.storageClasses, made), {Name: 's (default)', ReclaimPolicy: 'Delete', VolumeBindingMode: 'Immediate', AllowVolumeExpansion: false});
+  t.like(await row(kinds.storageClasses, made), {
+    Name: 's (default)',
+    ReclaimPolicy: 'Delete',
+    VolumeBindingMode: 'Immediate',
+    AllowVolumeExpansion: false,
+  });
   t.deepEqual(await problems(of(kinds.storageClasses).update({...made, provisioner: 'q', reclaimPolicy: 'Retain', parameters: {a: 'b'}})), [
     'parameters: Forbidden: updates to parameters are forbidden.',
     'provisioner: Forbidden: updates to provisioner are forbidden.',
@@ -195,10 +282,16 @@ test('a class of storage is settled when it is made', async t => {
 
 test('properties of volumes are there from the start, in both versions', async t => {
   const {of} = await startEnvironment();
-  t.deepEqual(await problems(of(kinds.volumeAttributesClasses).create({metadata: {name: 'v'}, driverName: 'd'})), ['parameters: Required value: must contain at least one key/value pair']);
+  t.deepEqual(await problems(of(kinds.volumeAttributesClasses).create({metadata: {name: 'v'}, driverName: 'd'})), [
+    'parameters: Required value: must contain at least one key/value pair',
+  ]);
   await of(kinds.volumeAttributesClasses).create({metadata: {name: 'v'}, driverName: 'd', parameters: {a: 'b'}});
 
-  t.like(await of(kinds.volumeAttributesClassesV1beta1).get('v'), {apiVersion: 'storage.plat.io/v1beta1', driverName: 'd', parameters: {a: 'b'}});
+  t.like(await of(kinds.volumeAttributesClassesV1beta1).get('v'), {
+    apiVersion: 'storage.plat.io/v1beta1',
+    driverName: 'd',
+    parameters: {a: 'b'},
+  });
   t.is((await of(kinds.volumeAttributesClasses).get('v')).apiVersion, 'storage.plat.io/v1');
 });
 
@@ -206,29 +299,46 @@ test('a driver has its capabilities, and its generation counts changes of the mu
   const {of} = await startEnvironment({gate: () => true});
   const drivers = of(kinds.csiDrivers);
   const made = await drivers.create({metadata: {name: 'd'}, spec: {}});
-  t.like(made.spec, {attachRequired: true, podInfoOnMount: false, storageCapacity: false, fsGroupPolicy: 'ReadWriteOnceWithFSType', volumeLifecycleModes: ['Persistent'], requiresRepublish: false, seLinuxMount: false});
+  t.like(made.spec, {
+    attachRequired: true,
+    podInfoOnMount: false,
+    storageCapacity: false,
+    fsGroupPolicy: 'ReadWriteOnceWithFSType',
+    volumeLifecycleModes: ['Persistent'],
+    requiresRepublish: false,
+    seLinuxMount: false,
+  });
   t.is(made.metadata?.generation, undefined);
 
   const changed = await drivers.update({...made, spec: {...made.spec, requiresRepublish: true}});
   t.is(changed.metadata?.generation, 1);
-  t.deepEqual(await problems(drivers.update({...changed, spec: {...changed.spec, attachRequired: false}})), ['spec.attachedRequired: Invalid value: false: field is immutable']);
+  t.deepEqual(await problems(drivers.update({...changed, spec: {...changed.spec, attachRequired: false}})), [
+    'spec.attachedRequired: Invalid value: false: field is immutable',
+  ]);
 });
 
 test('a node lists each driver once', async t => {
   const {of} = await startEnvironment();
   const driver = {name: 'd', nodeID: 'n', topologyKeys: ['a']};
 
-  t.deepEqual(await problems(of(kinds.csiNodes).create({metadata: {name: 'n'}, spec: {drivers: [driver, driver]}})), ['spec.drivers[1].name: Duplicate value: "d"']);
+  t.deepEqual(await problems(of(kinds.csiNodes).create({metadata: {name: 'n'}, spec: {drivers: [driver, driver]}})), [
+    'spec.drivers[1].name: Duplicate value: "d"',
+  ]);
 });
 
 test('an attachment is of one volume, and stays', async t => {
   const {of} = await startEnvironment();
   const spec = {attacher: 'd', nodeName: 'n', source: {persistentVolumeName: 'v'}};
-  t.deepEqual(await problems(of(kinds.volumeAttachments).create({metadata: {name: 'a'}, spec: {...spec, source: {}}})), ['spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName']);
+  t.deepEqual(await problems(of(kinds.volumeAttachments).create({metadata: {name: 'a'}, spec: {...spec, source: {}}})), [
+    'spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName',
+  ]);
   const made = await of(kinds.volumeAttachments).create({metadata: {name: 'a'}, spec});
 
   t.deepEqual(made.status, {attached: false});
-  t.regex((await problems(of(kinds.volumeAttachments).update({...made, spec: {...spec, nodeName: 'm'}})))[0] ?? '', /^spec: Invalid value: .*: field is immutable$/);
+  t.regex(
+    (await problems(of(kinds.volumeAttachments).update({...made, spec: {...spec, nodeName: 'm'}})))[0] ?? '',
+    /^spec: Invalid value: .*: field is immutable$/,
+  );
 });
 
 test('a list without items that is always there is null, as in the store', async t => {

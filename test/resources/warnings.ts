@@ -4,7 +4,10 @@ import type {startEnvironment} from './environment.js';
 import {words} from './environment.js';
 
 /** The warnings of the server while it answers. */
-export const warningsOf = async ({server}: Awaited<ReturnType<typeof startEnvironment>>, act: (client: Client) => Promise<unknown>): Promise<string[]> => {
+export const warningsOf = async (
+  {server}: Awaited<ReturnType<typeof startEnvironment>>,
+  act: (client: Client) => Promise<unknown>,
+): Promise<string[]> => {
   const received: string[] = [];
   const client = inProcessClient(
     async request => {

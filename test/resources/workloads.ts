@@ -9,7 +9,10 @@ type Template = NonNullable<Deployment['spec']>['template'];
 /** A template that any workload may have. */
 export const aTemplate = (more: Partial<NonNullable<Template['spec']>> = {}): Template => ({
   metadata: {labels},
-  spec: {containers: [{name: 'c', image: 'example.com/image:1', terminationMessagePolicy: 'File', imagePullPolicy: 'IfNotPresent'}], ...more},
+  spec: {
+    containers: [{name: 'c', image: 'example.com/image:1', terminationMessagePolicy: 'File', imagePullPolicy: 'IfNotPresent'}],
+    ...more,
+  },
 });
 
 /** Whatever a workload of these kinds needs at least. */

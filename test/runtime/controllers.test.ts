@@ -3,15 +3,39 @@ import {kinds} from '#src/api/kinds.js';
 import {keyText} from '#src/api/key.js';
 import {alreadyExists, conflict, forbidden, notFound, plainFailure} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
-import {requeueAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, singletonKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
+import {
+  requeueAfter,
+  defineController,
+  every,
+  Expected,
+  forLoop,
+  mapped,
+  owned,
+  sameKey,
+  settled,
+  Terminal,
+  singletonKey,
+  type KeyedController,
+  type Reconcile,
+} from '#src/runtime/controller.js';
 import {startManager} from './environment.js';
 
 const minute = 60_000;
-const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({...rest, metadata: {namespace: 'default', name, ...rest.metadata}});
+const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({
+  ...rest,
+  metadata: {namespace: 'default', name, ...rest.metadata},
+});
 
 /** A controller of config maps that records the keys it reconciles. */
 const noting = (reconcile: Reconcile, rest: Partial<KeyedController> = {}) =>
-  defineController({doc: 'Notes.', name: 'noting-controller', serviceAccount: 'noter', primary: kinds.configMaps, create: () => reconcile, ...rest});
+  defineController({
+    doc: 'Notes.',
+    name: 'noting-controller',
+    serviceAccount: 'noter',
+    primary: kinds.configMaps,
+    create: () => reconcile,
+    ...rest,
+  });
 
 test('a key is enqueued when its object is listed, added, updated and deleted', async t => {
   const seen: string[] = [];
@@ -57,7 +81,10 @@ test('a failing key is retried later and later, and forgotten once it is well', 
   await create(kinds.configMaps, aMap('a'));
   await clock.advance(minute);
 
-  t.deepEqual(at.slice(1).map((time, index) => time - at[index]!), [5, 10, 20, 40]);
+  t.deepEqual(
+    at.slice(1).map((time, index) => time - at[index]!),
+    [5, 10, 20, 40],
+  );
   t.deepEqual(retries, [0, 1, 2, 3, 4]);
   t.is(lines.filter(line => line === 'error reconciling failed and is tried again').length, 4);
   t.is(meter.value('controller_reconcile_total', {controller: 'noting-controller', result: 'error'}), 4);
@@ -131,11 +158,16 @@ test('a conflict is logged only when it persists', async t => {
   await clock.advance(minute);
 
   t.is(attempts, 13);
-  t.deepEqual(lines.filter(line => line.startsWith('error')), ['error reconciling failed and is tried again', 'error reconciling failed and is tried again']);
+  t.deepEqual(
+    lines.filter(line => line.startsWith('error')),
+    ['error reconciling failed and is tried again', 'error reconciling failed and is tried again'],
+  );
 });
 
 const maps = {group: '', resource: 'configmaps'};
-const ending = forbidden(maps, 'a', 'the namespace ends', [{reason: 'NamespaceTerminating', message: 'it ends', field: 'metadata.namespace'}]);
+const ending = forbidden(maps, 'a', 'the namespace ends', [
+  {reason: 'NamespaceTerminating', message: 'it ends', field: 'metadata.namespace'},
+]);
 
 /** How many error lines there are about a key that fails so for a minute. */
 const errorLines = async (t: ExecutionContext, error: Error, times = 10): Promise<number> => {
@@ -201,7 +233,9 @@ test('a dependent enqueues its owner, before and after a change of owner, and re
   await client.resource(kinds.secrets).update({...secret, metadata: {...secret.metadata, ownerReferences: ownerOf('second')}});
   await clock.drain();
   t.deepEqual(seen.splice(0), ['first', 'second']);
-  await create(kinds.secrets, {metadata: {namespace: 'default', name: 'alien', ownerReferences: [{...ownerOf('x')[0]!, apiVersion: 'apps/v1'}]}} as Secret);
+  await create(kinds.secrets, {
+    metadata: {namespace: 'default', name: 'alien', ownerReferences: [{...ownerOf('x')[0]!, apiVersion: 'apps/v1'}]},
+  } as Secret);
   await clock.advance(180 * minute);
 
   t.deepEqual(seen, []);
@@ -217,7 +251,9 @@ test('a mapping names any keys, at once or later, and may read caches', async t 
     {
       watches: [
         mapped(kinds.secrets, ({object}, {lister}) => [
-          ...lister(kinds.configMaps).list(object.metadata?.namespace).map(({metadata}) => ({namespace: 'default', name: metadata?.name ?? ''})),
+          ...lister(kinds.configMaps)
+            .list(object.metadata?.namespace)
+            .map(({metadata}) => ({namespace: 'default', name: metadata?.name ?? ''})),
           {key: {namespace: '', name: 'later'}, afterMs: 1000},
         ]),
         sameKey(kinds.namespaces, ({type}) => type === 'added'),
@@ -265,10 +301,12 @@ test('handlers of a controller are called before keys are reconciled, and not af
 
 test('a period enqueues all keys of the primary kind, or the only one, while the options request it', async t => {
   const seen: string[] = [];
-  const note = (name: string): Reconcile => async key => {
-    seen.push(`${name} ${keyText(key)}`);
-    return settled;
-  };
+  const note =
+    (name: string): Reconcile =>
+    async key => {
+      seen.push(`${name} ${keyText(key)}`);
+      return settled;
+    };
   const each = noting(note('each'), {name: 'each-controller', watches: [every('5m')]});
   const one = defineController<{period: number}>({
     doc: 'One.',
@@ -319,14 +357,16 @@ test('several loops each have a queue of their own', async t => {
 test('a loop may have workers and a queue name of its own, and a queue no bucket', async t => {
   const most: Record<string, number> = {wide: 0, narrow: 0};
   const now: Record<string, number> = {wide: 0, narrow: 0};
-  const counting = (loop: string): Reconcile => async (_, {pause, retries}) => {
-    now[loop]!++;
-    most[loop] = Math.max(most[loop]!, now[loop]!);
-    await pause(1);
-    now[loop]!--;
-    if (retries === 0) throw new Error('not yet');
-    return settled;
-  };
+  const counting =
+    (loop: string): Reconcile =>
+    async (_, {pause, retries}) => {
+      now[loop]!++;
+      most[loop] = Math.max(most[loop]!, now[loop]!);
+      await pause(1);
+      now[loop]!--;
+      if (retries === 0) throw new Error('not yet');
+      return settled;
+    };
   const controller = noting(async () => settled, {
     workers: 4,
     queue: {baseDelayMs: 100, unshared: true},
@@ -345,17 +385,19 @@ test('a loop may have workers and a queue name of its own, and a queue no bucket
 test('writes carry namespace, name and preconditions, and leave the cached object alone', async t => {
   const outcomes: string[] = [];
   const controller = noting(async () => settled, {
-    create: ({lister, writer, events}) => async key => {
-      const found = lister(kinds.configMaps).get(key);
-      if (!found) return settled;
-      const writing = writer(kinds.configMaps);
-      await writing.patch(found, 'merge', {data: {k: 'v'}});
-      await writing.delete(found, {onlyIf: 'unchanged'}).catch(error => outcomes.push(error.reason));
-      await writing.delete(found);
-      events.normal(found, 'Gone', 'it is gone');
-      outcomes.push(String(found.data?.k));
-      return settled;
-    },
+    create:
+      ({lister, writer, events}) =>
+      async key => {
+        const found = lister(kinds.configMaps).get(key);
+        if (!found) return settled;
+        const writing = writer(kinds.configMaps);
+        await writing.patch(found, 'merge', {data: {k: 'v'}});
+        await writing.delete(found, {onlyIf: 'unchanged'}).catch(error => outcomes.push(error.reason));
+        await writing.delete(found);
+        events.normal(found, 'Gone', 'it is gone');
+        outcomes.push(String(found.data?.k));
+        return settled;
+      },
   });
   const {client, create, clock, start} = startManager(t, [controller]);
   await start();
@@ -365,16 +407,22 @@ test('writes carry namespace, name and preconditions, and leave the cached objec
 
   t.deepEqual(outcomes, ['Conflict', 'undefined']);
   t.deepEqual((await client.resource(kinds.configMaps).list()).items, []);
-  t.like((await client.resource(kinds.coreEvents).list()).items[0], {reason: 'Gone', source: {component: 'noting-controller'}, involvedObject: {kind: 'ConfigMap', name: 'a'}});
+  t.like((await client.resource(kinds.coreEvents).list()).items[0], {
+    reason: 'Gone',
+    source: {component: 'noting-controller'},
+    involvedObject: {kind: 'ConfigMap', name: 'a'},
+  });
 });
 
 test('a source that was not declared cannot be read later', async t => {
   const errors: unknown[] = [];
   const controller = noting(async () => settled, {
-    create: ({lister}) => async () => {
-      lister(kinds.nodes);
-      return settled;
-    },
+    create:
+      ({lister}) =>
+      async () => {
+        lister(kinds.nodes);
+        return settled;
+      },
   });
   const {create, start, fields} = startManager(t, [controller]);
   await start();

@@ -18,12 +18,23 @@ export const recordingLog = () => {
     lines.push(`${level} ${message ?? String(first)}`);
     fields.push(typeof first === 'string' ? {} : first);
   };
-  const log: Log = {info: record('info'), warn: record('warn'), error: record('error'), v: level => (level > 2 ? noLog : log), child: () => log};
+  const log: Log = {
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
+    v: level => (level > 2 ? noLog : log),
+    child: () => log,
+  };
   return {lines, fields, log};
 };
 
 /** Controllers under a manager over a real server, on virtual time. */
-export const startManager = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<TestApiServer, 'clock' | 'clientOf'> = startServer()) => {
+export const startManager = (
+  t: ExecutionContext,
+  controllers: readonly Controller[],
+  options: Partial<ManagerOptions> = {},
+  {clock, clientOf}: Pick<TestApiServer, 'clock' | 'clientOf'> = startServer(),
+) => {
   const client = clientOf();
   const own = new FaultyClient(clientOf('system:serviceaccount:plat-system:own'));
   const meter = new MetricsRegistry();
@@ -70,5 +81,20 @@ export const startManager = (t: ExecutionContext, controllers: readonly Controll
     await clock.drain();
     return created;
   };
-  return {clock, client, own, meter, log, lines, fields, checks, identities, manager, end, start, create, stop: () => stop.abort(new Error('stopped by the test'))};
+  return {
+    clock,
+    client,
+    own,
+    meter,
+    log,
+    lines,
+    fields,
+    checks,
+    identities,
+    manager,
+    end,
+    start,
+    create,
+    stop: () => stop.abort(new Error('stopped by the test')),
+  };
 };

@@ -22,7 +22,11 @@ const recording = (t: ExecutionContext) => {
   return {clock, client, recorder, written};
 };
 
-const aSecret = (name: string) => ({apiVersion: 'v1', kind: 'Secret', metadata: {namespace: 'default', name, uid: `uid-of-${name}`, resourceVersion: '7'}});
+const aSecret = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {namespace: 'default', name, uid: `uid-of-${name}`, resourceVersion: '7'},
+});
 
 test('an event has its object, reason, and reporting component', async t => {
   const {recorder, written} = recording(t);

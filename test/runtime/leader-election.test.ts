@@ -24,12 +24,32 @@ const contention = (t: ExecutionContext) => {
     const announced: string[] = [];
     const note = (_: unknown, reason: string, message: string) => void announced.push(`${reason} ${message}`);
     const lock = new LeaseLock({client: client as Client, ...place, events: {normal: note, warning: note}});
-    const skewed: Clock = {now: () => clock.now() + skewMs, monotonic: () => clock.monotonic(), schedule: (ms, run) => clock.schedule(ms, run), hold: () => clock.hold(), keepAlive: () => clock.keepAlive(), unhandled: error => clock.unhandled(error)};
+    const skewed: Clock = {
+      now: () => clock.now() + skewMs,
+      monotonic: () => clock.monotonic(),
+      schedule: (ms, run) => clock.schedule(ms, run),
+      hold: () => clock.hold(),
+      keepAlive: () => clock.keepAlive(),
+      unhandled: error => clock.unhandled(error),
+    };
     const meter = new MetricsRegistry();
     const leaders: string[] = [];
-    const elector = new Elector({lock, identity, clock: skewed, random: seededRandom(identity.length), log: noLog, meter, onNewLeader: leader => leaders.push(leader), ...timing, ...options});
+    const elector = new Elector({
+      lock,
+      identity,
+      clock: skewed,
+      random: seededRandom(identity.length),
+      log: noLog,
+      meter,
+      onNewLeader: leader => leaders.push(leader),
+      ...timing,
+      ...options,
+    });
     const stop = new AbortController();
-    const life: {led: boolean; leading: boolean; startedAt?: number; endedAt?: number; ending?: string; reason?: unknown} = {led: false, leading: false};
+    const life: {led: boolean; leading: boolean; startedAt?: number; endedAt?: number; ending?: string; reason?: unknown} = {
+      led: false,
+      leading: false,
+    };
     const run = async () => {
       life.ending = await elector.run(stop.signal, async signal => {
         life.led = life.leading = true;
@@ -321,7 +341,7 @@ test('on shutdown, it releases the lease after its work has ended, and the next 
   t.is((await lease())?.leaseTransitions, 1);
 });
 
-test('a lease that is another one\'s by now is not given up', async t => {
+test("a lease that is another one's by now is not given up", async t => {
   const {leases, lease, replica, clock} = contention(t);
   const a = replica('a', {releaseOnStop: true});
   await a.start();

@@ -14,14 +14,25 @@ const second = 1000;
 const timing = {leaseDurationMs: 15 * second, renewDeadlineMs: 10 * second, retryPeriodMs: 2 * second};
 
 const named = (name: string, rest: Partial<KeyedController> = {}) =>
-  defineController({doc: 'Does nothing.', name, serviceAccount: `${name}-account`, primary: kinds.configMaps, create: () => async () => settled, ...rest});
+  defineController({
+    doc: 'Does nothing.',
+    name,
+    serviceAccount: `${name}-account`,
+    primary: kinds.configMaps,
+    create: () => async () => settled,
+    ...rest,
+  });
 
 const running = (name: string, run: Run) => defineLongRunning({doc: 'Runs.', name, serviceAccount: name, create: () => run});
 
-const untilAborted = (signal: AbortSignal): Promise<void> => new Promise(resolve => signal.addEventListener('abort', () => resolve(), {once: true}));
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => signal.addEventListener('abort', () => resolve(), {once: true}));
 
 test('each controller gets a client of its own, with its account and share of the limits', async t => {
-  const {start, identities, manager} = startManager(t, [named('one-controller'), named('two-controller', {clientLimits: {qpsFactor: 20, burstFactor: 100}})]);
+  const {start, identities, manager} = startManager(t, [
+    named('one-controller'),
+    named('two-controller', {clientLimits: {qpsFactor: 20, burstFactor: 100}}),
+  ]);
 
   await start();
   await manager.ready;
@@ -46,21 +57,34 @@ test('all controllers are built before any informer starts, and run only then', 
 
   await start();
 
-  t.deepEqual(order, ['build one-controller, synced: false', 'build two-controller, synced: false', 'work one-controller', 'work two-controller']);
+  t.deepEqual(order, [
+    'build one-controller, synced: false',
+    'build two-controller, synced: false',
+    'work one-controller',
+    'work two-controller',
+  ]);
 });
 
 test('a controller whose list is refused again and again is reported, and the others work meanwhile', async t => {
   const nothings = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Nothing', plural: 'nothings', namespaced: true});
-  const {start, clock, manager, lines, fields, end} = startManager(t, [named('one-controller', {primary: nothings}), named('two-controller')]);
+  const {start, clock, manager, lines, fields, end} = startManager(t, [
+    named('one-controller', {primary: nothings}),
+    named('two-controller'),
+  ]);
   let refusal: unknown;
   manager.ready.catch((error: unknown) => (refusal = error));
   await start();
   await clock.advance(5 * 60 * second);
 
   t.true(refusal instanceof ListRefused);
-  const reported = lines.flatMap((line, index) => (line === 'error controller waits for what the server refuses' ? [fields[index]!['controller']] : []));
+  const reported = lines.flatMap((line, index) =>
+    line === 'error controller waits for what the server refuses' ? [fields[index]!['controller']] : [],
+  );
   t.deepEqual(reported, ['one-controller']);
-  t.deepEqual(lines.flatMap((line, index) => (line === 'info controller starts' ? [fields[index]!['controller']] : [])), ['two-controller']);
+  t.deepEqual(
+    lines.flatMap((line, index) => (line === 'info controller starts' ? [fields[index]!['controller']] : [])),
+    ['two-controller'],
+  );
   t.deepEqual(end, {});
 });
 
@@ -85,7 +109,12 @@ test('a run keeps the process running until it ends', async t => {
 test('controllers that are off by gate, by provider or by their own options are skipped with the reason', async t => {
   const {start, fields, identities} = startManager(
     t,
-    [named('selinux-warning-controller'), named('node-route-controller'), named('picky-controller', {enabled: () => 'no certificate is given'}), named('ttl-controller')],
+    [
+      named('selinux-warning-controller'),
+      named('node-route-controller'),
+      named('picky-controller', {enabled: () => 'no certificate is given'}),
+      named('ttl-controller'),
+    ],
     {gates: {enabled: () => false}},
   );
 
@@ -94,7 +123,11 @@ test('controllers that are off by gate, by provider or by their own options are 
   t.is(identities.length, 1);
   t.deepEqual(
     fields.filter(({reason}) => reason).map(({controller, reason}) => `${controller as string}: ${reason as string}`),
-    ['selinux-warning-controller: feature gate SELinuxChangePolicy is off', 'node-route-controller: there is no cloud provider', 'picky-controller: no certificate is given'],
+    [
+      'selinux-warning-controller: feature gate SELinuxChangePolicy is off',
+      'node-route-controller: there is no cloud provider',
+      'picky-controller: no certificate is given',
+    ],
   );
 });
 
@@ -115,7 +148,9 @@ test('a controller that cannot be built ends the start with its name and cause',
 
 test('a server that does not answer is waited for, ten seconds at most', async t => {
   const {client, start, end, clock} = startManager(t, [], {});
-  const away = startManager(t, [named('one-controller')], {client: {...client, naming: client.naming, request: () => Promise.reject(new Error('connection refused'))}});
+  const away = startManager(t, [named('one-controller')], {
+    client: {...client, naming: client.naming, request: () => Promise.reject(new Error('connection refused'))},
+  });
 
   await away.start();
   await away.clock.advance(9 * second);
@@ -161,7 +196,10 @@ test('every controller that runs is shown by a gauge and has a health check of i
   await start();
 
   t.deepEqual([gauge('one-controller'), gauge('sick-controller')], [1, 1]);
-  t.deepEqual(await checks.all('healthz'), {status: 500, body: '[+]one-controller ok\n[-]sick-controller failed: reason withheld\nhealthz check failed\n'});
+  t.deepEqual(await checks.all('healthz'), {
+    status: 500,
+    body: '[+]one-controller ok\n[-]sick-controller failed: reason withheld\nhealthz check failed\n',
+  });
   stop();
   await clock.drain();
 
@@ -236,7 +274,11 @@ test('a call that hangs is cancelled at half of the shutdown timeout', async t =
 });
 
 test('a controller that does not end makes the stop end at its timeout, named every third of it', async t => {
-  const {clock, start, stop, end, fields} = startManager(t, [running('stubborn-controller', () => new Promise(() => {})), named('one-controller')], {shutdownTimeoutMs: 9 * second});
+  const {clock, start, stop, end, fields} = startManager(
+    t,
+    [running('stubborn-controller', () => new Promise(() => {})), named('one-controller')],
+    {shutdownTimeoutMs: 9 * second},
+  );
   await start();
 
   stop();
@@ -244,7 +286,10 @@ test('a controller that does not end makes the stop end at its timeout, named ev
 
   t.is(end.ending, 'stuck');
   t.is(end.at, 9 * second);
-  t.deepEqual(fields.filter(({controllers}) => controllers).map(({controllers}) => controllers), [['stubborn-controller'], ['stubborn-controller']]);
+  t.deepEqual(
+    fields.filter(({controllers}) => controllers).map(({controllers}) => controllers),
+    [['stubborn-controller'], ['stubborn-controller']],
+  );
 });
 
 test('a stop before the start has come to an end is a stop', async t => {
@@ -277,7 +322,8 @@ test('a stop that comes before everything else starts nothing', async t => {
   t.deepEqual(identities, []);
 });
 
-const lockOf = (client: ConstructorParameters<typeof LeaseLock>[0]['client']) => new LeaseLock({client, namespace: 'plat-system', name: 'plat-controller-manager'});
+const lockOf = (client: ConstructorParameters<typeof LeaseLock>[0]['client']) =>
+  new LeaseLock({client, namespace: 'plat-system', name: 'plat-controller-manager'});
 
 test('under an election only the leader builds controllers; a standby serves its health and nothing else', async t => {
   const server = startManager(t, []);
@@ -298,8 +344,16 @@ test('under an election only the leader builds controllers; a standby serves its
 test('losing the leadership cancels its requests at once and ends as lost; the other manager takes over', async t => {
   const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
-  const a = startManager(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
-  const b = startManager(t, [named('one-controller')], {...shared, election: {lock: lockOf(server.client), identity: 'b', ...timing}, random: seededRandom(2)});
+  const a = startManager(t, [running('one-controller', untilAborted)], {
+    ...shared,
+    election: {lock: lockOf(server.own), identity: 'a', ...timing},
+    random: seededRandom(1),
+  });
+  const b = startManager(t, [named('one-controller')], {
+    ...shared,
+    election: {lock: lockOf(server.client), identity: 'b', ...timing},
+    random: seededRandom(2),
+  });
   await a.start();
   await b.start();
 
@@ -315,11 +369,22 @@ test('two managers of one process lead one after the other, and losing one lock 
   const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
   const other = new LeaseLock({client: server.client, namespace: 'plat-system', name: 'moving'});
-  const own = startManager(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
-  const moved = startManager(t, [running('two-controller', untilAborted)], {...shared, election: {lock: other, identity: 'a', check: 'leaderElection-migration', ...timing}, random: seededRandom(2)});
+  const own = startManager(t, [running('one-controller', untilAborted)], {
+    ...shared,
+    election: {lock: lockOf(server.own), identity: 'a', ...timing},
+    random: seededRandom(1),
+  });
+  const moved = startManager(t, [running('two-controller', untilAborted)], {
+    ...shared,
+    election: {lock: other, identity: 'a', check: 'leaderElection-migration', ...timing},
+    random: seededRandom(2),
+  });
   const ending = runWithLeaderMigration(own.manager, moved.manager, new AbortController().signal);
   await server.clock.advance(30 * second);
-  t.deepEqual([own.manager.isLeader, moved.manager.isLeader, moved.checks.names], [true, true, ['leaderElection-migration', 'two-controller']]);
+  t.deepEqual(
+    [own.manager.isLeader, moved.manager.isLeader, moved.checks.names],
+    [true, true, ['leaderElection-migration', 'two-controller']],
+  );
 
   server.own.always(call => (call.endsWith('leases') ? new Error('connection refused') : undefined));
   await server.clock.advance(60 * second);

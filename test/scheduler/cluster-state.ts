@@ -22,15 +22,21 @@ import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 export const plat = naming('plat');
 
 /** The contents of a cluster state: nodes, pods (assigned ones are on their node) and other objects by the name of their kind in code. */
-export type ClusterObjects = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[]};
+export type ClusterObjects = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {
+  readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[];
+};
 
 let serial = 0;
 
 /** A pod as the scheduler reads it, with a uid of its own. */
-export const toPodInfo = (pod: Pod): PodInfo => podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
+export const toPodInfo = (pod: Pod): PodInfo =>
+  podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
 
 /** A cluster state without a server. */
-export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread']): Cluster => {
+export const aClusterState = (
+  {nodes, pods = [], ...others}: ClusterObjects,
+  gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread'],
+): Cluster => {
   const cache = new Cache(plat);
   for (const node of nodes) cache.setNode(node);
   for (const pod of pods) if (pod.spec?.nodeName) cache.setPod(toPodInfo(pod), pod.spec.nodeName);
@@ -41,8 +47,16 @@ export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gat
     listers.set(kinds[name as keyof typeof kinds] as Kind, lister);
   }
   const nothing = new ObjectCache<KubeObject>();
-  const lister = <T extends KubeObject>(source: Source<T>) => (listers.get(resolveSelection(source, plat).kind as unknown as Kind) ?? nothing) as unknown as Lister<T>;
-  const parts = {client: undefined as never, naming: plat, clock: new VirtualClock(), log: noLog, signal: new AbortController().signal, lister};
+  const lister = <T extends KubeObject>(source: Source<T>) =>
+    (listers.get(resolveSelection(source, plat).kind as unknown as Kind) ?? nothing) as unknown as Lister<T>;
+  const parts = {
+    client: undefined as never,
+    naming: plat,
+    clock: new VirtualClock(),
+    log: noLog,
+    signal: new AbortController().signal,
+    lister,
+  };
   return {
     naming: plat,
     nodes: cache.nodes,
@@ -58,18 +72,36 @@ export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gat
 };
 
 /** Filters nodes for a pod. */
-export const search = (pod: PodInfo, cluster: Cluster): FilterResult => runSteps(findFeasibleNodes(pod, {cluster, filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0}));
+export const search = (pod: PodInfo, cluster: Cluster): FilterResult =>
+  runSteps(
+    findFeasibleNodes(pod, {
+      cluster,
+      filters,
+      nominatedPods: () => [],
+      nominatedNode: undefined,
+      percentageOfNodesToScore: 0,
+      startIndex: 0,
+    }),
+  );
 
 /** The rejection of each node; empty where the pod fits. One text if all are rejected together. */
 export const rejections = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
   const {feasible, diagnosis} = search(toPodInfo(pod), cluster);
   if (diagnosis.preFilterMessage !== undefined) return diagnosis.preFilterMessage;
-  return Object.fromEntries([...feasible.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
+  return Object.fromEntries([
+    ...feasible.map(({name}) => [name, ''] as const),
+    ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const),
+  ]);
 };
 
 /** Whether an event should requeue a pod that a filter rejected, in an empty cluster. */
-export const shouldQueue = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined): boolean =>
-  hints.some(({on, shouldQueue}) => on.includes(event) && (shouldQueue?.(pod, old, now, aClusterState({nodes: []})) ?? true));
+export const shouldQueue = (
+  {hints}: Filter,
+  event: EventKind,
+  pod: PodInfo,
+  old: Frozen<KubeObject> | undefined,
+  now: Frozen<KubeObject> | undefined,
+): boolean => hints.some(({on, shouldQueue}) => on.includes(event) && (shouldQueue?.(pod, old, now, aClusterState({nodes: []})) ?? true));
 
 /** The scores of each node. */
 export const scoresOf = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {

@@ -45,7 +45,9 @@ export const aCluster = async (...nodes: Node[]) => {
     },
     async events(name: string) {
       const {items} = await client.resource(kinds.coreEvents).list({namespace});
-      return items.filter(({involvedObject}) => involvedObject.name === name).map(({type, reason, message, reportingComponent}) => ({type, reason, message, reportingComponent}));
+      return items
+        .filter(({involvedObject}) => involvedObject.name === name)
+        .map(({type, reason, message, reportingComponent}) => ({type, reason, message, reportingComponent}));
     },
   };
   await cluster.addNodes(...nodes);

@@ -7,7 +7,12 @@ const priorityClass = (name: string, value: number) => ({metadata: {name}, value
 
 const aFullCluster = async (...nodes: ReturnType<typeof aNode>[]) => {
   const cluster = await aCluster(...nodes);
-  for (const [name, value] of [['low', 1], ['middle', 10], ['high', 100]] as const) await cluster.client.resource(kinds.priorityClasses).create(priorityClass(name, value));
+  for (const [name, value] of [
+    ['low', 1],
+    ['middle', 10],
+    ['high', 100],
+  ] as const)
+    await cluster.client.resource(kinds.priorityClasses).create(priorityClass(name, value));
   return cluster;
 };
 
@@ -28,7 +33,12 @@ test('a pod that matters more makes one leave that matters less', async t => {
     message: 'default-scheduler: preempting to accommodate a higher priority pod',
   });
   t.truthy((await cluster.get('small')).metadata?.deletionTimestamp);
-  t.deepEqual((await cluster.events('small')).at(-1), {type: 'Normal', reason: 'Preempted', message: `Preempted by pod ${great.metadata?.uid} on node n1`, reportingComponent: 'default-scheduler'});
+  t.deepEqual((await cluster.events('small')).at(-1), {
+    type: 'Normal',
+    reason: 'Preempted',
+    message: `Preempted by pod ${great.metadata?.uid} on node n1`,
+    reportingComponent: 'default-scheduler',
+  });
 
   await cluster.end('small');
 
@@ -37,11 +47,17 @@ test('a pod that matters more makes one leave that matters less', async t => {
 });
 
 const victims = (cluster: Awaited<ReturnType<typeof aCluster>>, ...names: string[]) =>
-  Promise.all(names.map(async name => ((await cluster.get(name)).metadata?.deletionTimestamp ? name : undefined))).then(all => all.filter(name => name !== undefined));
+  Promise.all(names.map(async name => ((await cluster.get(name)).metadata?.deletionTimestamp ? name : undefined))).then(all =>
+    all.filter(name => name !== undefined),
+  );
 
 test('as few leave as will do, those that matter least', async t => {
   await using cluster = await aFullCluster(aNode('n1'));
-  await cluster.create(aPod('one', {cpu: '1', priorityClassName: 'low'}), aPod('two', {cpu: '2', priorityClassName: 'low'}), aPod('three', {cpu: '1', priorityClassName: 'middle'}));
+  await cluster.create(
+    aPod('one', {cpu: '1', priorityClassName: 'low'}),
+    aPod('two', {cpu: '2', priorityClassName: 'low'}),
+    aPod('three', {cpu: '1', priorityClassName: 'middle'}),
+  );
 
   await cluster.create(aPod('great', {cpu: '2', priorityClassName: 'high'}));
 
@@ -56,7 +72,10 @@ test('a pod of equal priority, or with the policy Never, does not preempt', asyn
   await cluster.create(aPod('equal', {cpu: '3', priorityClassName: 'high'}), aPod('polite', {cpu: '3', priorityClassName: 'polite'}));
 
   t.deepEqual(await victims(cluster, 'first'), []);
-  t.regex((await cluster.condition('equal')).message ?? '', /preemption: 0\/1 nodes are available: 1 No preemption victims found for incoming pod\.$/);
+  t.regex(
+    (await cluster.condition('equal')).message ?? '',
+    /preemption: 0\/1 nodes are available: 1 No preemption victims found for incoming pod\.$/,
+  );
   t.regex((await cluster.condition('polite')).message ?? '', /preemption: not eligible due to preemptionPolicy=Never\.$/);
 });
 
@@ -64,8 +83,14 @@ test('pods that a disruption budget protects leave only where there is no other 
   await using cluster = await aFullCluster(aNode('n1'), aNode('n2'));
   const {client} = cluster;
   const budgets = client.resource(kinds.podDisruptionBudgets);
-  const budget = await budgets.create({metadata: {name: 'guard', namespace: 'default'}, spec: {minAvailable: 1, selector: {matchLabels: {app: 'guarded'}}}} as never);
-  await budgets.update({...budget, status: {disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1} as never}, {subresource: 'status'});
+  const budget = await budgets.create({
+    metadata: {name: 'guard', namespace: 'default'},
+    spec: {minAvailable: 1, selector: {matchLabels: {app: 'guarded'}}},
+  } as never);
+  await budgets.update(
+    {...budget, status: {disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1} as never},
+    {subresource: 'status'},
+  );
   await cluster.create(
     aPod('guarded', {cpu: '3', priorityClassName: 'low', nodeSelector: {pick: 'n1'}}, {labels: {app: 'guarded'}}),
     aPod('free', {cpu: '3', priorityClassName: 'middle', nodeSelector: {pick: 'n2'}}),

@@ -9,11 +9,18 @@ import {aPod} from './objects.js';
 import {toPodInfo} from './cluster-state.js';
 
 /** A queue in which added nodes help pods that `NodeResourcesFit` rejected, and deleted pods help pods of all the given plugins. */
-const aQueue = ({popsFromBackoff: popFromBackoff = false, helps = () => true}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
+const aQueue = ({
+  popsFromBackoff: popFromBackoff = false,
+  helps = () => true,
+}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
   const clock = new VirtualClock(0);
   const gated = new Set<string>();
   const came: string[] = [];
-  const byEvent: Partial<Record<EventKind, PluginName[]>> = {NodeAdd: ['NodeResourcesFit'], AssignedPodDelete: ['NodeResourcesFit', 'NodePorts'], UnschedulablePodUpdatePodSchedulingGatesEliminated: ['SchedulingGates']};
+  const byEvent: Partial<Record<EventKind, PluginName[]>> = {
+    NodeAdd: ['NodeResourcesFit'],
+    AssignedPodDelete: ['NodeResourcesFit', 'NodePorts'],
+    UnschedulablePodUpdatePodSchedulingGatesEliminated: ['SchedulingGates'],
+  };
   const queue = new SchedulingQueue({
     clock,
     initialMs: 1_000,
@@ -41,7 +48,13 @@ const aQueue = ({popsFromBackoff: popFromBackoff = false, helps = () => true}: {
 
 test('pods are popped by priority, then by arrival', t => {
   const {queue, add, popped} = aQueue();
-  for (const [name, priority] of [['a', 0], ['b', 5], ['c', 0], ['d', 5]] as const) add(name, priority);
+  for (const [name, priority] of [
+    ['a', 0],
+    ['b', 5],
+    ['c', 0],
+    ['d', 5],
+  ] as const)
+    add(name, priority);
   queue.delete('d');
 
   t.deepEqual([popped(), popped(), popped(), popped()], ['b', 'a', 'c', undefined]);
@@ -85,7 +98,12 @@ test('an unschedulable pod waits until an event that may help the plugins which 
 
   return clock.advance(1_000).then(() => {
     t.is(popped(), 'a');
-    t.deepEqual(came, ['active UnschedulablePodAdd', 'unschedulable ScheduleAttemptFailure', 'backoff AssignedPodDelete', 'active BackoffComplete']);
+    t.deepEqual(came, [
+      'active UnschedulablePodAdd',
+      'unschedulable ScheduleAttemptFailure',
+      'backoff AssignedPodDelete',
+      'active BackoffComplete',
+    ]);
   });
 });
 

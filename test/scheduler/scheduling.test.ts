@@ -19,17 +19,26 @@ test('a pod is bound to a node with room, with an event', async t => {
 
   t.is(await cluster.nodeOf('web'), 'big');
   t.deepEqual(await cluster.condition('web'), {status: 'True', reason: undefined, message: undefined});
-  t.deepEqual(await cluster.events('web'), [{type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/web to big', reportingComponent: 'default-scheduler'}]);
+  t.deepEqual(await cluster.events('web'), [
+    {type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/web to big', reportingComponent: 'default-scheduler'},
+  ]);
 });
 
 test('a pod that fits nowhere gets a condition, and is bound to a node that is added', async t => {
-  await using cluster = await aCluster(aNode('small', {cpu: '1'}), aNode('tainted', {taints: [{key: 'team', value: 'a', effect: 'NoSchedule'}]}), aNode('cordoned', {unschedulable: true}));
+  await using cluster = await aCluster(
+    aNode('small', {cpu: '1'}),
+    aNode('tainted', {taints: [{key: 'team', value: 'a', effect: 'NoSchedule'}]}),
+    aNode('cordoned', {unschedulable: true}),
+  );
 
   await cluster.create(aPod('web', {cpu: '2'}));
 
-  const message = '0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.';
+  const message =
+    '0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.';
   t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'Unschedulable', message});
-  t.deepEqual(await cluster.events('web'), [{type: 'Warning', reason: 'FailedScheduling', message, reportingComponent: 'default-scheduler'}]);
+  t.deepEqual(await cluster.events('web'), [
+    {type: 'Warning', reason: 'FailedScheduling', message, reportingComponent: 'default-scheduler'},
+  ]);
 
   await cluster.addNodes(aNode('big'));
 
@@ -60,7 +69,11 @@ test('a gated pod has a condition, and is scheduled once the last gate is remove
   await using cluster = await aCluster(aNode('n1'));
   await cluster.create(aPod('web', {schedulingGates: [{name: 'example.com/wait'}]}));
   t.is(await cluster.nodeOf('web'), undefined);
-  t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates'});
+  t.deepEqual(await cluster.condition('web'), {
+    status: 'False',
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+  });
 
   await cluster.pods.patch('web', 'merge', {spec: {schedulingGates: []}}, {namespace: 'default'});
   await cluster.clock.drain();
@@ -69,12 +82,32 @@ test('a gated pod has a condition, and is scheduled once the last gate is remove
 });
 
 /** The changes that make room on the one node of a full cluster, or let it be used. */
-const helpers: readonly [title: string, node: Parameters<typeof aNode>[1], help: (cluster: Awaited<ReturnType<typeof aCluster>>) => Promise<unknown>][] = [
+const helpers: readonly [
+  title: string,
+  node: Parameters<typeof aNode>[1],
+  help: (cluster: Awaited<ReturnType<typeof aCluster>>) => Promise<unknown>,
+][] = [
   ['a pod that goes', {}, cluster => cluster.end('first')],
-  ['a pod that is over', {}, cluster => cluster.pods.patch('first', 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'})],
-  ['a node that grows', {}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {status: {allocatable: {cpu: '8'}}}, {subresource: 'status'})],
-  ['a taint that is taken off', {cpu: '8', taints: [{key: 'a', effect: 'NoSchedule'}]}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {taints: null}})],
-  ['a node that is uncordoned', {cpu: '8', unschedulable: true}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {unschedulable: null, taints: null}})],
+  [
+    'a pod that is over',
+    {},
+    cluster => cluster.pods.patch('first', 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'}),
+  ],
+  [
+    'a node that grows',
+    {},
+    cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {status: {allocatable: {cpu: '8'}}}, {subresource: 'status'}),
+  ],
+  [
+    'a taint that is taken off',
+    {cpu: '8', taints: [{key: 'a', effect: 'NoSchedule'}]},
+    cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {taints: null}}),
+  ],
+  [
+    'a node that is uncordoned',
+    {cpu: '8', unschedulable: true},
+    cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {unschedulable: null, taints: null}}),
+  ],
 ];
 
 for (const [title, node, help] of helpers) {
@@ -91,7 +124,11 @@ for (const [title, node, help] of helpers) {
   });
 }
 
-const zonal = {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'example.com/zone'}]}};
+const zonal = {
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'example.com/zone'}],
+  },
+};
 for (const [title, help] of [
   ['comes', cluster => cluster.addNodes(aNode('n2'))],
   ['loses it', cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {metadata: {labels: {'example.com/zone': null}}})],
@@ -122,7 +159,10 @@ test('pods are spread and bound side by side, and none goes where there is no ro
 test('a pod that was bound behind the scheduler counts where it is', async t => {
   await using cluster = await aCluster(aNode('n1'));
   await cluster.create(aPod('theirs', {cpu: '3', schedulerName: 'other'}));
-  await cluster.pods.create({metadata: {name: 'theirs', namespace: 'default'}, target: {name: 'n1'}} as never, {name: 'theirs', subresource: 'binding'});
+  await cluster.pods.create({metadata: {name: 'theirs', namespace: 'default'}, target: {name: 'n1'}} as never, {
+    name: 'theirs',
+    subresource: 'binding',
+  });
   await cluster.clock.drain();
 
   await cluster.create(aPod('ours', {cpu: '3'}));
@@ -134,13 +174,21 @@ test('a claim that waits for its pod gets a volume on the node, and the pod goes
   await using cluster = await aCluster(aNode('n1', {labels: {zone: 'a'}}), aNode('n2', {labels: {zone: 'b'}}));
   const {client, clock, plane} = cluster;
   const {naming} = plane;
-  await client.resource(kinds.storageClasses).create({metadata: {name: 'local'}, provisioner: naming.key('no-provisioner'), volumeBindingMode: 'WaitForFirstConsumer'} as never);
+  await client
+    .resource(kinds.storageClasses)
+    .create({metadata: {name: 'local'}, provisioner: naming.key('no-provisioner'), volumeBindingMode: 'WaitForFirstConsumer'} as never);
   const nodeAffinity = {required: {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: ['b']}]}]}};
   const volumes = client.resource(kinds.persistentVolumes);
-  const made = await volumes.create({metadata: {name: 'disk'}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], storageClassName: 'local', local: {path: '/d'}, nodeAffinity}} as never);
+  const made = await volumes.create({
+    metadata: {name: 'disk'},
+    spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], storageClassName: 'local', local: {path: '/d'}, nodeAffinity},
+  } as never);
   await volumes.update({...made, status: {phase: 'Available'}}, {subresource: 'status'});
   const claims = client.resource(kinds.persistentVolumeClaims);
-  await claims.create({metadata: {name: 'data', namespace: 'default'}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'local', resources: {requests: {storage: '1Gi'}}}} as never);
+  await claims.create({
+    metadata: {name: 'data', namespace: 'default'},
+    spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'local', resources: {requests: {storage: '1Gi'}}},
+  } as never);
   await clock.drain();
 
   await cluster.create(aPod('db', {volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'data'}}]}));
@@ -153,7 +201,11 @@ test('a claim that waits for its pod gets a volume on the node, and the pod goes
 
   // As the controller that binds volumes does.
   const claim = await claims.get('data', {namespace: 'default'});
-  await claims.update({...claim, metadata: {...claim.metadata, annotations: {...claim.metadata?.annotations, [naming.subKey('pv', 'bind-completed')]: 'yes'}}, spec: {...claim.spec, volumeName: 'disk'}});
+  await claims.update({
+    ...claim,
+    metadata: {...claim.metadata, annotations: {...claim.metadata?.annotations, [naming.subKey('pv', 'bind-completed')]: 'yes'}},
+    spec: {...claim.spec, volumeName: 'disk'},
+  });
   await clock.drain();
 
   t.is(await cluster.nodeOf('db'), 'n2');
@@ -163,9 +215,14 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   await using cluster = await aCluster(aNode('n1'));
   const {client, clock, plane} = cluster;
   const selected = plane.naming.subKey('volume', 'selected-node');
-  await client.resource(kinds.storageClasses).create({metadata: {name: 'made'}, provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer'} as never);
+  await client
+    .resource(kinds.storageClasses)
+    .create({metadata: {name: 'made'}, provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer'} as never);
   const claims = client.resource(kinds.persistentVolumeClaims);
-  await claims.create({metadata: {name: 'data', namespace: 'default'}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'made', resources: {requests: {storage: '1Gi'}}}} as never);
+  await claims.create({
+    metadata: {name: 'data', namespace: 'default'},
+    spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'made', resources: {requests: {storage: '1Gi'}}},
+  } as never);
   await clock.drain();
   await cluster.create(aPod('db', {volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'data'}}]}));
   const claim = await claims.get('data', {namespace: 'default'});
@@ -174,7 +231,11 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   // As a provisioner does that cannot make the volume there.
   await claims.patch('data', 'merge', {metadata: {annotations: {[selected]: null}}}, {namespace: 'default'});
   await clock.drain();
-  t.deepEqual(await cluster.condition('db'), {status: 'False', reason: 'SchedulerError', message: 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "data"'});
+  t.deepEqual(await cluster.condition('db'), {
+    status: 'False',
+    reason: 'SchedulerError',
+    message: 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "data"',
+  });
 
   await clock.advance(1_000);
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
@@ -222,7 +283,11 @@ test('a pod that could not be bound gives its place back, and is tried again aft
 
   await cluster.create(aPod('web', {cpu: '3', schedulerName: 'mine'}));
 
-  t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'SchedulerError', message: 'running Bind plugin "DefaultBinder": the server is away'});
+  t.deepEqual(await cluster.condition('web'), {
+    status: 'False',
+    reason: 'SchedulerError',
+    message: 'running Bind plugin "DefaultBinder": the server is away',
+  });
   t.is(second.meter.value('scheduler_cache_size', {type: 'assumed_pods'}), 0);
   await cluster.clock.advance(999);
   t.is(await cluster.nodeOf('web'), undefined);
@@ -252,19 +317,30 @@ test('a second scheduler takes the pods that name it, and counts them', async t 
   const pending = (queue: string) => meter.value('scheduler_pending_pods', {queue});
   const attempts = (result: string) => meter.value('scheduler_schedule_attempts_total', {result, profile: 'mine'});
 
-  await cluster.create(aPod('web', {cpu: '1', schedulerName: 'mine'}), aPod('big', {cpu: '9', schedulerName: 'mine'}), aPod('gated', {schedulerName: 'mine', schedulingGates: [{name: 'example.com/wait'}]}));
+  await cluster.create(
+    aPod('web', {cpu: '1', schedulerName: 'mine'}),
+    aPod('big', {cpu: '9', schedulerName: 'mine'}),
+    aPod('gated', {schedulerName: 'mine', schedulingGates: [{name: 'example.com/wait'}]}),
+  );
 
   t.is(await cluster.nodeOf('web'), 'n1');
   t.deepEqual([attempts('scheduled'), attempts('unschedulable')], [1, 1]);
   t.deepEqual(['active', 'backoff', 'unschedulable', 'gated'].map(pending), [0, 0, 1, 1]);
-  t.deepEqual(['nodes', 'pods', 'assumed_pods'].map(type => meter.value('scheduler_cache_size', {type})), [1, 1, 0]);
+  t.deepEqual(
+    ['nodes', 'pods', 'assumed_pods'].map(type => meter.value('scheduler_cache_size', {type})),
+    [1, 1, 0],
+  );
   t.is(meter.value('scheduler_unschedulable_pods', {plugin: 'NodeResourcesFit', profile: 'mine'}), 1);
   t.is(meter.value('scheduler_queue_incoming_pods_total', {queue: 'unschedulable', event: 'ScheduleAttemptFailure'}), 1);
 });
 
 test('changes of pods on nodes are taken into account: labels, resources, and termination', async t => {
   await using cluster = await aCluster(aNode('n1', {cpu: '4', labels: {zone: 'a'}}));
-  const refusing = (name: string) => ({affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: name}}, topologyKey: 'zone'}]}}});
+  const refusing = (name: string) => ({
+    affinity: {
+      podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: name}}, topologyKey: 'zone'}]},
+    },
+  });
   await cluster.create(aPod('first', {cpu: '3'}, {labels: {app: 'one'}}));
   await cluster.create(aPod('apart', refusing('one')));
   t.is(await cluster.nodeOf('apart'), undefined);
@@ -274,7 +350,12 @@ test('changes of pods on nodes are taken into account: labels, resources, and te
 
   await cluster.create(aPod('second', {cpu: '2'}));
   t.is(await cluster.nodeOf('second'), undefined);
-  await cluster.pods.patch('first', 'strategic', {spec: {containers: [{name: 'main', resources: {requests: {cpu: '1'}}}]}}, {namespace: 'default', subresource: 'resize'});
+  await cluster.pods.patch(
+    'first',
+    'strategic',
+    {spec: {containers: [{name: 'main', resources: {requests: {cpu: '1'}}}]}},
+    {namespace: 'default', subresource: 'resize'},
+  );
   await cluster.clock.drain();
   t.is(await cluster.nodeOf('second'), 'n1');
 });
@@ -282,7 +363,10 @@ test('changes of pods on nodes are taken into account: labels, resources, and te
 test('devices that others allocated are noted as in use by the pod before it is bound', async t => {
   await using cluster = await aCluster(aNode('n1', {labels: {zone: 'a'}}), aNode('n2', {labels: {zone: 'b'}}));
   const claims = cluster.client.resource(kinds.resourceClaims);
-  const made = await claims.create({metadata: {name: 'gpu', namespace: 'default'}, spec: {devices: {requests: [{name: 'one', exactly: {deviceClassName: 'gpus'}}]}}} as never);
+  const made = await claims.create({
+    metadata: {name: 'gpu', namespace: 'default'},
+    spec: {devices: {requests: [{name: 'one', exactly: {deviceClassName: 'gpus'}}]}},
+  } as never);
   await cluster.create(aPod('train', {resourceClaims: [{name: 'gpu', resourceClaimName: 'gpu'}]}));
   t.regex((await cluster.condition('train')).message ?? '', /^0\/2 nodes are available: 2 cannot allocate all claims\./);
 
@@ -293,5 +377,7 @@ test('devices that others allocated are noted as in use by the pod before it is 
 
   t.is(await cluster.nodeOf('train'), 'n2');
   const pod = await cluster.get('train');
-  t.deepEqual((await claims.get('gpu', {namespace: 'default'})).status?.reservedFor, [{resource: 'pods', name: 'train', uid: pod.metadata?.uid ?? ''}]);
+  t.deepEqual((await claims.get('gpu', {namespace: 'default'})).status?.reservedFor, [
+    {resource: 'pods', name: 'train', uid: pod.metadata?.uid ?? ''},
+  ]);
 });

@@ -25,8 +25,16 @@ const near = {labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'zone'};
 const choosy = aPod('choosy', {
   cpu: '3',
   priority: 10,
-  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [near], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: near}]}},
-  topologySpreadConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {matchLabels: {app: 'web'}}}, {maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {matchLabels: {app: 'web'}}}],
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [near],
+      preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: near}],
+    },
+  },
+  topologySpreadConstraints: [
+    {maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {matchLabels: {app: 'web'}}},
+    {maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {matchLabels: {app: 'web'}}},
+  ],
 } as never);
 
 /** A cluster of full nodes that notes each look at a node, or at the pods on one, in `looks`. */
@@ -60,13 +68,22 @@ const watched = () => {
   return {cluster, looks, rested};
 };
 
-const searchOf = (cluster: Cluster, only: readonly Filter[] = filters) => ({cluster, filters: only, nominatedPods: () => undefined, nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0});
+const searchOf = (cluster: Cluster, only: readonly Filter[] = filters) => ({
+  cluster,
+  filters: only,
+  nominatedPods: () => undefined,
+  nominatedNode: undefined,
+  percentageOfNodesToScore: 0,
+  startIndex: 0,
+});
 
 test('the search for a node and for pods to leave rests after each node', t => {
   const {cluster, looks, rested} = watched();
 
   const found = rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster)));
-  const outcome = rested(findVictims(toPodInfo(choosy), undefined, found, {cluster, nominatedPods: () => undefined, random: seededRandom(1), budgets: () => []}));
+  const outcome = rested(
+    findVictims(toPodInfo(choosy), undefined, found, {cluster, nominatedPods: () => undefined, random: seededRandom(1), budgets: () => []}),
+  );
 
   t.deepEqual(found.feasible, []);
   t.true('victims' in outcome);
@@ -95,7 +112,10 @@ test('events of nodes in a snapshot are applied afterwards, in order; those of p
   cache.removeNode('goes');
   cache.setNode(aNode('comes'));
   cache.setPod(pod, 'stays');
-  t.deepEqual(cache.nodes.map(({name}) => name), ['stays', 'goes']);
+  t.deepEqual(
+    cache.nodes.map(({name}) => name),
+    ['stays', 'goes'],
+  );
   t.is(cache.node('stays')?.pods.size, 0);
   t.is(cache.pod(pod.uid)?.node, 'stays');
   const work = cache.applyDeferred();
@@ -103,7 +123,10 @@ test('events of nodes in a snapshot are applied afterwards, in order; those of p
   cache.removePod(pod.uid);
   runSteps(work);
 
-  t.deepEqual(cache.nodes.map(({name}) => name), ['stays', 'comes']);
+  t.deepEqual(
+    cache.nodes.map(({name}) => name),
+    ['stays', 'comes'],
+  );
   t.is(cache.node('stays')?.pods.size, 0);
   t.is(cache.node('stays')?.requested.cpu, 0);
 });
@@ -113,9 +136,19 @@ const decided = (pods: readonly string[], change: (cache: Cache, chosen: string)
   const cache = new Cache(plat);
   for (const name of ['n1', 'n2']) cache.setNode(aNode(name));
   for (const name of pods) cache.setPod({...toPodInfo(aPod(`on-${name}`, {cpu: '2', priority: 1})), uid: `on-${name}`}, name);
-  const cluster: Cluster = Object.create(aClusterState({nodes: []}), {nodes: {get: () => cache.nodes}, node: {value: (name: string) => cache.node(name)}}) as Cluster;
+  const cluster: Cluster = Object.create(aClusterState({nodes: []}), {
+    nodes: {get: () => cache.nodes},
+    node: {value: (name: string) => cache.node(name)},
+  }) as Cluster;
   const metrics = new SchedulerMetrics(noMeter);
-  const decider = new Decider({clock: new VirtualClock(), random: seededRandom(1), cluster, nominator: new Nominator(), metrics, budgets: () => new ObjectCache()});
+  const decider = new Decider({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    cluster,
+    nominator: new Nominator(),
+    metrics,
+    budgets: () => new ObjectCache(),
+  });
 
   cache.freeze();
   const decision = runSteps(decider.decide(toPodInfo(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
@@ -132,7 +165,13 @@ for (const [title, pods, type, change, holds] of [
   ['a node that was filled a little', [], 'node', (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '1'})), chosen), true],
   ['pods that are there to leave', ['n1', 'n2'], 'preempt', () => {}, true],
   ['pods that have left already', ['n1', 'n2'], 'preempt', (cache, chosen) => cache.removePod(`on-${chosen}`), false],
-  ['pods whose leaving is no longer enough', ['n1', 'n2'], 'preempt', (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '2', priority: 20})), chosen), false],
+  [
+    'pods whose leaving is no longer enough',
+    ['n1', 'n2'],
+    'preempt',
+    (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '2', priority: 20})), chosen),
+    false,
+  ],
 ] as const satisfies readonly (readonly [string, readonly string[], string, (cache: Cache, chosen: string) => void, boolean])[]) {
   test(`a decision is ${holds ? 'acted on' : 'made again'} that chose ${title}`, t => {
     const outcome = decided(pods, change);
@@ -141,4 +180,3 @@ for (const [title, pods, type, change, holds] of [
     t.is(outcome.confirmed !== undefined, holds);
   });
 }
-

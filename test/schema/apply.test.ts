@@ -35,7 +35,8 @@ interface Write {
   readonly writes?: readonly string[];
 }
 
-const held = (object: PlainObject, schema: SchemaNode): PlainObject => (schema === anything ? copied(object) : decodeValue(object, schema, 'Ignore').object);
+const held = (object: PlainObject, schema: SchemaNode): PlainObject =>
+  schema === anything ? copied(object) : decodeValue(object, schema, 'Ignore').object;
 
 /** One object, written as a server without defaults, admission and validation would. */
 class ManagedObject {
@@ -52,7 +53,11 @@ class ManagedObject {
 
   apply(intent: PlainObject, write: Write = {}): this {
     const writer = this.#writer(write);
-    const {object, entries} = applyWithLastApplied({live: this.object, intent, node: this.#node, entries: this.entries, force: write.force ?? false}, writer, lastAppliedKey);
+    const {object, entries} = applyWithLastApplied(
+      {live: this.object, intent, node: this.#node, entries: this.entries, force: write.force ?? false},
+      writer,
+      lastAppliedKey,
+    );
     this.object = held(object, this.#node);
     this.entries = entries;
     return this;
@@ -66,7 +71,9 @@ class ManagedObject {
 
   /** The fields of a manager, as messages show them. */
   owned(manager: string, operation: 'Apply' | 'Update' = 'Apply'): string[] {
-    const fields = this.entries.filter(entry => entry.manager === manager && entry.operation === operation).flatMap(entry => [...pathsOf(entry.fieldsV1)]);
+    const fields = this.entries
+      .filter(entry => entry.manager === manager && entry.operation === operation)
+      .flatMap(entry => [...pathsOf(entry.fieldsV1)]);
     return fields.map(formatPath).sort();
   }
 
@@ -108,8 +115,15 @@ test('Sets from outside take on one spelling and the order of the wire', t => {
     'x:future': {'f:y': {}},
   });
 
-  t.deepEqual(Object.keys(inWireOrder(set)), ['f:a', 'f:b', 'k:{"containerPort":80,"protocol":"TCP"}', 'k:{"containerPort":443,"protocol":"TCP"}', 'v:"b"']);
-  for (const bad of [{x: {}}, {nocolon: {}}, {'k:{': {}}, {'v:': {}}, {'f:a': 1}, 'text', {'i:x': {}}]) t.throws(() => decodeFields(bad), undefined, JSON.stringify(bad));
+  t.deepEqual(Object.keys(inWireOrder(set)), [
+    'f:a',
+    'f:b',
+    'k:{"containerPort":80,"protocol":"TCP"}',
+    'k:{"containerPort":443,"protocol":"TCP"}',
+    'v:"b"',
+  ]);
+  for (const bad of [{x: {}}, {nocolon: {}}, {'k:{': {}}, {'v:': {}}, {'f:a': 1}, 'text', {'i:x': {}}])
+    t.throws(() => decodeFields(bad), undefined, JSON.stringify(bad));
 });
 
 test('Paths show fields, keys, values and indices', t => {
@@ -129,7 +143,10 @@ test('The creator of an object owns the fields it set, and no more than the type
       strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: 1}},
       template: {
         metadata: {labels: {app: 'web'}},
-        spec: {containers: [{name: 'web', image: 'nginx', ports: [{containerPort: 80, protocol: 'TCP'}], resources: {}, args: ['a']}], securityContext: {}},
+        spec: {
+          containers: [{name: 'web', image: 'nginx', ports: [{containerPort: 80, protocol: 'TCP'}], resources: {}, args: ['a']}],
+          securityContext: {},
+        },
       },
     },
   });
@@ -174,14 +191,24 @@ test('The owner of an intent owns its leaves, items and empty maps alone', t => 
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {name: 'p', labels: {a: 'b'}, annotations: {}, finalizers: ['x/y']},
-    spec: {containers: [{name: 'c', image: 'i', ports: [{containerPort: 80}], env: []}], tolerations: [{key: 'k'}], nodeSelector: {z: '1'}, dnsPolicy: null},
+    spec: {
+      containers: [{name: 'c', image: 'i', ports: [{containerPort: 80}], env: []}],
+      tolerations: [{key: 'k'}],
+      nodeSelector: {z: '1'},
+      dnsPolicy: null,
+    },
   });
 
   t.deepEqual(managed.entries[0]!.fieldsV1, {
     'f:metadata': {'f:annotations': {}, 'f:finalizers': {'v:"x/y"': {}}, 'f:labels': {'f:a': {}}},
     'f:spec': {
       'f:containers': {
-        'k:{"name":"c"}': {'.': {}, 'f:image': {}, 'f:name': {}, 'f:ports': {'k:{"containerPort":80,"protocol":"TCP"}': {'.': {}, 'f:containerPort': {}}}},
+        'k:{"name":"c"}': {
+          '.': {},
+          'f:image': {},
+          'f:name': {},
+          'f:ports': {'k:{"containerPort":80,"protocol":"TCP"}': {'.': {}, 'f:containerPort': {}}},
+        },
       },
       'f:dnsPolicy': {},
       'f:nodeSelector': {},
@@ -200,14 +227,28 @@ test('An update takes the fields it changes from all managers and keeps its own 
   managed.update({data: {a: '3', b: '1'}}, {manager: 'two'});
   t.is(managed.entries, before, 'another value is no other set');
   managed.update({data: {a: '3', b: '2'}}, {manager: 'two'});
-  t.deepEqual(managed.entries.map(({manager, time}) => [manager, time]), [['two', '2026-01-02T03:04:04Z']]);
+  t.deepEqual(
+    managed.entries.map(({manager, time}) => [manager, time]),
+    [['two', '2026-01-02T03:04:04Z']],
+  );
   managed.update({data: {b: '2'}}, {manager: 'three'});
   t.deepEqual(managed.owned('two', 'Update'), ['.data.b']);
   t.deepEqual(managed.owned('three', 'Update'), []);
 });
 
 test('Untracked metadata has no owner', t => {
-  const managed = new ManagedObject(configMap).update({metadata: {name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z', generateName: 'g-', labels: {a: 'b'}}});
+  const managed = new ManagedObject(configMap).update({
+    metadata: {
+      name: 'n',
+      namespace: 'ns',
+      uid: 'u',
+      resourceVersion: '1',
+      generation: 2,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      generateName: 'g-',
+      labels: {a: 'b'},
+    },
+  });
   managed.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'n', namespace: 'ns', uid: 'u'}}, {manager: 'empty'});
 
   t.deepEqual(managed.owned('me', 'Update'), ['.metadata.generateName', '.metadata.labels', '.metadata.labels.a']);
@@ -221,12 +262,19 @@ test('Equal values are shared, other values conflict', t => {
   t.deepEqual([managed.owned('one'), managed.owned('two')], [['.spec.paused', '.spec.replicas'], ['.spec.replicas']]);
   const {message, status} = conflictOf(() => managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'apps/v1'}));
   t.is(message, 'Apply failed with 1 conflict: conflict with "one": .spec.replicas');
-  t.like(status, {code: 409, reason: 'Conflict', details: {causes: [{reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.replicas'}]}});
+  t.like(status, {
+    code: 409,
+    reason: 'Conflict',
+    details: {causes: [{reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.replicas'}]},
+  });
 });
 
 test('A conflict names all owners and all their fields', t => {
   const managed = new ManagedObject(pod);
-  managed.update({spec: {containers: [{name: 'app', image: 'a', command: ['x']}]}}, {manager: 'm2', apiVersion: 'v1', subresource: 'status'});
+  managed.update(
+    {spec: {containers: [{name: 'app', image: 'a', command: ['x']}]}},
+    {manager: 'm2', apiVersion: 'v1', subresource: 'status'},
+  );
   managed.apply({spec: {containers: [{name: 'app', image: 'a'}], hostNetwork: true}}, {manager: 'm1'});
 
   const wanted = {spec: {containers: [{name: 'app', image: 'b', command: ['y']}], hostNetwork: false}};
@@ -264,9 +312,27 @@ test('Force takes the fields from the others', t => {
 const removals: readonly [title: string, schema: SchemaNode, first: PlainObject, second: PlainObject, left: PlainObject][] = [
   ['a key of a map', configMap, {data: {a: '1', b: '1'}}, {data: {a: '1'}}, {data: {a: '1'}}],
   ['a whole map', configMap, {data: {a: '1'}, immutable: true}, {immutable: true}, {immutable: true}],
-  ['a scalar', deployment, {spec: {replicas: 1, paused: true}}, {spec: {paused: true}}, {spec: {paused: true, template: {metadata: {}, spec: {}}, strategy: {}}}],
-  ['an item of a keyed list', pod, {spec: {containers: [{name: 'a'}, {name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}, {spec: {containers: [{name: 'b', resources: {}}]}}],
-  ['a field of an item', pod, {spec: {containers: [{name: 'a', image: 'i'}]}}, {spec: {containers: [{name: 'a'}]}}, {spec: {containers: [{name: 'a', resources: {}}]}}],
+  [
+    'a scalar',
+    deployment,
+    {spec: {replicas: 1, paused: true}},
+    {spec: {paused: true}},
+    {spec: {paused: true, template: {metadata: {}, spec: {}}, strategy: {}}},
+  ],
+  [
+    'an item of a keyed list',
+    pod,
+    {spec: {containers: [{name: 'a'}, {name: 'b'}]}},
+    {spec: {containers: [{name: 'b'}]}},
+    {spec: {containers: [{name: 'b', resources: {}}]}},
+  ],
+  [
+    'a field of an item',
+    pod,
+    {spec: {containers: [{name: 'a', image: 'i'}]}},
+    {spec: {containers: [{name: 'a'}]}},
+    {spec: {containers: [{name: 'a', resources: {}}]}},
+  ],
   [
     'an item of a nested list',
     pod,
@@ -276,9 +342,27 @@ const removals: readonly [title: string, schema: SchemaNode, first: PlainObject,
   ],
   ['an item of a set', pod, {metadata: {finalizers: ['a/b', 'c/d']}}, {metadata: {finalizers: ['c/d']}}, {metadata: {finalizers: ['c/d']}}],
   ['an atomic list', pod, {spec: {tolerations: [{key: 'a'}], hostIPC: true}}, {spec: {hostIPC: true}}, {spec: {hostIPC: true}}],
-  ['an atomic list it shrinks', pod, {spec: {tolerations: [{key: 'a'}, {key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
-  ['an atomic struct it changes', deployment, {spec: {selector: {matchLabels: {a: '1', b: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}, template: {metadata: {}, spec: {}}, strategy: {}}}],
-  ['a field of an object without schema', anything, {spec: {a: {x: 1, y: [1]}, b: [1, 2]}}, {spec: {a: {x: 1}, b: [2]}}, {spec: {a: {x: 1}, b: [2]}}],
+  [
+    'an atomic list it shrinks',
+    pod,
+    {spec: {tolerations: [{key: 'a'}, {key: 'b'}]}},
+    {spec: {tolerations: [{key: 'b'}]}},
+    {spec: {tolerations: [{key: 'b'}]}},
+  ],
+  [
+    'an atomic struct it changes',
+    deployment,
+    {spec: {selector: {matchLabels: {a: '1', b: '1'}}}},
+    {spec: {selector: {matchLabels: {a: '1'}}}},
+    {spec: {selector: {matchLabels: {a: '1'}}, template: {metadata: {}, spec: {}}, strategy: {}}},
+  ],
+  [
+    'a field of an object without schema',
+    anything,
+    {spec: {a: {x: 1, y: [1]}, b: [1, 2]}},
+    {spec: {a: {x: 1}, b: [2]}},
+    {spec: {a: {x: 1}, b: [2]}},
+  ],
 ];
 for (const [title, schema, first, second, left] of removals) {
   test(`An intent that leaves out ${title} removes it`, t => {
@@ -293,7 +377,10 @@ test('What others own stays when an owner lets go of it', t => {
   managed.apply({}, {manager: 'one'});
 
   t.deepEqual(managed.object, {data: {a: '1'}});
-  t.deepEqual(managed.entries.map(({manager}) => manager), ['two']);
+  t.deepEqual(
+    managed.entries.map(({manager}) => manager),
+    ['two'],
+  );
 });
 
 test('An item is removed with the fields of others in it, once the item itself has no owner', t => {
@@ -310,11 +397,20 @@ test('Items without an owner are removed with the list that held them only when 
   managed.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
   managed.apply({spec: {containers: [{name: 'b'}]}});
 
-  t.deepEqual(managed.object, {spec: {containers: [{name: 'sidecar', resources: {}}, {name: 'b', resources: {}}]}});
+  t.deepEqual(managed.object, {
+    spec: {
+      containers: [
+        {name: 'sidecar', resources: {}},
+        {name: 'b', resources: {}},
+      ],
+    },
+  });
 });
 
 test('An empty intent gives up everything', t => {
-  const managed = new ManagedObject(configMap).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1'}}).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
+  const managed = new ManagedObject(configMap)
+    .apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1'}})
+    .apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
 
   t.deepEqual(managed.entries, []);
   t.deepEqual(managed.object, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
@@ -333,7 +429,14 @@ const lists: readonly [live: string, intent: string, merged: string][] = [
 ];
 for (const [live, intent, merged] of lists) {
   test(`Items "${intent}" come into "${live}" as "${merged}"`, t => {
-    const containers = (names: string): PlainObject => ({spec: {containers: names.split(' ').filter(Boolean).map(name => ({name}))}});
+    const containers = (names: string): PlainObject => ({
+      spec: {
+        containers: names
+          .split(' ')
+          .filter(Boolean)
+          .map(name => ({name})),
+      },
+    });
     const result = mergeIntent(containers(live), containers(intent), pod);
     const finalizers = (names: string): PlainObject => ({metadata: {finalizers: names.split(' ').filter(Boolean)}});
 
@@ -343,10 +446,27 @@ for (const [live, intent, merged] of lists) {
 }
 
 test('Keys left out of items stand for their defaults', t => {
-  const managed = new ManagedObject(service).update({spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 1}, {port: 80, protocol: 'UDP'}]}}, {manager: 'one'});
+  const managed = new ManagedObject(service).update(
+    {
+      spec: {
+        ports: [
+          {port: 80, protocol: 'TCP', targetPort: 1},
+          {port: 80, protocol: 'UDP'},
+        ],
+      },
+    },
+    {manager: 'one'},
+  );
   managed.apply({spec: {ports: [{port: 80, targetPort: 2}]}}, {force: true});
 
-  t.deepEqual(managed.object, {spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 2}, {port: 80, protocol: 'UDP'}]}});
+  t.deepEqual(managed.object, {
+    spec: {
+      ports: [
+        {port: 80, protocol: 'TCP', targetPort: 2},
+        {port: 80, protocol: 'UDP'},
+      ],
+    },
+  });
 });
 
 test('The first apply leaves earlier fields to a manager before the first apply', t => {
@@ -395,7 +515,10 @@ test('Entries stand in order: those that apply, then by time and manager', t => 
 test('A subresource owns only the fields it writes', t => {
   const managed = new ManagedObject(deployment);
   managed.update({metadata: {labels: {a: '1'}}, spec: {replicas: 1}, status: {replicas: 3}}, {writes: ['metadata', 'spec']});
-  managed.update({metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}}, {subresource: 'status', manager: 'kcm', writes: ['status.conditions']});
+  managed.update(
+    {metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}},
+    {subresource: 'status', manager: 'kcm', writes: ['status.conditions']},
+  );
   managed.apply({spec: {replicas: 2}, status: {replicas: 4}}, {manager: 'applier', writes: ['metadata', 'spec']});
 
   t.deepEqual(managed.owned('me', 'Update'), ['.metadata.labels', '.metadata.labels.a', '.spec.replicas']);
@@ -409,28 +532,53 @@ test('A subresource owns only the fields it writes', t => {
 });
 
 test('Ownership follows an object through its versions', t => {
-  const rename = (object: PlainObject, from: string, to: string): PlainObject => ('spec' in object ? {...object, spec: Object.fromEntries(Object.entries(object['spec'] as PlainObject).map(([key, value]) => [key === from ? to : key, value]))} : object);
+  const rename = (object: PlainObject, from: string, to: string): PlainObject =>
+    'spec' in object
+      ? {
+          ...object,
+          spec: Object.fromEntries(Object.entries(object['spec'] as PlainObject).map(([key, value]) => [key === from ? to : key, value])),
+        }
+      : object;
   const versions: Versions = {
     schemaOf: version => (version === 'v0' ? undefined : anything),
-    convert: (object, from, to) => (from === to ? object : from === 'v1' ? rename(object, 'size', 'replicas') : rename(object, 'replicas', 'size')),
+    convert: (object, from, to) =>
+      from === to ? object : from === 'v1' ? rename(object, 'size', 'replicas') : rename(object, 'replicas', 'size'),
   };
   const managed = new ManagedObject(anything, versions).apply({spec: {size: 1, other: 1}}, {manager: 'one'});
   managed.entries = [...managed.entries, {...managed.entries[0]!, manager: 'gone', apiVersion: 'v0'}];
   managed.object = versions.convert(managed.object, 'v1', 'v2');
 
-  t.is(conflictOf(() => managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2'})).message, 'Apply failed with 1 conflict: conflict with "one": .spec.size');
+  t.is(
+    conflictOf(() => managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2'})).message,
+    'Apply failed with 1 conflict: conflict with "one": .spec.size',
+  );
   managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2', force: true});
-  t.deepEqual([managed.owned('one'), managed.owned('two'), managed.owned('gone')], [['.spec', '.spec.other'], ['.spec', '.spec.replicas'], []]);
+  t.deepEqual(
+    [managed.owned('one'), managed.owned('two'), managed.owned('gone')],
+    [['.spec', '.spec.other'], ['.spec', '.spec.replicas'], []],
+  );
   managed.apply({spec: {other: 1}}, {manager: 'two', apiVersion: 'v2'});
   t.deepEqual(managed.object, {spec: {other: 1}});
   managed.apply({spec: {third: 1}}, {manager: 'one', apiVersion: 'v2'});
   t.deepEqual(managed.object, {spec: {other: 1, third: 1}}, 'two still wants it');
-  t.deepEqual(managed.entries.map(({manager, apiVersion}) => [manager, apiVersion]), [['two', 'v2'], ['one', 'v2']]);
+  t.deepEqual(
+    managed.entries.map(({manager, apiVersion}) => [manager, apiVersion]),
+    [
+      ['two', 'v2'],
+      ['one', 'v2'],
+    ],
+  );
 });
 
 test('What was owned in parts and is atomic now is owned as a whole', t => {
   const managed = new ManagedObject(pod).apply({spec: {nodeSelector: {a: '1'}}}, {manager: 'new'});
-  const entry: ManagedFieldsEntry = {manager: 'old', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:spec': {'f:nodeSelector': {'f:a': {}}, 'f:tolerations': {'.': {}, 'i:0': {}}}}};
+  const entry: ManagedFieldsEntry = {
+    manager: 'old',
+    operation: 'Apply',
+    apiVersion: 'v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: {'f:spec': {'f:nodeSelector': {'f:a': {}}, 'f:tolerations': {'.': {}, 'i:0': {}}}},
+  };
   managed.entries = [...managed.entries, entry];
   managed.apply({spec: {hostIPC: true}}, {manager: 'new'});
 
@@ -461,7 +609,11 @@ const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] 
   [deployment, {spec: {replicas: 1, unknown: 1, other: 2}}, '.spec.unknown: field not declared in schema'],
   [deployment, {spec: {replicas: 'x'}}, '.spec.replicas: expected numeric (int or float), got string'],
   [deployment, {metadata: {labels: {a: 1}}}, '.metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}'],
-  [deployment, {metadata: {labels: {a: {b: [true, 'c']}}}}, '.metadata.labels.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":[]interface {}{true, "c"}}}'],
+  [
+    deployment,
+    {metadata: {labels: {a: {b: [true, 'c']}}}},
+    '.metadata.labels.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":[]interface {}{true, "c"}}}',
+  ],
   [pod, {spec: {containers: {a: 1}}}, '.spec.containers: expected list, got &{map[a:1]}'],
   [pod, {spec: 'x'}, '.spec: expected map, got &{x}'],
   [pod, {spec: {hostIPC: 1}}, '.spec.hostIPC: expected boolean, got &{1}'],
@@ -470,29 +622,48 @@ const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] 
   [pod, {spec: {containers: [{name: 'a', imagex: 1}]}}, '.spec.containers[name="a"].imagex: field not declared in schema'],
   [pod, {spec: {tolerations: [{key: 1}]}}, '.spec.tolerations[0].key: expected string, got &value.valueUnstructured{Value:1}'],
   [pod, {metadata: {finalizers: ['a', 'a']}}, '.metadata.finalizers: duplicate entries for key [="a"]'],
-  [pod, {metadata: {ownerReferences: [{name: 'x'}]}, spec: {hostIPC: 'y', hostPID: 'z'}}, 'errors:\n  .spec.hostIPC: expected boolean, got &{y}\n  .spec.hostPID: expected boolean, got &{z}'],
+  [
+    pod,
+    {metadata: {ownerReferences: [{name: 'x'}]}, spec: {hostIPC: 'y', hostPID: 'z'}},
+    'errors:\n  .spec.hostIPC: expected boolean, got &{y}\n  .spec.hostPID: expected boolean, got &{z}',
+  ],
 ];
 test('An intent must fit its schema', t => {
   for (const [schema, intent, text] of unfit) t.is(typeMismatchText(typeMismatches(intent, schema)), text);
-  t.deepEqual(typeMismatches({spec: {containers: [{name: 'a', resources: {limits: {cpu: 1, memory: '1Gi'}}}], nodeSelector: null}}, pod), []);
+  t.deepEqual(
+    typeMismatches({spec: {containers: [{name: 'a', resources: {limits: {cpu: 1, memory: '1Gi'}}}], nodeSelector: null}}, pod),
+    [],
+  );
   t.deepEqual(typeMismatches({spec: {any: [1, {x: null}]}}, anything), []);
 });
 
 test('What a client had applied passes to the command line’s manager', t => {
   const applied = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1', b: '1'}};
   const annotations = {[lastAppliedKey]: JSON.stringify(applied)};
-  const managed = new ManagedObject(configMap).update({...applied, metadata: {name: 'x', annotations}, data: {a: '1', b: 'changed'}}, {manager: 'client'});
+  const managed = new ManagedObject(configMap).update(
+    {...applied, metadata: {name: 'x', annotations}, data: {a: '1', b: 'changed'}},
+    {manager: 'client'},
+  );
   const intent = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '2'}};
 
   t.throws(() => managed.apply(intent, {manager: 'other'}), {instanceOf: ApplyConflict});
-  t.is(conflictOf(() => managed.apply({...intent, data: {a: '2', b: '3'}}, {manager: 'kubectl'})).message, 'Apply failed with 1 conflict: conflict with "client" using v1: .data.b');
+  t.is(
+    conflictOf(() => managed.apply({...intent, data: {a: '2', b: '3'}}, {manager: 'kubectl'})).message,
+    'Apply failed with 1 conflict: conflict with "client" using v1: .data.b',
+  );
   managed.apply(intent, {manager: 'kubectl'});
   t.deepEqual(managed.owned('kubectl'), ['.data.a']);
-  t.deepEqual((managed.object['metadata'] as PlainObject)['annotations'], {[lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n'});
+  t.deepEqual((managed.object['metadata'] as PlainObject)['annotations'], {
+    [lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n',
+  });
 });
 
 const text: SchemaNode = {type: 'string'};
-const struct = (properties: Readonly<Record<string, SchemaNode>>, more: Partial<SchemaNode> = {}): SchemaNode => ({type: 'object', properties: new Map(Object.entries(properties)), ...more});
+const struct = (properties: Readonly<Record<string, SchemaNode>>, more: Partial<SchemaNode> = {}): SchemaNode => ({
+  type: 'object',
+  properties: new Map(Object.entries(properties)),
+  ...more,
+});
 const custom = struct({
   apiVersion: text,
   kind: text,
@@ -503,7 +674,11 @@ const custom = struct({
       type: 'array',
       listType: 'map',
       listMapKeys: ['host', 'port'],
-      items: struct({host: text, port: {type: 'integer', default: 80}, paths: {type: 'array', listType: 'map', listMapKeys: ['path'], items: struct({path: text, weight: {type: 'integer'}})}}),
+      items: struct({
+        host: text,
+        port: {type: 'integer', default: 80},
+        paths: {type: 'array', listType: 'map', listMapKeys: ['path'], items: struct({path: text, weight: {type: 'integer'}})},
+      }),
     },
     whole: {type: 'map', mapType: 'atomic', items: text},
     keys: {type: 'map', items: text},
@@ -527,7 +702,10 @@ test('Custom resources are owned by the structure of their schema', t => {
   const managed = new ManagedObject(custom).apply(full, {manager: 'one'}).update(full, {manager: 'nobody'});
   const made = new ManagedObject(custom).update(full);
 
-  t.deepEqual(managed.entries.map(({manager}) => manager), ['one']);
+  t.deepEqual(
+    managed.entries.map(({manager}) => manager),
+    ['one'],
+  );
   t.deepEqual(managed.owned('one'), [
     '.spec.free.deep',
     '.spec.free.deep.list',
@@ -561,18 +739,28 @@ const random = (seed: number) => () => {
 const someIntent = (next: () => number): PlainObject => {
   const chance = (share: number): boolean => next() < share;
   const one = <T>(...from: readonly T[]): T => from[Math.floor(next() * from.length)]!;
-  const containers = ['a', 'b', 'c'].filter(() => chance(0.5)).map(name => ({
-    name,
-    ...(chance(0.5) ? {image: one('x', 'y')} : {}),
-    ...(chance(0.3) ? {args: [one('1', '2')]} : {}),
-    ...(chance(0.4) ? {ports: [80, 443].filter(port => port === 80 || chance(0.6)).map(containerPort => ({containerPort, ...(chance(0.5) ? {name: one('p', 'q')} : {})}))} : {}),
-  }));
+  const containers = ['a', 'b', 'c']
+    .filter(() => chance(0.5))
+    .map(name => ({
+      name,
+      ...(chance(0.5) ? {image: one('x', 'y')} : {}),
+      ...(chance(0.3) ? {args: [one('1', '2')]} : {}),
+      ...(chance(0.4)
+        ? {
+            ports: [80, 443]
+              .filter(port => port === 80 || chance(0.6))
+              .map(containerPort => ({containerPort, ...(chance(0.5) ? {name: one('p', 'q')} : {})})),
+          }
+        : {}),
+    }));
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name: 'p',
-      ...(chance(0.6) ? {labels: Object.fromEntries(['l', 'm', 'n'].filter(key => key === 'n' || chance(0.5)).map(key => [key, one('1', '2')]))} : {}),
+      ...(chance(0.6)
+        ? {labels: Object.fromEntries(['l', 'm', 'n'].filter(key => key === 'n' || chance(0.5)).map(key => [key, one('1', '2')]))}
+        : {}),
       ...(chance(0.4) ? {finalizers: ['a/a', 'b/b', 'c/c'].filter(name => name === 'b/b' || chance(0.5))} : {}),
     },
     spec: {
@@ -597,15 +785,26 @@ test('Applying twice changes nothing, and a field that leaves an intent is remov
       const intent = someIntent(next);
       managed.apply(intent, {manager, force: true});
       const {object, entries} = managed;
-      const others = new Set(managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(formatPath)));
+      const others = new Set(
+        managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(formatPath)),
+      );
       const present = new Set(leaves(object));
 
-      for (const path of leaves(intent)) if (!path.startsWith('.metadata.name')) t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || managed.owned(manager).includes(path), `${seed}/${step} ${path}`);
+      for (const path of leaves(intent))
+        if (!path.startsWith('.metadata.name'))
+          t.true(
+            path.startsWith('.apiVersion') || path.startsWith('.kind') || managed.owned(manager).includes(path),
+            `${seed}/${step} ${path}`,
+          );
       for (const path of before) {
         if (leaves(intent).includes(path)) continue;
         const held = others.has(path) || [...others, ...leaves(intent)].some(other => other.startsWith(path));
         if (!held) t.false(present.has(path), `${seed}/${step}: ${path} stayed`);
-        else if (others.has(path)) t.true([...present].some(other => other.startsWith(path)), `${seed}/${step}: ${path} went`);
+        else if (others.has(path))
+          t.true(
+            [...present].some(other => other.startsWith(path)),
+            `${seed}/${step}: ${path} went`,
+          );
       }
       managed.apply(intent, {manager});
       t.true(sameJson(managed.object, object), `${seed}/${step} ${JSON.stringify([intent, object, managed.object])}`);
@@ -618,7 +817,14 @@ test('Neither the live object nor the intent is changed', t => {
   const live = {spec: {containers: [{name: 'a', image: 'x'}]}};
   const intent = {spec: {containers: [{name: 'b', image: 'y'}]}};
   const [liveBefore, intentBefore] = [copied(live), copied(intent)];
-  const writer: Writer = {manager: 'm', subresource: '', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', writes: undefined, versions: {schemaOf: () => pod, convert: object => object}};
+  const writer: Writer = {
+    manager: 'm',
+    subresource: '',
+    apiVersion: 'v1',
+    time: '2026-01-01T00:00:00Z',
+    writes: undefined,
+    versions: {schemaOf: () => pod, convert: object => object},
+  };
   applyIntent({live, intent, node: pod, entries: [], force: false}, writer);
 
   t.deepEqual([live, intent], [liveBefore, intentBefore]);

@@ -95,7 +95,11 @@ for (const [what, bytes, text] of [
   ['not a number', 'f97e00', 'cbor: data item of cbor type primitives is not accepted by protocol: floating-point NaN'],
   ['infinity', 'f97c00', 'cbor: data item of cbor type primitives is not accepted by protocol: floating-point infinity'],
   ['a number of any size', 'c2 4101', 'cbor: data item of cbor type tag is not accepted by protocol: bignum'],
-  ['an integer of more than 64 bits with a sign', '1b8000000000000000', 'cbor: cannot unmarshal positive integer into Go value of type int64 (9223372036854775808 is out of range)'],
+  [
+    'an integer of more than 64 bits with a sign',
+    '1b8000000000000000',
+    'cbor: cannot unmarshal positive integer into Go value of type int64 (9223372036854775808 is out of range)',
+  ],
   ['a simple value', 'e0', 'cbor: data item of cbor type primitives is not accepted by protocol: simple value 0'],
   ['arrays nested too deep', '81'.repeat(65), 'cbor: exceeded max nested level 64'],
   ['tags nested too deep', 'd84d'.repeat(100_000), 'cbor: exceeded max nested level 64'],
@@ -130,7 +134,12 @@ test('a sequence is read item by item as it comes in', t => {
 test('damaged bytes are refused or read as something that can be written again', t => {
   const {float} = seededRandom(20_260_103);
   const random = (below: number): number => Math.floor(float() * below);
-  const original = encodeCbor({apiVersion: 'v1', kind: 'Pod', metadata: {name: 'ü', labels: {a: 'b'}, generation: 300}, spec: {a: [1, 1.5, -7, null, true]}});
+  const original = encodeCbor({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {name: 'ü', labels: {a: 'b'}, generation: 300},
+    spec: {a: [1, 1.5, -7, null, true]},
+  });
   let readable = 0;
   for (let round = 0; round < 20_000; round++) {
     const bytes = Buffer.from(original.subarray(0, random(8) === 0 ? random(original.length) : original.length));

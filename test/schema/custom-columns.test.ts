@@ -5,7 +5,20 @@ import {scaleNumbers, setReplicas, validateScaleSpec, validateScaleStatus} from 
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {texts} from './custom-schemas.js';
 
-const conditions = {status: {conditions: [{type: 'Synced', status: 'False'}, {type: 'Ready', status: 'True', at: 3}], n: 1.5, list: ['b', 'a'], '.dot': 1, nothing: null}, spec: {a: {x: 1}, b: {x: 2}}, flag: true};
+const conditions = {
+  status: {
+    conditions: [
+      {type: 'Synced', status: 'False'},
+      {type: 'Ready', status: 'True', at: 3},
+    ],
+    n: 1.5,
+    list: ['b', 'a'],
+    '.dot': 1,
+    nothing: null,
+  },
+  spec: {a: {x: 1}, b: {x: 2}},
+  flag: true,
+};
 
 const columns: readonly [jsonPath: string, type: string, cell: unknown][] = [
   ['.status.conditions[?(@.type=="Ready")].status', 'string', 'True'],
@@ -51,19 +64,26 @@ for (const [jsonPath, type, cell] of columns) {
 test('columns end at the first whose path cannot be read, and describe themselves', t => {
   const read = customColumns(['.a', '.b[x]', '.c'].map(jsonPath => ({name: jsonPath, type: 'string', jsonPath})));
 
-  t.deepEqual(read.map(({name, description}) => [name, description]), [['.a', 'Custom resource definition column (in JSONPath format): .a']]);
-  for (const jsonPath of ['.a[', '.a[?(@.b', '.a[?(@.b)', '.a[1:2:3:4]', '.a[-]', '#', '.a["x', '....']) t.deepEqual(customColumns([{name: 'X', type: 'string', jsonPath}]), [], jsonPath);
+  t.deepEqual(
+    read.map(({name, description}) => [name, description]),
+    [['.a', 'Custom resource definition column (in JSONPath format): .a']],
+  );
+  for (const jsonPath of ['.a[', '.a[?(@.b', '.a[?(@.b)', '.a[1:2:3:4]', '.a[-]', '#', '.a["x', '....'])
+    t.deepEqual(customColumns([{name: 'X', type: 'string', jsonPath}]), [], jsonPath);
 });
 
 test('fields that select read as texts', t => {
   const fields = selectableFields(['.spec.name', '.spec.on', '.spec.count', '.spec.none']);
 
-  t.deepEqual([...fields].map(([name, of]) => [name, of({spec: {name: 'x', on: true, count: 3}})]), [
-    ['spec.name', 'x'],
-    ['spec.on', 'true'],
-    ['spec.count', '3'],
-    ['spec.none', ''],
-  ]);
+  t.deepEqual(
+    [...fields].map(([name, of]) => [name, of({spec: {name: 'x', on: true, count: 3}})]),
+    [
+      ['spec.name', 'x'],
+      ['spec.on', 'true'],
+      ['spec.count', '3'],
+      ['spec.none', ''],
+    ],
+  );
 });
 
 const scale = {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector'};
@@ -75,7 +95,12 @@ const scales: readonly [object: PlainObject, errors: readonly string[]][] = [
   [{spec: {replicas: 2 ** 31}}, ['.spec.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647']],
   [{spec: {replicas: 'x'}}, ['.spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected int64']],
   [{spec: 5}, ['.spec.replicas: Invalid value: 0: .spec.replicas accessor error: 5 is of the type int64, expected map[string]interface{}']],
-  [{status: {selector: {a: [1, null]}}}, ['.status.selector: Invalid value: "": .status.selector accessor error: map[a:[1 <nil>]] is of the type map[string]interface {}, expected string']],
+  [
+    {status: {selector: {a: [1, null]}}},
+    [
+      '.status.selector: Invalid value: "": .status.selector accessor error: map[a:[1 <nil>]] is of the type map[string]interface {}, expected string',
+    ],
+  ],
 ];
 
 for (const [object, errors] of scales) {
@@ -92,5 +117,7 @@ test('a scale is read and set at the paths of the definition', t => {
 
   t.deepEqual(object['spec'], {replicas: 4});
   t.throws(() => setReplicas({spec: 'x'}, scale, 4), {message: 'value cannot be set because .spec is not a map[string]interface{}'});
-  t.throws(() => scaleNumbers({spec: {replicas: 'x'}}, scale), {message: '.spec.replicas accessor error: x is of the type string, expected int64'});
+  t.throws(() => scaleNumbers({spec: {replicas: 'x'}}, scale), {
+    message: '.spec.replicas accessor error: x is of the type string, expected int64',
+  });
 });

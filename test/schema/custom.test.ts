@@ -25,9 +25,15 @@ const aSchema = (source: JsonSchema, preserveUnknownFields = false): CustomSchem
 const withSpec = (spec: JsonSchema): CustomSchema => aSchema({type: 'object', properties: {spec}});
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-const has = (properties: Readonly<Record<string, JsonSchema>>, more: JsonSchema = {}): JsonSchema => ({type: 'object', properties, ...more});
+const has = (properties: Readonly<Record<string, JsonSchema>>, more: JsonSchema = {}): JsonSchema => ({
+  type: 'object',
+  properties,
+  ...more,
+});
 
-const wrongType = (wanted: string, given: string) => [`spec: Invalid value: ${JSON.stringify(given)}: spec in body must be of type ${wanted}: ${JSON.stringify(given)}`];
+const wrongType = (wanted: string, given: string) => [
+  `spec: Invalid value: ${JSON.stringify(given)}: spec in body must be of type ${wanted}: ${JSON.stringify(given)}`,
+];
 
 const values: readonly [title: string, spec: JsonSchema, value: unknown, errors: readonly string[]][] = [
   ['a text for a whole number', {type: 'integer'}, 'x', wrongType('integer', 'string')],
@@ -36,12 +42,27 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
   ['a whole number for a number', {type: 'number'}, 5, []],
   ['a list for an object', {type: 'object'}, [], wrongType('object', 'array')],
   ['an object for a list', {type: 'array', items: {type: 'string'}}, {}, wrongType('array', 'object')],
-  ['a truth value for a text with a format', {type: 'string', format: 'date-time'}, true, ['spec: Invalid value: "": spec in body must be of type date-time: ""']],
-  ['a number for a text with a format', {type: 'string', format: 'date'}, 5, ['spec: Invalid value: "int64": spec in body must be of type date: "int64"']],
+  [
+    'a truth value for a text with a format',
+    {type: 'string', format: 'date-time'},
+    true,
+    ['spec: Invalid value: "": spec in body must be of type date-time: ""'],
+  ],
+  [
+    'a number for a text with a format',
+    {type: 'string', format: 'date'},
+    5,
+    ['spec: Invalid value: "int64": spec in body must be of type date: "int64"'],
+  ],
   ['a list for a text with a format, which goes unseen', {type: 'string', format: 'date'}, [], []],
   ['nothing where something must be', {type: 'string'}, null, wrongType('string', 'null')],
   ['nothing where nothing may be', {type: 'string', nullable: true}, null, []],
-  ['nothing where one of some values must be', {type: 'string', nullable: true, enum: ['a']}, null, ['spec: Unsupported value: null: supported values: "a"']],
+  [
+    'nothing where one of some values must be',
+    {type: 'string', nullable: true, enum: ['a']},
+    null,
+    ['spec: Unsupported value: null: supported values: "a"'],
+  ],
   ['neither a number nor a text', {'x-kubernetes-int-or-string': true}, true, wrongType('integer,string', 'boolean')],
   ['a number or a text', {'x-kubernetes-int-or-string': true}, '10%', []],
   ['an unsupported value', {type: 'string', enum: ['a', 'b']}, 'c', ['spec: Unsupported value: "c": supported values: "a", "b"']],
@@ -50,7 +71,12 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
   ['a long text', {type: 'string', maxLength: 3}, 'abcd', ['spec: Too long: may not be more than 3 bytes']],
   ['letters outside the first plane, each of which counts once', {type: 'string', maxLength: 2, minLength: 2}, '😀😀', []],
   ['a short text', {type: 'string', minLength: 2}, 'a', ['spec: Invalid value: "a": spec in body should be at least 2 chars long']],
-  ['a text of another pattern', {type: 'string', pattern: '^[a-z]+$'}, 'A', ['spec: Invalid value: "A": spec in body should match \'^[a-z]+$\'']],
+  [
+    'a text of another pattern',
+    {type: 'string', pattern: '^[a-z]+$'},
+    'A',
+    ['spec: Invalid value: "A": spec in body should match \'^[a-z]+$\''],
+  ],
   ['a pattern with flags', {type: 'string', pattern: '^(?i)a$'}, 'A', []],
   [
     'a pattern that is none',
@@ -58,23 +84,86 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
     'A',
     ['spec: Invalid value: "A": spec in body should match \'(, but pattern is invalid: error parsing regexp: missing closing ): `(`\''],
   ],
-  ['a pattern that backtracking would never finish', {type: 'string', pattern: '^(a+)+$'}, `${'a'.repeat(50)}b`, [`spec: Invalid value: "${'a'.repeat(50)}b": spec in body should match '^(a+)+$'`]],
+  [
+    'a pattern that backtracking would never finish',
+    {type: 'string', pattern: '^(a+)+$'},
+    `${'a'.repeat(50)}b`,
+    [`spec: Invalid value: "${'a'.repeat(50)}b": spec in body should match '^(a+)+$'`],
+  ],
   ['a small number', {type: 'integer', minimum: 1}, 0, ['spec: Invalid value: 0: spec in body should be greater than or equal to 1']],
-  ['a number at an exclusive bound', {type: 'integer', minimum: 1, exclusiveMinimum: true}, 1, ['spec: Invalid value: 1: spec in body should be greater than 1']],
-  ['a large number', {type: 'number', maximum: 0.00001}, 0.5, ['spec: Invalid value: 0.5: spec in body should be less than or equal to 1e-05']],
-  ['a number at an exclusive upper bound', {type: 'integer', maximum: 3, exclusiveMaximum: true}, 3, ['spec: Invalid value: 3: spec in body should be less than 3']],
+  [
+    'a number at an exclusive bound',
+    {type: 'integer', minimum: 1, exclusiveMinimum: true},
+    1,
+    ['spec: Invalid value: 1: spec in body should be greater than 1'],
+  ],
+  [
+    'a large number',
+    {type: 'number', maximum: 0.00001},
+    0.5,
+    ['spec: Invalid value: 0.5: spec in body should be less than or equal to 1e-05'],
+  ],
+  [
+    'a number at an exclusive upper bound',
+    {type: 'integer', maximum: 3, exclusiveMaximum: true},
+    3,
+    ['spec: Invalid value: 3: spec in body should be less than 3'],
+  ],
   ['no multiple', {type: 'integer', multipleOf: 2}, 3, ['spec: Invalid value: 3: spec in body should be a multiple of 2']],
   ['a multiple of a fraction', {type: 'number', multipleOf: 0.1}, 0.3, []],
-  ['a whole number for a multiple of a fraction', {type: 'number', multipleOf: 0.5}, 3, ['spec: Invalid value: 0: factor MultipleOf declared for spec must be positive: 0']],
+  [
+    'a whole number for a multiple of a fraction',
+    {type: 'number', multipleOf: 0.5},
+    3,
+    ['spec: Invalid value: 0: factor MultipleOf declared for spec must be positive: 0'],
+  ],
   ['too many items', {type: 'array', items: {type: 'string'}, maxItems: 1}, ['a', 'b'], ['spec: Too many: 2: must have at most 1 item']],
-  ['too few items', {type: 'array', items: {type: 'string'}, minItems: 1}, [], ['spec: Invalid value: 0: spec in body should have at least 1 items']],
-  ['an item twice', {type: 'array', items: {type: 'object'}, uniqueItems: true}, [{a: 1, b: 2}, {b: 2, a: 1}], ['spec: Invalid value: "": spec in body shouldn\'t contain duplicates']],
-  ['a wrong item', {type: 'array', items: {type: 'string'}}, ['a', 1], ['spec[1]: Invalid value: "integer": spec[1] in body must be of type string: "integer"']],
-  ['too many fields', {type: 'object', additionalProperties: {type: 'string'}, maxProperties: 1}, {a: '', b: ''}, ['spec: Too many: 2: must have at most 1 item']],
-  ['too few fields', {type: 'object', additionalProperties: {type: 'string'}, minProperties: 1}, {}, ['spec: Invalid value: 0: spec in body should have at least 1 properties']],
-  ['a wrong value of a map', {type: 'object', additionalProperties: {type: 'string'}}, {a: 1}, ['spec.a: Invalid value: "integer": spec.a in body must be of type string: "integer"']],
+  [
+    'too few items',
+    {type: 'array', items: {type: 'string'}, minItems: 1},
+    [],
+    ['spec: Invalid value: 0: spec in body should have at least 1 items'],
+  ],
+  [
+    'an item twice',
+    {type: 'array', items: {type: 'object'}, uniqueItems: true},
+    [
+      {a: 1, b: 2},
+      {b: 2, a: 1},
+    ],
+    ['spec: Invalid value: "": spec in body shouldn\'t contain duplicates'],
+  ],
+  [
+    'a wrong item',
+    {type: 'array', items: {type: 'string'}},
+    ['a', 1],
+    ['spec[1]: Invalid value: "integer": spec[1] in body must be of type string: "integer"'],
+  ],
+  [
+    'too many fields',
+    {type: 'object', additionalProperties: {type: 'string'}, maxProperties: 1},
+    {a: '', b: ''},
+    ['spec: Too many: 2: must have at most 1 item'],
+  ],
+  [
+    'too few fields',
+    {type: 'object', additionalProperties: {type: 'string'}, minProperties: 1},
+    {},
+    ['spec: Invalid value: 0: spec in body should have at least 1 properties'],
+  ],
+  [
+    'a wrong value of a map',
+    {type: 'object', additionalProperties: {type: 'string'}},
+    {a: 1},
+    ['spec.a: Invalid value: "integer": spec.a in body must be of type string: "integer"'],
+  ],
   ['a field that is not there', has({a: {type: 'string'}}, {required: ['a']}), {}, ['spec.a: Required value']],
-  ['a field named like one every object has', has({}, {required: ['toString', '__proto__']}), {}, ['spec.toString: Required value', 'spec.__proto__: Required value']],
+  [
+    'a field named like one every object has',
+    has({}, {required: ['toString', '__proto__']}),
+    {},
+    ['spec.toString: Required value', 'spec.__proto__: Required value'],
+  ],
   [
     'none of some alternatives',
     {type: 'object', anyOf: [{required: ['a']}, {required: ['b']}]},
@@ -99,15 +188,40 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
     {a: 1},
     ['spec.b: Required value', '<nil>: Invalid value: "": "spec" must validate all the schemas (allOf)'],
   ],
-  ['a schema that must not hold', {type: 'object', not: {required: ['a']}}, {a: 1}, ['<nil>: Invalid value: "": "spec" must not validate the schema (not)']],
+  [
+    'a schema that must not hold',
+    {type: 'object', not: {required: ['a']}},
+    {a: 1},
+    ['<nil>: Invalid value: "": "spec" must not validate the schema (not)'],
+  ],
   ['an unknown format', {type: 'string', format: 'semver'}, 'x', []],
   ['a whole number of 64 bits', {type: 'integer', minimum: 1, multipleOf: 7, enum: [9223372036854775807n]}, 9223372036854775807n, []],
-  ['a whole number of 64 bits above a limit', {type: 'integer', maximum: 5}, 9223372036854775807n, ['spec: Invalid value: 9223372036854775807: spec in body should be less than or equal to 5']],
+  [
+    'a whole number of 64 bits above a limit',
+    {type: 'integer', maximum: 5},
+    9223372036854775807n,
+    ['spec: Invalid value: 9223372036854775807: spec in body should be less than or equal to 5'],
+  ],
   ['a large number that need not be whole', {type: 'number'}, 1e17, []],
   ['a format of numbers, which bounds nothing', {type: 'integer', format: 'int32'}, 3_000_000_000, []],
-  ['a format of numbers, which is ignored', {type: 'integer', format: 'int32'}, 1.5, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
-  ['a fraction that is large', {type: 'number', maximum: 1e7}, 20_000_000.5, ['spec: Invalid value: 2.00000005e+07: spec in body should be less than or equal to 1e+07']],
-  ['a whole number that is large', {type: 'number', maximum: 1e7}, 20_000_000, ['spec: Invalid value: 20000000: spec in body should be less than or equal to 10000000']],
+  [
+    'a format of numbers, which is ignored',
+    {type: 'integer', format: 'int32'},
+    1.5,
+    ['spec: Invalid value: "number": spec in body must be of type integer: "number"'],
+  ],
+  [
+    'a fraction that is large',
+    {type: 'number', maximum: 1e7},
+    20_000_000.5,
+    ['spec: Invalid value: 2.00000005e+07: spec in body should be less than or equal to 1e+07'],
+  ],
+  [
+    'a whole number that is large',
+    {type: 'number', maximum: 1e7},
+    20_000_000,
+    ['spec: Invalid value: 20000000: spec in body should be less than or equal to 10000000'],
+  ],
 ];
 
 for (const [title, spec, value, errors] of values) {
@@ -118,7 +232,9 @@ for (const [title, spec, value, errors] of values) {
 
 test('the object as a whole has no path', t => {
   t.deepEqual(texts(aSchema({type: 'object', required: ['spec']}).validate({})), ['spec: Required value']);
-  t.deepEqual(texts(aSchema({type: 'object', minProperties: 2}).validate({a: 1})), ['<nil>: Invalid value: 1:  in body should have at least 2 properties']);
+  t.deepEqual(texts(aSchema({type: 'object', minProperties: 2}).validate({a: 1})), [
+    '<nil>: Invalid value: 1:  in body should have at least 2 properties',
+  ]);
 });
 
 test('at most a thousand errors are reported', t => {
@@ -126,7 +242,11 @@ test('at most a thousand errors are reported', t => {
 });
 
 const formats: readonly [format: string, good: readonly string[], bad: readonly string[]][] = [
-  ['date-time', ['2014-12-15T19:30:20.000Z', '2014-12-15t19:30:20+01:00'], ['2014-12-15', '2014-13-15T19:30:20Z', '2014-12-15T24:30:20Z', '']],
+  [
+    'date-time',
+    ['2014-12-15T19:30:20.000Z', '2014-12-15t19:30:20+01:00'],
+    ['2014-12-15', '2014-13-15T19:30:20Z', '2014-12-15T24:30:20Z', ''],
+  ],
   ['datetime', ['2014-12-15T19:30:20Z'], ['x']],
   ['date', ['2024-02-29'], ['2023-02-29', '2024-2-9', '2024-02-00']],
   ['duration', ['1h30m', '22 ns', '3 days', '-1.5h', '0'], ['', 'x', '5 parsecs', '1'.repeat(2000)]],
@@ -136,7 +256,11 @@ const formats: readonly [format: string, good: readonly string[], bad: readonly 
   ['cidr', ['10.0.0.0/8', '::/0'], ['10.0.0.0', '10.0.0.0/33']],
   ['mac', ['01:23:45:67:89:ab', '01-23-45-67-89-AB', '0123.4567.89ab'], ['01:23:45:67:89', '01:23-45:67:89:ab']],
   ['email', ['a@b', 'Some One <a.b@c.d>', '"x y"@z', '"Q" <a@b>'], ['a', 'a@', '@b', 'a..b@c', 'a@b c', '<a@b', 'a@b, c@d']],
-  ['uri', ['http://foo.bar/#com', '/abs/dir', '//', 'mailto:a@b', 'http://[::1]:80/', 'http://user:pass@h/'], ['', 'foobar.com', './rel', 'http://a b/', 'http://h/%zz', 'http://h:x/']],
+  [
+    'uri',
+    ['http://foo.bar/#com', '/abs/dir', '//', 'mailto:a@b', 'http://[::1]:80/', 'http://user:pass@h/'],
+    ['', 'foobar.com', './rel', 'http://a b/', 'http://h/%zz', 'http://h:x/'],
+  ],
   ['hostname', ['a', 'example.com', 'a-b.c-d.org', '1.co'], ['', '-a', 'a.b', 'a_b.com', `${'a'.repeat(64)}.com`]],
   ['uuid', ['123e4567-e89b-12d3-a456-426614174000', '123E4567E89B12D3A456426614174000'], ['x', '123e4567']],
   ['uuid3', ['123e4567-e89b-32d3-a456-426614174000'], ['123e4567-e89b-12d3-a456-426614174000']],
@@ -158,22 +282,48 @@ const formats: readonly [format: string, good: readonly string[], bad: readonly 
 for (const [format, good, bad] of formats) {
   test(`the format ${format} is known`, t => {
     const schema = withSpec({type: 'string', format});
-    t.deepEqual(good.filter(text => schema.validate({spec: text}).length > 0), []);
-    for (const text of bad) t.deepEqual(texts(schema.validate({spec: text})), [`spec: Invalid value: ${JSON.stringify(text)}: spec in body must be of type ${format}: ${JSON.stringify(text)}`]);
+    t.deepEqual(
+      good.filter(text => schema.validate({spec: text}).length > 0),
+      [],
+    );
+    for (const text of bad)
+      t.deepEqual(texts(schema.validate({spec: text})), [
+        `spec: Invalid value: ${JSON.stringify(text)}: spec in body must be of type ${format}: ${JSON.stringify(text)}`,
+      ]);
   });
 }
 
 const ports: JsonSchema = has({
-  ports: {type: 'array', items: has({name: {type: 'string'}, port: {type: 'integer', maximum: 10}}), 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name']},
+  ports: {
+    type: 'array',
+    items: has({name: {type: 'string'}, port: {type: 'integer', maximum: 10}}),
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['name'],
+  },
   tags: {type: 'array', items: {type: 'string', maxLength: 1}, 'x-kubernetes-list-type': 'set'},
   mode: {type: 'string', enum: ['a']},
 });
 
 const changes: readonly [title: string, old: unknown, spec: unknown, errors: readonly string[]][] = [
   ['what was wrong may stay', {mode: 'x', ports: []}, {mode: 'x', ports: [{name: 'a', port: 1}]}, []],
-  ['what was wrong may not become wrong in another way', {mode: 'x'}, {mode: 'y'}, ['spec.mode: Unsupported value: "y": supported values: "a"']],
+  [
+    'what was wrong may not become wrong in another way',
+    {mode: 'x'},
+    {mode: 'y'},
+    ['spec.mode: Unsupported value: "y": supported values: "a"'],
+  ],
   ['what is new must be right', {}, {mode: 'y'}, ['spec.mode: Unsupported value: "y": supported values: "a"']],
-  ['items of keyed lists are found by their keys', {ports: [{name: 'a', port: 99}]}, {ports: [{name: 'b', port: 1}, {name: 'a', port: 99}]}, []],
+  [
+    'items of keyed lists are found by their keys',
+    {ports: [{name: 'a', port: 99}]},
+    {
+      ports: [
+        {name: 'b', port: 1},
+        {name: 'a', port: 99},
+      ],
+    },
+    [],
+  ],
   [
     'a changed item of a keyed list must be right',
     {ports: [{name: 'a', port: 99}]},
@@ -201,18 +351,50 @@ test('an error in an alternative is not ratcheted by an unchanged part alone', t
 test('a status update validates the status alone, with its path', t => {
   const schema = aSchema(has({spec: {type: 'string'}, status: has({phase: {type: 'string'}}, {anyOf: [{required: ['phase']}]})}));
 
-  t.deepEqual(texts(schema.validateStatus({spec: 1, status: {phase: 1}}, {})), ['status.phase: Invalid value: "integer": phase in body must be of type string: "integer"']);
-  t.deepEqual(texts(schema.validateStatus({spec: 1, status: {}}, {})), ['status: Invalid value: "": "" must validate at least one schema (anyOf)', 'status.phase: Required value']);
+  t.deepEqual(texts(schema.validateStatus({spec: 1, status: {phase: 1}}, {})), [
+    'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
+  ]);
+  t.deepEqual(texts(schema.validateStatus({spec: 1, status: {}}, {})), [
+    'status: Invalid value: "": "" must validate at least one schema (anyOf)',
+    'status.phase: Required value',
+  ]);
   t.deepEqual(schema.validateStatus({spec: 1, status: {phase: 1}}, {status: {phase: 1}}), []);
   t.deepEqual(schema.validateStatus({spec: 1}, {}), []);
 });
 
 const lists: readonly [title: string, list: JsonSchema, value: readonly unknown[], errors: readonly string[]][] = [
   ['a set', {'x-kubernetes-list-type': 'set'}, ['a', 'b', 'a', 'a'], ['spec[2]: Duplicate value: "a"']],
-  ['a set of objects', {'x-kubernetes-list-type': 'set'}, [{a: 1, b: 1}, {b: 1, a: 1}], ['spec[1]: Duplicate value: {"a":1,"b":1}']],
-  ['a list with one key', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}, [{a: 1, b: 1}, {a: 1}, {}, {}], ['spec[1]: Duplicate value: {"a":1}', 'spec[3]: Duplicate value: {}']],
-  ['a list with two keys', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b']}, [{a: 1, b: 1}, {a: 1, b: 2}, {b: 1, a: 1}], ['spec[2]: Duplicate value: {"a":1,"b":1}']],
-  ['a stranger in a keyed list', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}, [null, 'x'], ['spec[1]: Invalid value: "x": must be an object for an array of list-type map']],
+  [
+    'a set of objects',
+    {'x-kubernetes-list-type': 'set'},
+    [
+      {a: 1, b: 1},
+      {b: 1, a: 1},
+    ],
+    ['spec[1]: Duplicate value: {"a":1,"b":1}'],
+  ],
+  [
+    'a list with one key',
+    {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']},
+    [{a: 1, b: 1}, {a: 1}, {}, {}],
+    ['spec[1]: Duplicate value: {"a":1}', 'spec[3]: Duplicate value: {}'],
+  ],
+  [
+    'a list with two keys',
+    {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b']},
+    [
+      {a: 1, b: 1},
+      {a: 1, b: 2},
+      {b: 1, a: 1},
+    ],
+    ['spec[2]: Duplicate value: {"a":1,"b":1}'],
+  ],
+  [
+    'a stranger in a keyed list',
+    {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']},
+    [null, 'x'],
+    ['spec[1]: Invalid value: "x": must be an object for an array of list-type map'],
+  ],
 ];
 
 for (const [title, list, value, errors] of lists) {
@@ -225,10 +407,22 @@ const prunings: readonly [title: string, spec: JsonSchema, value: unknown, left:
   ['unknown fields', has({a: {type: 'string'}}), {a: 'x', b: {c: 1}, toString: 1}, {a: 'x'}, ['spec.b', 'spec.toString']],
   ['items', {type: 'array', items: has({a: {type: 'string'}})}, [{a: 'x', b: 1}], [{a: 'x'}], ['spec[0].b']],
   ['values of maps', {type: 'object', additionalProperties: has({a: {type: 'string'}})}, {k: {a: 'x', b: 1}}, {k: {a: 'x'}}, ['spec.k.b']],
-  ['not what is preserved', has({a: has({})}, {'x-kubernetes-preserve-unknown-fields': true}), {b: {c: 1}, a: {d: 1}}, {b: {c: 1}, a: {}}, ['spec.a.d']],
+  [
+    'not what is preserved',
+    has({a: has({})}, {'x-kubernetes-preserve-unknown-fields': true}),
+    {b: {c: 1}, a: {d: 1}},
+    {b: {c: 1}, a: {}},
+    ['spec.a.d'],
+  ],
   ['everything without structure', {type: 'object'}, {a: 1}, {}, ['spec.a']],
   ['values that are only allowed', {type: 'object', additionalProperties: true}, {k: {a: 1}, l: 1}, {k: {}, l: 1}, ['spec.k.a']],
-  ['embedded objects', has({}, {'x-kubernetes-embedded-resource': true}), {apiVersion: 'v1', kind: 'X', metadata: {}, spec: 1}, {apiVersion: 'v1', kind: 'X', metadata: {}}, ['spec.spec']],
+  [
+    'embedded objects',
+    has({}, {'x-kubernetes-embedded-resource': true}),
+    {apiVersion: 'v1', kind: 'X', metadata: {}, spec: 1},
+    {apiVersion: 'v1', kind: 'X', metadata: {}},
+    ['spec.spec'],
+  ],
 ];
 
 for (const [title, spec, value, left, dropped] of prunings) {
@@ -276,21 +470,27 @@ test('defaults are copies', t => {
   t.not(one!.spec.a, other!.spec.a);
 });
 
-const template = has({template: has({spec: has({})}, {'x-kubernetes-embedded-resource': true}), byName: {type: 'object', additionalProperties: has({}, {'x-kubernetes-embedded-resource': true})}});
+const template = has({
+  template: has({spec: has({})}, {'x-kubernetes-embedded-resource': true}),
+  byName: {type: 'object', additionalProperties: has({}, {'x-kubernetes-embedded-resource': true})},
+});
 
 test('strict decoding reports duplicate fields, then unknown metadata, fields, and embedded metadata', t => {
   const body = `{"kind":"X","metadata":{"name":"x","labels":{"a":"b"},"foo":1,"bar":1},"b":1,"spec":{"z":1,"z":2,"template":{"metadata":{"odd":1}},"byName":{"k":{"metadata":{"odd":1}}}}}`;
   const {object, problems} = decodeParsed(parseBody(body, 'json'), withSpec(template).node, 'Strict');
 
-  t.deepEqual(problems.map(({text}) => text), [
-    'duplicate field "spec.z"',
-    'unknown field "metadata.bar"',
-    'unknown field "metadata.foo"',
-    'unknown field "b"',
-    'unknown field "spec.z"',
-    'unknown field "spec.byName[k].metadata.odd"',
-    'unknown field "spec.template.metadata.odd"',
-  ]);
+  t.deepEqual(
+    problems.map(({text}) => text),
+    [
+      'duplicate field "spec.z"',
+      'unknown field "metadata.bar"',
+      'unknown field "metadata.foo"',
+      'unknown field "b"',
+      'unknown field "spec.z"',
+      'unknown field "spec.byName[k].metadata.odd"',
+      'unknown field "spec.template.metadata.odd"',
+    ],
+  );
   t.deepEqual(object, {kind: 'X', metadata: {name: 'x', labels: {a: 'b'}}, spec: {template: {metadata: {}}, byName: {k: {metadata: {}}}}});
   t.deepEqual(decodeParsed(parseBody(body, 'json'), withSpec(template).node, 'Ignore').problems, []);
 });
@@ -299,7 +499,10 @@ const refusals: readonly [object: PlainObject, message: string][] = [
   [{metadata: {labels: {a: 1}}}, 'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string'],
   [{metadata: 5}, 'json: cannot unmarshal number into Go value of type v1.ObjectMeta'],
   [{spec: {template: {apiVersion: 1}}}, 'spec.template.apiVersion: Invalid value: 1: must be a string'],
-  [{spec: {template: {metadata: {name: 1}}}}, 'spec.template.metadata: Invalid value: {"name":1}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string'],
+  [
+    {spec: {template: {metadata: {name: 1}}}},
+    'spec.template.metadata: Invalid value: {"name":1}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string',
+  ],
 ];
 
 for (const [object, message] of refusals) {
@@ -317,18 +520,29 @@ test('malformed metadata of stored objects is dropped field by field', t => {
 
 test('embedded objects are validated as whole ones', t => {
   const errors = texts(
-    withSpec(template).validate({spec: {template: {}, byName: {a: {apiVersion: '', kind: '1x', metadata: {name: 'bad/name', namespace: 'n'}}, b: {apiVersion: 'a/b/c', kind: '', metadata: {}}}}}),
+    withSpec(template).validate({
+      spec: {
+        template: {},
+        byName: {
+          a: {apiVersion: '', kind: '1x', metadata: {name: 'bad/name', namespace: 'n'}},
+          b: {apiVersion: 'a/b/c', kind: '', metadata: {}},
+        },
+      },
+    }),
   );
 
-  t.deepEqual(errors.map(text => text.replace(/ \(e\.g\..*/, '')), [
-    'spec.template.apiVersion: Required value',
-    'spec.template.kind: Required value',
-    'spec.byName[a].apiVersion: Invalid value: "": must not be empty',
-    'spec.byName[a].kind: Invalid value: "1x": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or \'-\', start with an alphabetic character, and end with an alphanumeric character',
-    'spec.byName[a].metadata.name: Invalid value: "bad/name": in a namespace',
-    'spec.byName[b].apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
-    'spec.byName[b].kind: Invalid value: "": must not be empty',
-  ]);
+  t.deepEqual(
+    errors.map(text => text.replace(/ \(e\.g\..*/, '')),
+    [
+      'spec.template.apiVersion: Required value',
+      'spec.template.kind: Required value',
+      'spec.byName[a].apiVersion: Invalid value: "": must not be empty',
+      'spec.byName[a].kind: Invalid value: "1x": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or \'-\', start with an alphabetic character, and end with an alphanumeric character',
+      'spec.byName[a].metadata.name: Invalid value: "bad/name": in a namespace',
+      'spec.byName[b].apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
+      'spec.byName[b].kind: Invalid value: "": must not be empty',
+    ],
+  );
 });
 
 test('old definitions preserve unknown fields', t => {
@@ -345,7 +559,14 @@ test('errors of types and limits skip the rules', t => {
 
 test('the schema of a definition becomes a node of a whole object', t => {
   const {node} = aSchema(
-    has({spec: has({ports: ports.properties!['ports']!, any: {'x-kubernetes-preserve-unknown-fields': true}, n: {'x-kubernetes-int-or-string': true}, m: {type: 'object', additionalProperties: {type: 'string', nullable: true}}})}),
+    has({
+      spec: has({
+        ports: ports.properties!['ports']!,
+        any: {'x-kubernetes-preserve-unknown-fields': true},
+        n: {'x-kubernetes-int-or-string': true},
+        m: {type: 'object', additionalProperties: {type: 'string', nullable: true}},
+      }),
+    }),
   );
   const spec = node.properties?.get('spec')?.properties;
 
@@ -371,7 +592,10 @@ test('a schema of very many properties is validated in steps, with the same resu
 
   t.is(shape.value, undefined);
   t.true(shape.steps >= 10);
-  t.deepEqual(problems.value.map(({path}) => path), ['schema.properties[spec].properties[field500].type']);
+  t.deepEqual(
+    problems.value.map(({path}) => path),
+    ['schema.properties[spec].properties[field500].type'],
+  );
   t.deepEqual(problems.value, structuralProblems(schema, 'schema'));
   t.true(problems.steps >= 10);
 });

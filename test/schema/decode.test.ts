@@ -27,7 +27,8 @@ const accessReview = node('authorization', 'SubjectAccessReview');
 
 /** The object without the notes of what was given empty. */
 const decoded = (type: SchemaNode, value: unknown) => structuredClone(decode(JSON.stringify(value), 'json', type, 'Strict').object);
-const problems = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json') => decode(text, notation, type, 'Strict').problems.map(({text}) => text);
+const problems = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json') =>
+  decode(text, notation, type, 'Strict').problems.map(({text}) => text);
 const refusal = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json'): string => {
   try {
     decode(text, notation, type, 'Ignore');
@@ -57,7 +58,10 @@ test('only known fields remain, in their canonical form', t => {
       kind: 'Pod',
       metadata: {name: 'a', creationTimestamp: '2026-01-01T10:00:00Z', managedFields: []},
       spec: {
-        containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}}, {name: '', resources: {}}],
+        containers: [
+          {name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}},
+          {name: '', resources: {}},
+        ],
         nodeSelector: {a: ''},
         volumes: [{name: 'v', emptyDir: {}}],
       },
@@ -70,7 +74,15 @@ test('empty means absent, unless the field distinguishes them', t => {
   t.deepEqual(
     decoded(pod, {
       metadata: {name: 'p', generateName: '', generation: 0, deletionGracePeriodSeconds: 0},
-      spec: {hostNetwork: false, automountServiceAccountToken: false, runtimeClassName: '', hostname: '', activeDeadlineSeconds: 0, priority: 0, containers: []},
+      spec: {
+        hostNetwork: false,
+        automountServiceAccountToken: false,
+        runtimeClassName: '',
+        hostname: '',
+        activeDeadlineSeconds: 0,
+        priority: 0,
+        containers: [],
+      },
     }),
     {
       metadata: {name: 'p', deletionGracePeriodSeconds: 0},
@@ -104,49 +116,157 @@ test('the zero time is absent', t => {
 });
 
 const mismatches: readonly [type: SchemaNode, text: string, message: string][] = [
-  [configMap, '{"metadata":{"labels":"x"}}', 'json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string'],
-  [configMap, '{"metadata":{"labels":{"a":1}}}', 'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string'],
+  [
+    configMap,
+    '{"metadata":{"labels":"x"}}',
+    'json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string',
+  ],
+  [
+    configMap,
+    '{"metadata":{"labels":{"a":1}}}',
+    'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
+  ],
   [configMap, '{"metadata":[]}', 'json: cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta'],
-  [configMap, '{"metadata":{"finalizers":[true]}}', 'json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.finalizers of type string'],
+  [
+    configMap,
+    '{"metadata":{"finalizers":[true]}}',
+    'json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.finalizers of type string',
+  ],
   [configMap, '{"immutable":"x"}', 'json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool'],
-  [csr, '{"spec":{"expirationSeconds":1.5}}', 'json: cannot unmarshal number 1.5 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
-  [csr, '{"spec":{"expirationSeconds":2147483648}}', 'json: cannot unmarshal number 2147483648 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
-  [csr, '{"spec":{"expirationSeconds":"1"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
-  [csr, '{"spec":{"usages":"x"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.usages of type []v1.KeyUsage'],
-  [csr, '{"spec":{"usages":[1]}}', 'json: cannot unmarshal number into Go struct field CertificateSigningRequestSpec.spec.usages of type v1.KeyUsage'],
-  [lease, '{"spec":{"strategy":1}}', 'json: cannot unmarshal number into Go struct field LeaseSpec.spec.strategy of type v1.CoordinatedLeaseStrategy'],
+  [
+    csr,
+    '{"spec":{"expirationSeconds":1.5}}',
+    'json: cannot unmarshal number 1.5 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32',
+  ],
+  [
+    csr,
+    '{"spec":{"expirationSeconds":2147483648}}',
+    'json: cannot unmarshal number 2147483648 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32',
+  ],
+  [
+    csr,
+    '{"spec":{"expirationSeconds":"1"}}',
+    'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32',
+  ],
+  [
+    csr,
+    '{"spec":{"usages":"x"}}',
+    'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.usages of type []v1.KeyUsage',
+  ],
+  [
+    csr,
+    '{"spec":{"usages":[1]}}',
+    'json: cannot unmarshal number into Go struct field CertificateSigningRequestSpec.spec.usages of type v1.KeyUsage',
+  ],
+  [
+    lease,
+    '{"spec":{"strategy":1}}',
+    'json: cannot unmarshal number into Go struct field LeaseSpec.spec.strategy of type v1.CoordinatedLeaseStrategy',
+  ],
   [pod, '{"metadata":{"uid":{}}}', 'json: cannot unmarshal object into Go struct field ObjectMeta.metadata.uid of type types.UID'],
   [pod, '{"spec":{"overhead":1}}', 'json: cannot unmarshal number into Go struct field PodSpec.spec.overhead of type v1.ResourceList'],
   [pod, '{"spec":{"containers":[1]}}', 'json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type v1.Container'],
-  [accessReview, '{"spec":{"extra":{"a":1}}}', 'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue'],
-  [accessReview, '{"spec":{"extra":{"a":[1]}}}', 'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type string'],
-  [csr, '{"spec":{"request":{}}}', 'json: cannot unmarshal object into Go struct field CertificateSigningRequestSpec.spec.request of type []uint8'],
+  [
+    accessReview,
+    '{"spec":{"extra":{"a":1}}}',
+    'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue',
+  ],
+  [
+    accessReview,
+    '{"spec":{"extra":{"a":[1]}}}',
+    'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type string',
+  ],
+  [
+    csr,
+    '{"spec":{"request":{}}}',
+    'json: cannot unmarshal object into Go struct field CertificateSigningRequestSpec.spec.request of type []uint8',
+  ],
   [csr, '{"spec":{"request":"%%%"}}', 'illegal base64 data at input byte 0'],
   [secret, '{"data":{"a":"YQ"}}', 'illegal base64 data at input byte 0'],
   [secret, '{"data":{"a":"YWJj*"}}', 'illegal base64 data at input byte 4'],
   [secret, '{"data":{"a":[1,300]}}', 'json: cannot unmarshal number 300 into Go struct field Secret.data of type uint8'],
   [secret, '{"data":{"a":[1.5]}}', 'json: cannot unmarshal number 1.5 into Go struct field Secret.data of type uint8'],
-  [csr, '{"spec":{"request":["a"]}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.request of type uint8'],
+  [
+    csr,
+    '{"spec":{"request":["a"]}}',
+    'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.request of type uint8',
+  ],
   [secret, '{"data":{"a":"YQ="}}', 'illegal base64 data at input byte 3'],
   [secret, '{"data":{"a":"YQ==x"}}', 'illegal base64 data at input byte 4'],
-  [configMap, '{"metadata":{"generation":9223372036854775808}}', 'json: cannot unmarshal number 9223372036854775808 into Go struct field ObjectMeta.metadata.generation of type int64'],
-  [configMap, '{"metadata":{"generation":1.0}}', 'json: cannot unmarshal number 1.0 into Go struct field ObjectMeta.metadata.generation of type int64'],
-  [configMap, '{"metadata":{"annotations":{"a":":1.0"},"generation":1e2}}', 'json: cannot unmarshal number 1e2 into Go struct field ObjectMeta.metadata.generation of type int64'],
-  [configMap, '{"metadata":{"generation":1e400}}', 'json: cannot unmarshal number 1e400 into Go struct field ObjectMeta.metadata.generation of type int64'],
-  [deployment, '{"spec":{"replicas":9223372036854775807}}', 'json: cannot unmarshal number 9223372036854775807 into Go struct field DeploymentSpec.spec.replicas of type int32'],
-  [configMap, '{"metadata":{"creationTimestamp":1}}', 'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string'],
+  [
+    configMap,
+    '{"metadata":{"generation":9223372036854775808}}',
+    'json: cannot unmarshal number 9223372036854775808 into Go struct field ObjectMeta.metadata.generation of type int64',
+  ],
+  [
+    configMap,
+    '{"metadata":{"generation":1.0}}',
+    'json: cannot unmarshal number 1.0 into Go struct field ObjectMeta.metadata.generation of type int64',
+  ],
+  [
+    configMap,
+    '{"metadata":{"annotations":{"a":":1.0"},"generation":1e2}}',
+    'json: cannot unmarshal number 1e2 into Go struct field ObjectMeta.metadata.generation of type int64',
+  ],
+  [
+    configMap,
+    '{"metadata":{"generation":1e400}}',
+    'json: cannot unmarshal number 1e400 into Go struct field ObjectMeta.metadata.generation of type int64',
+  ],
+  [
+    deployment,
+    '{"spec":{"replicas":9223372036854775807}}',
+    'json: cannot unmarshal number 9223372036854775807 into Go struct field DeploymentSpec.spec.replicas of type int32',
+  ],
+  [
+    configMap,
+    '{"metadata":{"creationTimestamp":1}}',
+    'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
+  ],
   [configMap, '{"metadata":{"creationTimestamp":"x"}}', 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-13-01T00:00:00Z"}}', 'parsing time "2026-13-01T00:00:00Z": month out of range'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-02-30T00:00:00Z"}}', 'parsing time "2026-02-30T00:00:00Z": day out of range'],
-  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01"}}', 'parsing time "2026-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'],
+  [
+    configMap,
+    '{"metadata":{"creationTimestamp":"2026-01-01"}}',
+    'parsing time "2026-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"',
+  ],
   [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Zx"}}', 'parsing time "2026-01-01T00:00:00Zx": extra text: "x"'],
-  [lease, '{"spec":{"renewTime":"2026-01-01T00:00:00Z"}}', 'parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"'],
-  [pod, '{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
-  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}', 'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32'],
-  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":5}}]}}', 'json: cannot unmarshal number into Go struct field Probe.spec.containers.livenessProbe.ProbeHandler.httpGet of type v1.HTTPGetAction'],
-  [ingress, '{"spec":{"rules":[{"http":{"paths":{}}}]}}', 'json: cannot unmarshal object into Go struct field HTTPIngressRuleValue.spec.rules.IngressRuleValue.http.paths of type []v1.HTTPIngressPath'],
-  [ingress, '{"spec":{"rules":[{"host":1}]}}', 'json: cannot unmarshal number into Go struct field IngressRule.spec.rules.host of type string'],
-  [policy, '{"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":1}]}}}', 'json: cannot unmarshal number into Go struct field NamedRuleWithOperations.spec.matchConstraints.resourceRules.RuleWithOperations.Rule.apiGroups of type []string'],
+  [
+    lease,
+    '{"spec":{"renewTime":"2026-01-01T00:00:00Z"}}',
+    'parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"',
+  ],
+  [
+    pod,
+    '{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}',
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  ],
+  [
+    pod,
+    '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}',
+    'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32',
+  ],
+  [
+    pod,
+    '{"spec":{"containers":[{"livenessProbe":{"httpGet":5}}]}}',
+    'json: cannot unmarshal number into Go struct field Probe.spec.containers.livenessProbe.ProbeHandler.httpGet of type v1.HTTPGetAction',
+  ],
+  [
+    ingress,
+    '{"spec":{"rules":[{"http":{"paths":{}}}]}}',
+    'json: cannot unmarshal object into Go struct field HTTPIngressRuleValue.spec.rules.IngressRuleValue.http.paths of type []v1.HTTPIngressPath',
+  ],
+  [
+    ingress,
+    '{"spec":{"rules":[{"host":1}]}}',
+    'json: cannot unmarshal number into Go struct field IngressRule.spec.rules.host of type string',
+  ],
+  [
+    policy,
+    '{"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":1}]}}}',
+    'json: cannot unmarshal number into Go struct field NamedRuleWithOperations.spec.matchConstraints.resourceRules.RuleWithOperations.Rule.apiGroups of type []string',
+  ],
 ];
 for (const [type, text, message] of mismatches) {
   test(`${text.slice(0, 70)} is refused as the field words it`, t => {
@@ -177,7 +297,10 @@ const syntax: readonly [text: string, problem: string][] = [
 test('bad JSON is refused where the field stops reading', t => {
   for (const [text, problem] of syntax) t.is(jsonSyntaxProblem(text), problem, text);
   t.is(refusal(configMap, '{'), "couldn't get version/kind; json parse error: unexpected end of JSON input");
-  t.regex(refusal(configMap, '[]'), /^couldn't get version\/kind; json parse error: json: cannot unmarshal array into Go value of type struct/);
+  t.regex(
+    refusal(configMap, '[]'),
+    /^couldn't get version\/kind; json parse error: json: cannot unmarshal array into Go value of type struct/,
+  );
   t.regex(refusal(configMap, '{"kind":1}'), /cannot unmarshal number into Go struct field \.kind of type string$/);
 });
 
@@ -188,7 +311,8 @@ test('a body gives its kind before its schema is known', t => {
 });
 
 test('unknown and repeated fields are reported in the order of the text', t => {
-  const text = '{"spec":{"x":{"deep":1,"deep":2},"containers":[{"name":"a","name":"b","bad":1}],"x":1},"metadata":{"labels":{"a":"1","a":"2"}},"y":1, "kind" : "Pod"}';
+  const text =
+    '{"spec":{"x":{"deep":1,"deep":2},"containers":[{"name":"a","name":"b","bad":1}],"x":1},"metadata":{"labels":{"a":"1","a":"2"}},"y":1, "kind" : "Pod"}';
 
   t.deepEqual(problems(pod, text), [
     'unknown field "spec.x"',
@@ -215,9 +339,16 @@ test('no more than a hundred problems are reported', t => {
 });
 
 test('YAML is read as the field reads it', t => {
-  const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  creationTimestamp: 2026-01-01T00:00:00Z\ndata: &d\n  on: "x"\n  1: z\nimmutable: yes\n---\nkind: Other\n';
+  const text =
+    'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  creationTimestamp: 2026-01-01T00:00:00Z\ndata: &d\n  on: "x"\n  1: z\nimmutable: yes\n---\nkind: Other\n';
   t.deepEqual(decode(text, 'yaml', configMap, 'Strict'), {
-    object: {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', creationTimestamp: '2026-01-01T00:00:00Z'}, data: {true: 'x', 1: 'z'}, immutable: true},
+    object: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {name: 'a', creationTimestamp: '2026-01-01T00:00:00Z'},
+      data: {true: 'x', 1: 'z'},
+      immutable: true,
+    },
     problems: [],
   });
   t.deepEqual(decode('data: {<<: {a: x}, b: z}', 'yaml', configMap, 'Strict').object, {data: {a: 'x', b: 'z'}});
@@ -246,10 +377,18 @@ for (const [text, problem] of [
 
 test('whole numbers of 64 bits are read to the digit', t => {
   for (const notation of ['json', 'yaml'] as const) {
-    const {object} = decode<{metadata: {generation: unknown; deletionGracePeriodSeconds: unknown}}>('{"metadata": {"generation": 9223372036854775807, "deletionGracePeriodSeconds": -9007199254740993}}', notation, configMap, 'Strict');
+    const {object} = decode<{metadata: {generation: unknown; deletionGracePeriodSeconds: unknown}}>(
+      '{"metadata": {"generation": 9223372036854775807, "deletionGracePeriodSeconds": -9007199254740993}}',
+      notation,
+      configMap,
+      'Strict',
+    );
     t.deepEqual(object.metadata, {generation: 9223372036854775807n, deletionGracePeriodSeconds: -9007199254740993n});
   }
-  t.deepEqual(decode('metadata:\n  generation: 9223372036854775807\n  deletionGracePeriodSeconds: 5\n', 'yaml', configMap, 'Strict').object, {metadata: {generation: 9223372036854775807n, deletionGracePeriodSeconds: 5}});
+  t.deepEqual(
+    decode('metadata:\n  generation: 9223372036854775807\n  deletionGracePeriodSeconds: 5\n', 'yaml', configMap, 'Strict').object,
+    {metadata: {generation: 9223372036854775807n, deletionGracePeriodSeconds: 5}},
+  );
 });
 
 test('bytes in YAML are the text they stand for', t => {
@@ -261,7 +400,15 @@ test('a version with two slashes is none', t => {
 });
 
 test('a text that is no JSON is shown byte by byte', t => {
-  for (const [text, shown] of [['\ufeff{}', 'ï'], ['é', 'Ã'], ['\u0001', String.raw`\x01`], ['\u007f', String.raw`\x7f`], ['\u0007', String.raw`\a`], ['\u00a0', 'Â']] as const) t.is(jsonSyntaxProblem(text), `invalid character '${shown}' looking for beginning of value`);
+  for (const [text, shown] of [
+    ['\ufeff{}', 'ï'],
+    ['é', 'Ã'],
+    ['\u0001', String.raw`\x01`],
+    ['\u007f', String.raw`\x7f`],
+    ['\u0007', String.raw`\a`],
+    ['\u00a0', 'Â'],
+  ] as const)
+    t.is(jsonSyntaxProblem(text), `invalid character '${shown}' looking for beginning of value`);
   t.is(jsonSyntaxProblem(Buffer.of(0xcf)), "invalid character 'Ï' looking for beginning of value");
   t.is(jsonSyntaxProblem(Buffer.of(0x80)), String.raw`invalid character '\u0080' looking for beginning of value`);
 });
@@ -269,7 +416,11 @@ test('a text that is no JSON is shown byte by byte', t => {
 test('keys that YAML sets twice are reported with their line', t => {
   const text = 'kind: ConfigMap\nmetadata:\n  name: a\n  name: b\ndata:\n  a: x\n  a: z\nbogus: 1\n';
 
-  t.deepEqual(problems(configMap, text, 'yaml'), ['line 4: key "name" already set in map', 'line 7: key "a" already set in map', 'unknown field "bogus"']);
+  t.deepEqual(problems(configMap, text, 'yaml'), [
+    'line 4: key "name" already set in map',
+    'line 7: key "a" already set in map',
+    'unknown field "bogus"',
+  ]);
   t.is(
     strictDecodingText(decode(text, 'yaml', configMap, 'Strict').problems),
     'strict decoding error: yaml: unmarshal errors:\n  line 4: key "name" already set in map\n  line 7: key "a" already set in map, unknown field "bogus"',
@@ -284,36 +435,70 @@ for (const text of ['&a [*a]', '&a {b: *a}', 'data: &a {b: {c: [*a]}}']) {
 }
 
 test('aliases and nesting are bounded', t => {
-  const laughs = ['a: &a [x,x,x,x,x,x,x,x,x]', ...'bcdefgh'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(',')}]`)].join('\n');
+  const laughs = [
+    'a: &a [x,x,x,x,x,x,x,x,x]',
+    ...'bcdefgh'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(',')}]`),
+  ].join('\n');
   t.is(refusal(configMap, laughs, 'yaml'), 'yaml: document contains excessive aliasing');
   t.is(refusal(configMap, '['.repeat(100_000), 'json'), "couldn't get version/kind; json parse error: unexpected end of JSON input");
-  t.is(refusal(configMap, `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), "couldn't get version/kind; json parse error: exceeded max depth");
-  const deep: readonly string[] = ['['.repeat(20_000), `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, '{a: '.repeat(5000), '- '.repeat(5000), Array.from({length: 1000}, (_, i) => `${' '.repeat(i)}a:`).join('\n')];
+  t.is(
+    refusal(configMap, `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`),
+    "couldn't get version/kind; json parse error: exceeded max depth",
+  );
+  const deep: readonly string[] = [
+    '['.repeat(20_000),
+    `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`,
+    '{a: '.repeat(5000),
+    '- '.repeat(5000),
+    Array.from({length: 1000}, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+  ];
   for (const text of deep) t.is(refusal(configMap, text, 'yaml'), 'yaml: exceeded max depth', text.slice(0, 9));
-  t.is(refusal(configMap, `data: ${'['.repeat(300)}${']'.repeat(300)}`, 'yaml'), 'json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string');
+  t.is(
+    refusal(configMap, `data: ${'['.repeat(300)}${']'.repeat(300)}`, 'yaml'),
+    'json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string',
+  );
 });
 
 test('keys of the language itself are data', t => {
-  const {object} = decode('{"data":{"__proto__":"x","constructor":"y","toString":"z"},"__proto__":{"a":1},"constructor":1}', 'json', configMap, 'Strict');
+  const {object} = decode(
+    '{"data":{"__proto__":"x","constructor":"y","toString":"z"},"__proto__":{"a":1},"constructor":1}',
+    'json',
+    configMap,
+    'Strict',
+  );
   t.is(JSON.stringify(object), '{"data":{"__proto__":"x","constructor":"y","toString":"z"}}');
   t.is(({} as {a?: number}).a, undefined);
   t.is(JSON.stringify(decode('data: {__proto__: x}', 'yaml', configMap, 'Strict').object), '{"data":{"__proto__":"x"}}');
 });
 
 test('a value that is already an object is held against the schema too', t => {
-  t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {object: {data: {a: 'b'}}, problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}]});
+  t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {
+    object: {data: {a: 'b'}},
+    problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}],
+  });
 });
 
 test('a required field, or a struct held by value, that is not set holds the zero value of its type, at any depth', t => {
-  t.deepEqual(decoded(pod, {spec: {containers: [{}], volumes: [{name: 'v', nfs: {}}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}}}), {
-    spec: {
-      containers: [{name: '', resources: {}}],
-      volumes: [{name: 'v', nfs: {server: '', path: ''}}],
-      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}},
+  t.deepEqual(
+    decoded(pod, {
+      spec: {
+        containers: [{}],
+        volumes: [{name: 'v', nfs: {}}],
+        affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}},
+      },
+    }),
+    {
+      spec: {
+        containers: [{name: '', resources: {}}],
+        volumes: [{name: 'v', nfs: {server: '', path: ''}}],
+        affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}},
+      },
     },
-  });
+  );
   t.deepEqual(decoded(node('apps', 'Deployment'), {spec: {}}), {spec: {template: {metadata: {}, spec: {}}, strategy: {}}});
-  t.deepEqual(decoded(node('batch', 'CronJob'), {spec: {jobTemplate: {}}}), {spec: {schedule: '', jobTemplate: {metadata: {}, spec: {template: {metadata: {}, spec: {}}}}}});
+  t.deepEqual(decoded(node('batch', 'CronJob'), {spec: {jobTemplate: {}}}), {
+    spec: {schedule: '', jobTemplate: {metadata: {}, spec: {template: {metadata: {}, spec: {}}}}},
+  });
 });
 
 const timed: readonly (readonly [group: string, type: string, times: readonly string[]])[] = [
@@ -331,10 +516,19 @@ const timed: readonly (readonly [group: string, type: string, times: readonly st
 ];
 for (const [group, type, times] of timed) {
   test(`unset times of a ${type} of ${group || 'core'} are null, optional ones are absent`, t => {
-    const read = decodeValue({conditions: [{}]}, {type: 'object', properties: new Map([['conditions', {type: 'array', items: node(group, type)}]])}, 'Ignore');
+    const read = decodeValue(
+      {conditions: [{}]},
+      {type: 'object', properties: new Map([['conditions', {type: 'array', items: node(group, type)}]])},
+      'Ignore',
+    );
     const [condition = {}] = (read.object as {conditions: Record<string, unknown>[]}).conditions;
 
-    t.deepEqual(Object.keys(condition).filter(field => condition[field] === null).sort(), [...times].sort());
+    t.deepEqual(
+      Object.keys(condition)
+        .filter(field => condition[field] === null)
+        .sort(),
+      [...times].sort(),
+    );
   });
 }
 

@@ -20,21 +20,27 @@ const resource = (kind: Kind, subresources: readonly DescribedAddress[] = []) =>
 
 const groups: readonly DescribedGroup[] = [
   {group: '', versions: [{version: 'v1', resources: [resource(kinds.configMaps), resource(kinds.namespaces, [status(kinds.namespaces)])]}]},
-  {group: 'certificates', versions: [{version: 'v1', resources: [resource(kinds.certificateSigningRequests, [status(kinds.certificateSigningRequests)])]}]},
+  {
+    group: 'certificates',
+    versions: [{version: 'v1', resources: [resource(kinds.certificateSigningRequests, [status(kinds.certificateSigningRequests)])]}],
+  },
 ];
 
 const schemas = new Schemas();
-const documents = (name: 'plat' | 'kubernetes') => new OpenApiDocuments({schemas, naming: naming(name), clock: systemClock, groups: () => groups, version: 'v1.35.0'});
+const documents = (name: 'plat' | 'kubernetes') =>
+  new OpenApiDocuments({schemas, naming: naming(name), clock: systemClock, groups: () => groups, version: 'v1.35.0'});
 const bytesOf = async (document: Promise<PackedDocument> | undefined): Promise<Buffer> => unpacked((await document)!);
 const parsed = async (document: Promise<PackedDocument> | undefined): Promise<Json> => JSON.parse(String(await bytesOf(document))) as Json;
-const at = (value: unknown, ...path: readonly string[]): unknown => path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
+const at = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
 
 test('the index names every document with its hash', async t => {
   const made = documents('kubernetes');
   const paths = at(await parsed(made.index()), 'paths') as Record<string, {serverRelativeURL: string}>;
 
   t.deepEqual(Object.keys(paths), ['api', 'api/v1', 'apis', 'apis/certificates.k8s.io', 'apis/certificates.k8s.io/v1']);
-  for (const [name, {serverRelativeURL}] of Object.entries(paths)) t.is(serverRelativeURL, `/openapi/v3/${name}?hash=${(await made.document(name))?.hash}`);
+  for (const [name, {serverRelativeURL}] of Object.entries(paths))
+    t.is(serverRelativeURL, `/openapi/v3/${name}?hash=${(await made.document(name))?.hash}`);
   t.regex((await made.document('api/v1'))?.hash ?? '', /^[0-9A-F]{128}$/);
   t.is(made.document('apis/apps/v1'), undefined);
 });
@@ -42,10 +48,21 @@ test('the index names every document with its hash', async t => {
 test('a document describes the operations and the types they use', async t => {
   const document = await parsed(documents('kubernetes').document('apis/certificates.k8s.io/v1'));
   const create = at(document, 'paths', '/apis/certificates.k8s.io/v1/certificatesigningrequests', 'post');
-  const conditions = at(document, 'components', 'schemas', 'io.k8s.api.certificates.v1.CertificateSigningRequestStatus', 'properties', 'conditions');
+  const conditions = at(
+    document,
+    'components',
+    'schemas',
+    'io.k8s.api.certificates.v1.CertificateSigningRequestStatus',
+    'properties',
+    'conditions',
+  );
 
   t.is(at(create, 'operationId'), 'createCertificatesV1CertificateSigningRequest');
-  t.deepEqual(at(create, 'x-kubernetes-group-version-kind'), {group: 'certificates.k8s.io', kind: 'CertificateSigningRequest', version: 'v1'});
+  t.deepEqual(at(create, 'x-kubernetes-group-version-kind'), {
+    group: 'certificates.k8s.io',
+    kind: 'CertificateSigningRequest',
+    version: 'v1',
+  });
   t.is(at(conditions, 'x-kubernetes-list-type'), 'map');
   t.regex(String(at(conditions, 'description')), /^conditions applied to the request/);
   t.is(at(conditions, 'x-plat-list-type'), undefined);
@@ -64,13 +81,25 @@ test('in the plat naming extensions stand under both prefixes and words are our 
 });
 
 test('every reference of a document is defined in it', async t => {
-  const all = new OpenApiDocuments({schemas, naming: naming('plat'), clock: systemClock, groups: () => [...groups, ...customGroups()], version: 'v1.35.0'});
-  for (const made of [...['api', 'api/v1', 'apis', 'apis/certificates.plat.io/v1', crontabDocument].map(name => all.document(name)), all.swagger()]) {
+  const all = new OpenApiDocuments({
+    schemas,
+    naming: naming('plat'),
+    clock: systemClock,
+    groups: () => [...groups, ...customGroups()],
+    version: 'v1.35.0',
+  });
+  for (const made of [
+    ...['api', 'api/v1', 'apis', 'apis/certificates.plat.io/v1', crontabDocument].map(name => all.document(name)),
+    all.swagger(),
+  ]) {
     const text = String(await bytesOf(made));
     const document = JSON.parse(text) as Json;
     const defined = Object.keys((at(document, 'components', 'schemas') ?? document['definitions']) as Json);
     const used = [...text.matchAll(/"\$ref":"#\/(?:components\/schemas|definitions)\/([^"]+)"/g)].map(([, name]) => name ?? '');
-    t.deepEqual([...new Set(used)].filter(name => !defined.includes(name)), []);
+    t.deepEqual(
+      [...new Set(used)].filter(name => !defined.includes(name)),
+      [],
+    );
   }
 });
 
@@ -99,7 +128,15 @@ test('documents are rebuilt when the served resources have changed', async t => 
   t.is(made.document('apis/certificates.k8s.io/v1'), undefined);
 });
 
-const crontabs: Kind = {group: 'stable.example-corp.com' as GroupToken, version: 'v1', kind: 'CronTab', listKind: 'CronTabs', plural: 'crontabs', singular: 'crontab', namespaced: true};
+const crontabs: Kind = {
+  group: 'stable.example-corp.com' as GroupToken,
+  version: 'v1',
+  kind: 'CronTab',
+  listKind: 'CronTabs',
+  plural: 'crontabs',
+  singular: 'crontab',
+  namespaced: true,
+};
 
 const crontabSchema: JsonSchema = {
   type: 'object',
@@ -125,11 +162,22 @@ const crontabSchema: JsonSchema = {
 const customGroups = (source: JsonSchema | undefined = crontabSchema): DescribedGroup[] => [
   {
     group: crontabs.group,
-    versions: [{version: 'v1', resources: [{...resource(crontabs, [status(crontabs), {name: 'scale', kind: kinds.scales, verbs: ['get', 'patch', 'update']}]), schema: () => ({source, selectableFields: ['.spec.n']})}]}],
+    versions: [
+      {
+        version: 'v1',
+        resources: [
+          {
+            ...resource(crontabs, [status(crontabs), {name: 'scale', kind: kinds.scales, verbs: ['get', 'patch', 'update']}]),
+            schema: () => ({source, selectableFields: ['.spec.n']}),
+          },
+        ],
+      },
+    ],
   },
 ];
 
-const customDocuments = (served: () => readonly DescribedGroup[]) => new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: served, version: 'v1.35.0'});
+const customDocuments = (served: () => readonly DescribedGroup[]) =>
+  new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: served, version: 'v1.35.0'});
 const crontabDocument = 'apis/stable.example-corp.com/v1';
 
 test('a custom resource is described by its definition, and by the metadata of every object', async t => {
@@ -141,7 +189,9 @@ test('a custom resource is described by its definition, and by the metadata of e
   t.like(type, {description: 'Runs things.', type: 'object', required: ['spec']});
   t.deepEqual(type['x-kubernetes-group-version-kind'], [{group: 'stable.example-corp.com', kind: 'CronTab', version: 'v1'}]);
   t.deepEqual(type['x-kubernetes-selectable-fields'], [{fieldPath: 'spec.n'}]);
-  t.deepEqual(at(type, 'properties', 'metadata', 'allOf'), [{$ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'}]);
+  t.deepEqual(at(type, 'properties', 'metadata', 'allOf'), [
+    {$ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'},
+  ]);
   t.regex(at(type, 'properties', 'metadata', 'description') as string, /^Standard object's metadata\. More info: https:\S+#metadata$/);
   t.is(at(type, 'properties', 'apiVersion', 'type'), 'string');
   t.deepEqual(spec['oneOf'], [{required: ['n']}, {required: ['free']}]);
@@ -154,7 +204,15 @@ test('a custom resource is described by its definition, and by the metadata of e
 
 test('a definition of very many fields is written in steps, in each form, with the same result', async t => {
   const count = 5000;
-  const source: JsonSchema = {type: 'object', properties: {spec: {type: 'object', properties: Object.fromEntries(Array.from({length: count}, (_, index) => [`field-${index}`, {type: 'string', enum: ['a']}]))}}};
+  const source: JsonSchema = {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: Object.fromEntries(Array.from({length: count}, (_, index) => [`field-${index}`, {type: 'string', enum: ['a']}])),
+      },
+    },
+  };
   let steps = 0;
   const clock = {monotonic: () => ++steps / 100};
   const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock, groups: () => customGroups(source), version: 'v1.35.0'});
@@ -168,10 +226,15 @@ test('a definition of very many fields is written in steps, in each form, with t
   const [two, swagger] = await stepsOf(() => parsed(made.swagger()));
   const [binary, message] = await stepsOf(() => bytesOf(made.swaggerMessage()));
 
-  const fields = [at(document, 'components', 'schemas'), swagger['definitions']].map(types => at(types, 'com.example-corp.stable.v1.CronTab', 'properties', 'spec', 'properties') as Json);
+  const fields = [at(document, 'components', 'schemas'), swagger['definitions']].map(
+    types => at(types, 'com.example-corp.stable.v1.CronTab', 'properties', 'spec', 'properties') as Json,
+  );
   for (const each of fields) t.deepEqual(each, source.properties!['spec']!.properties);
   t.is(namesIn(message, 9, 1, 2, 25, 1, 2, 25, 1, 1).length, count);
-  t.true([three, two].every(each => each > count), `${three}, ${two}`);
+  t.true(
+    [three, two].every(each => each > count),
+    `${three}, ${two}`,
+  );
   t.true(binary > 2 * count, `${binary}`);
 });
 
@@ -190,11 +253,19 @@ test('operations on custom resources are named after their group, and speak JSON
   const root = '/apis/stable.example-corp.com/v1';
   const collection = `${root}/namespaces/{namespace}/crontabs`;
   const paths = document['paths'] as Record<string, Record<string, Json>>;
-  const ids = Object.entries(paths).map(([path, item]) => [path, ...Object.entries(item).flatMap(([method, one]) => (one['operationId'] ? [`${method} ${String(one['operationId'])}`] : []))]);
+  const ids = Object.entries(paths).map(([path, item]) => [
+    path,
+    ...Object.entries(item).flatMap(([method, one]) => (one['operationId'] ? [`${method} ${String(one['operationId'])}`] : [])),
+  ]);
 
   t.deepEqual(ids, [
     [`${root}/crontabs`, 'get listStableExampleCorpComV1CronTabForAllNamespaces'],
-    [collection, 'get listStableExampleCorpComV1NamespacedCronTab', 'post createStableExampleCorpComV1NamespacedCronTab', 'delete deleteStableExampleCorpComV1CollectionNamespacedCronTab'],
+    [
+      collection,
+      'get listStableExampleCorpComV1NamespacedCronTab',
+      'post createStableExampleCorpComV1NamespacedCronTab',
+      'delete deleteStableExampleCorpComV1CollectionNamespacedCronTab',
+    ],
     [
       `${collection}/{name}`,
       'get readStableExampleCorpComV1NamespacedCronTab',
@@ -202,13 +273,31 @@ test('operations on custom resources are named after their group, and speak JSON
       'patch patchStableExampleCorpComV1NamespacedCronTab',
       'delete deleteStableExampleCorpComV1NamespacedCronTab',
     ],
-    [`${collection}/{name}/scale`, 'get readStableExampleCorpComV1NamespacedCronTabScale', 'put replaceStableExampleCorpComV1NamespacedCronTabScale', 'patch patchStableExampleCorpComV1NamespacedCronTabScale'],
-    [`${collection}/{name}/status`, 'get readStableExampleCorpComV1NamespacedCronTabStatus', 'put replaceStableExampleCorpComV1NamespacedCronTabStatus', 'patch patchStableExampleCorpComV1NamespacedCronTabStatus'],
+    [
+      `${collection}/{name}/scale`,
+      'get readStableExampleCorpComV1NamespacedCronTabScale',
+      'put replaceStableExampleCorpComV1NamespacedCronTabScale',
+      'patch patchStableExampleCorpComV1NamespacedCronTabScale',
+    ],
+    [
+      `${collection}/{name}/status`,
+      'get readStableExampleCorpComV1NamespacedCronTabStatus',
+      'put replaceStableExampleCorpComV1NamespacedCronTabStatus',
+      'patch patchStableExampleCorpComV1NamespacedCronTabStatus',
+    ],
   ]);
   t.deepEqual(Object.keys(at(paths, collection, 'post', 'requestBody', 'content') as Json), ['application/json', 'application/yaml']);
-  t.deepEqual(Object.keys(at(paths, `${collection}/{name}`, 'patch', 'requestBody', 'content') as Json), ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']);
+  t.deepEqual(Object.keys(at(paths, `${collection}/{name}`, 'patch', 'requestBody', 'content') as Json), [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+  ]);
   t.deepEqual(at(paths, collection, 'get', 'tags'), ['stableExampleCorpCom_v1']);
-  t.deepEqual(at(paths, `${collection}/{name}/scale`, 'get', 'x-kubernetes-group-version-kind'), {group: 'stable.example-corp.com', kind: 'CronTab', version: 'v1'});
+  t.deepEqual(at(paths, `${collection}/{name}/scale`, 'get', 'x-kubernetes-group-version-kind'), {
+    group: 'stable.example-corp.com',
+    kind: 'CronTab',
+    version: 'v1',
+  });
   t.regex(JSON.stringify(at(paths, `${collection}/{name}/scale`, 'get', 'responses', '200')), /autoscaling\.v1\.Scale/);
 });
 
@@ -227,10 +316,17 @@ test('the v2 document leaves out keywords that its readers do not support', asyn
 });
 
 test('a custom resource without fields, or that preserves unknown ones, is any object in the v2 document', async t => {
-  for (const source of [undefined, {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {spec: {type: 'string'}}}] as const) {
+  for (const source of [
+    undefined,
+    {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {spec: {type: 'string'}}},
+  ] as const) {
     const document = await parsed(customDocuments(() => customGroups(source ?? (null as never))).swagger());
 
-    t.deepEqual(Object.keys(at(document, 'definitions', 'com.example-corp.stable.v1.CronTab') as Json), ['type', 'x-kubernetes-group-version-kind', 'x-kubernetes-selectable-fields']);
+    t.deepEqual(Object.keys(at(document, 'definitions', 'com.example-corp.stable.v1.CronTab') as Json), [
+      'type',
+      'x-kubernetes-group-version-kind',
+      'x-kubernetes-selectable-fields',
+    ]);
   }
 });
 
@@ -257,7 +353,11 @@ test('for the list of documents the schema of each definition is read as often w
     reads++;
     return {source: crontabSchema};
   };
-  const group = (i: number): DescribedGroup => ({...customGroups()[0]!, group: `g${i}.example.com` as GroupToken, versions: [{version: 'v1', resources: [{...resource({...crontabs, group: `g${i}.example.com` as GroupToken}), schema: read}]}]});
+  const group = (i: number): DescribedGroup => ({
+    ...customGroups()[0]!,
+    group: `g${i}.example.com` as GroupToken,
+    versions: [{version: 'v1', resources: [{...resource({...crontabs, group: `g${i}.example.com` as GroupToken}), schema: read}]}],
+  });
   const readsOf = async (count: number): Promise<number> => {
     reads = 0;
     const many = Array.from({length: count}, (_, i) => group(i));
@@ -272,12 +372,30 @@ test('for the list of documents the schema of each definition is read as often w
 // The tests below compare with data of the original's release 1.35.
 
 test('documents have the formats of strings, and the keys and merge types of lists and maps', async t => {
-  const document = await parsed(new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}], version: 'unversioned', mediaTypes: {objects: [], patches: []}}).document('api/v1'));
-  const property = (type: string, name: string) => at(document, 'components', 'schemas', `io.k8s.api.core.v1.${type}`, 'properties', name) as Json;
+  const document = await parsed(
+    new OpenApiDocuments({
+      schemas,
+      naming: naming('kubernetes'),
+      clock: systemClock,
+      groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}],
+      version: 'unversioned',
+      mediaTypes: {objects: [], patches: []},
+    }).document('api/v1'),
+  );
+  const property = (type: string, name: string) =>
+    at(document, 'components', 'schemas', `io.k8s.api.core.v1.${type}`, 'properties', name) as Json;
 
   t.deepEqual(property('Container', 'imagePullPolicy')['enum'], ['Always', 'IfNotPresent', 'Never']);
-  t.deepEqual((property('PersistentVolumeClaimSpec', 'accessModes')['items'] as Json)['enum'], ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']);
-  t.is(((property('PersistentVolumeClaimStatus', 'allocatedResourceStatuses')['additionalProperties'] as Json)['enum'] as unknown[]).length, 5);
+  t.deepEqual((property('PersistentVolumeClaimSpec', 'accessModes')['items'] as Json)['enum'], [
+    'ReadOnlyMany',
+    'ReadWriteMany',
+    'ReadWriteOnce',
+    'ReadWriteOncePod',
+  ]);
+  t.is(
+    ((property('PersistentVolumeClaimStatus', 'allocatedResourceStatuses')['additionalProperties'] as Json)['enum'] as unknown[]).length,
+    5,
+  );
   t.is(property('Container', 'name')['enum'], undefined);
 });
 
@@ -319,11 +437,24 @@ const describedGroups = (): DescribedGroup[] => {
       listKind: `${line.kind}List`,
       namespaced: line.namespaced,
     });
-    const address = (line: ResourceLine): DescribedAddress => ({name: line.name.split('/')[1] ?? '', kind: kindOf(line), verbs: line.verbs});
+    const address = (line: ResourceLine): DescribedAddress => ({
+      name: line.name.split('/')[1] ?? '',
+      kind: kindOf(line),
+      verbs: line.verbs,
+    });
     const lines = list.resources;
     const resources = lines
       .filter(({name}) => !name.includes('/'))
-      .map(line => ({...resource(kindOf(line), lines.filter(({name}) => name.startsWith(`${line.name}/`)).map(address).filter(({name}) => !isConnect(name))), verbs: [...line.verbs]}));
+      .map(line => ({
+        ...resource(
+          kindOf(line),
+          lines
+            .filter(({name}) => name.startsWith(`${line.name}/`))
+            .map(address)
+            .filter(({name}) => !isConnect(name)),
+        ),
+        verbs: [...line.verbs],
+      }));
     found.set(group, [...(found.get(group) ?? []), {version, resources}]);
   }
   return [...found].map(([group, versions]) => ({group, versions}));
@@ -331,25 +462,44 @@ const describedGroups = (): DescribedGroup[] => {
 
 const media = {
   objects: ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'],
-  patches: ['application/apply-patch+cbor', 'application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'],
+  patches: [
+    'application/apply-patch+cbor',
+    'application/apply-patch+yaml',
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/strategic-merge-patch+json',
+  ],
 };
 
 /** Without descriptions and formats, which the reference data lacks, with keys sorted, and without the responses of DELETE, which discovery does not list. */
 const plain = (value: unknown, key = ''): unknown => {
   if (Array.isArray(value)) return value.map(item => plain(item));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([name, inner]) => !(name === 'description' && typeof inner === 'string') && !(name === 'enum' && Array.isArray(inner)) && !(key === 'delete' && name === 'responses'));
+  const entries = Object.entries(value).filter(
+    ([name, inner]) =>
+      !(name === 'description' && typeof inner === 'string') &&
+      !(name === 'enum' && Array.isArray(inner)) &&
+      !(key === 'delete' && name === 'responses'),
+  );
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => [name, plain(inner, name)]));
 };
 
 compared('documents of all group versions agree with the original', async t => {
-  const made = new OpenApiDocuments({schemas, naming: original, clock: systemClock, groups: describedGroups, version: 'unversioned', mediaTypes: media});
+  const made = new OpenApiDocuments({
+    schemas,
+    naming: original,
+    clock: systemClock,
+    groups: describedGroups,
+    version: 'unversioned',
+    mediaTypes: media,
+  });
   for (const file of readdirSync(join(oracle, 'openapi-v3'))) {
     const name = file.replace('_openapi.json', '').replaceAll('__', '/');
     if (!name.startsWith('api')) continue;
     const [want, have] = [plain(read('openapi-v3', file)) as Json, plain(await parsed(made.document(name))) as Json];
     for (const part of ['schemas', 'securitySchemes']) {
-      for (const [type, schema] of Object.entries(at(want, 'components', part) as Json)) t.deepEqual(at(have, 'components', part, type), schema, `${name} ${type}`);
+      for (const [type, schema] of Object.entries(at(want, 'components', part) as Json))
+        t.deepEqual(at(have, 'components', part, type), schema, `${name} ${type}`);
     }
     for (const [path, item] of Object.entries(want['paths'] as Json)) {
       if (!path.split('/').some(isConnect)) t.deepEqual(at(have, 'paths', path), item, `${name} ${path}`);

@@ -33,8 +33,22 @@ const jsonPatches: readonly [document: unknown, patch: unknown, result: unknown]
   [{a: {}}, [{op: 'replace', path: '/a/new', value: 1}], {a: {new: 1}}],
   [{a: 1}, [{op: 'replace', path: '', value: {b: 1}}], {b: 1}],
   [{a: {x: 1}}, [{op: 'move', from: '/a/x', path: '/b'}], {a: {}, b: 1}],
-  [{a: {x: 1}}, [{op: 'copy', from: '/a', path: '/b'}, {op: 'add', path: '/b/y', value: 2}], {a: {x: 1}, b: {x: 1, y: 2}}],
-  [{'a/b': {'c~d': 1}}, [{op: 'test', path: '/a~1b/c~0d', value: 1}, {op: 'remove', path: '/a~1b/c~0d'}], {'a/b': {}}],
+  [
+    {a: {x: 1}},
+    [
+      {op: 'copy', from: '/a', path: '/b'},
+      {op: 'add', path: '/b/y', value: 2},
+    ],
+    {a: {x: 1}, b: {x: 1, y: 2}},
+  ],
+  [
+    {'a/b': {'c~d': 1}},
+    [
+      {op: 'test', path: '/a~1b/c~0d', value: 1},
+      {op: 'remove', path: '/a~1b/c~0d'},
+    ],
+    {'a/b': {}},
+  ],
   [{a: [{x: 1, y: 2}]}, [{op: 'test', path: '/a', value: [{y: 2, x: 1}]}], {a: [{x: 1, y: 2}]}],
   [{a: 1}, [{op: 'test', path: '/b', value: null}], {a: 1}],
 ];
@@ -120,7 +134,10 @@ test('items named in a patch are in its order, and the others keep their place r
     const finalizers = (names: string) => ({metadata: {finalizers: [...names]}});
     t.deepEqual(applyStrategicPatch(finalizers(live), finalizers(patch), configMap), finalizers(result), `${live} ${patch}`);
   }
-  t.deepEqual(applyStrategicPatch(containers({name: 'a'}, {name: 'b'}), containers({name: 'b', $patch: 'delete'}, {name: 'z'}), pod), containers({name: 'z'}, {name: 'a'}));
+  t.deepEqual(
+    applyStrategicPatch(containers({name: 'a'}, {name: 'b'}), containers({name: 'b', $patch: 'delete'}, {name: 'z'}), pod),
+    containers({name: 'z'}, {name: 'a'}),
+  );
 });
 
 test('a merge patch cannot reach a prototype', t => {
@@ -143,15 +160,52 @@ const strategic: readonly [title: string, type: SchemaNode, live: PlainObject, p
     pod,
     containers({name: 'a', env: [{name: 'X', value: '1'}], args: ['a', 'b']}),
     containers({name: 'a', env: [{name: 'Y', value: '2'}], args: ['c']}),
-    containers({name: 'a', env: [{name: 'Y', value: '2'}, {name: 'X', value: '1'}], args: ['c']}),
+    containers({
+      name: 'a',
+      env: [
+        {name: 'Y', value: '2'},
+        {name: 'X', value: '1'},
+      ],
+      args: ['c'],
+    }),
   ],
-  ['lists without a strategy are replaced', pod, {spec: {tolerations: [{key: 'a'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
-  ['lists of scalars that merge are sets', configMap, {metadata: {finalizers: ['a', 'b']}}, {metadata: {finalizers: ['c', 'a']}}, {metadata: {finalizers: ['c', 'a', 'b']}}],
-  ['conditions of a request are replaced', csr, {status: {conditions: [{type: 'A'}]}}, {status: {conditions: [{type: 'B'}]}}, {status: {conditions: [{type: 'B'}]}}],
+  [
+    'lists without a strategy are replaced',
+    pod,
+    {spec: {tolerations: [{key: 'a'}]}},
+    {spec: {tolerations: [{key: 'b'}]}},
+    {spec: {tolerations: [{key: 'b'}]}},
+  ],
+  [
+    'lists of scalars that merge are sets',
+    configMap,
+    {metadata: {finalizers: ['a', 'b']}},
+    {metadata: {finalizers: ['c', 'a']}},
+    {metadata: {finalizers: ['c', 'a', 'b']}},
+  ],
+  [
+    'conditions of a request are replaced',
+    csr,
+    {status: {conditions: [{type: 'A'}]}},
+    {status: {conditions: [{type: 'B'}]}},
+    {status: {conditions: [{type: 'B'}]}},
+  ],
   ['$patch replace takes the patch alone', configMap, {data: {a: '1'}}, {data: {$patch: 'replace', b: '2'}}, {data: {b: '2'}}],
   ['$patch delete empties a map', configMap, {data: {a: '1'}}, {data: {$patch: 'delete'}}, {data: {}}],
-  ['$patch delete removes an element', pod, containers({name: 'a'}, {name: 'b'}), containers({name: 'a', $patch: 'delete'}), containers({name: 'b'})],
-  ['$patch replace replaces a list', pod, containers({name: 'a'}, {name: 'b'}), containers({$patch: 'replace'}, {name: 'c'}), containers({name: 'c'})],
+  [
+    '$patch delete removes an element',
+    pod,
+    containers({name: 'a'}, {name: 'b'}),
+    containers({name: 'a', $patch: 'delete'}),
+    containers({name: 'b'}),
+  ],
+  [
+    '$patch replace replaces a list',
+    pod,
+    containers({name: 'a'}, {name: 'b'}),
+    containers({$patch: 'replace'}, {name: 'c'}),
+    containers({name: 'c'}),
+  ],
   ['directives where nothing was leave nothing', configMap, {}, {data: {$patch: 'delete'}}, {}],
   [
     '$deleteFromPrimitiveList removes scalars',
@@ -198,26 +252,49 @@ for (const [title, type, live, patch, result] of strategic) {
 }
 
 test('strategic patches that break their format are refused', t => {
-  const apply = (live: PlainObject, patch: PlainObject, type = pod) => () => applyStrategicPatch(live, patch, type);
+  const apply =
+    (live: PlainObject, patch: PlainObject, type = pod) =>
+    () =>
+      applyStrategicPatch(live, patch, type);
 
-  isStatus(t, apply(containers({name: 'a'}), {spec: {'$setElementOrder/containers': [{name: 'a'}], containers: [{name: 'b'}]}}), 500, '', /^The order in patch list:/);
+  isStatus(
+    t,
+    apply(containers({name: 'a'}), {spec: {'$setElementOrder/containers': [{name: 'a'}], containers: [{name: 'b'}]}}),
+    500,
+    '',
+    /^The order in patch list:/,
+  );
   isStatus(t, apply({}, {spec: {}, $setElementOrder: []}), 400, 'BadRequest', 'invalid patch format of setElementOrder list');
   isStatus(t, apply({}, {$deleteFromPrimitiveList: []}), 400, 'BadRequest', 'invalid patch format of primitive list');
   isStatus(t, apply({}, {$retainKeys: 'x'}), 400, 'BadRequest', 'invalid patch format of retainKeys');
   isStatus(t, apply({}, {$retainKeys: ['a'], b: 1}), 422, 'Invalid', generic);
   isStatus(t, apply(containers({name: 'a'}), containers([1])), 422, 'Invalid', generic);
-  isStatus(t, apply(containers({name: 'a'}), containers({image: 'x'})), 500, '', 'map: map[image:x] does not contain declared merge key: name');
+  isStatus(
+    t,
+    apply(containers({name: 'a'}), containers({image: 'x'})),
+    500,
+    '',
+    'map: map[image:x] does not contain declared merge key: name',
+  );
   isStatus(t, apply({data: {}}, {data: {$patch: 'x'}}, configMap), 500, '', 'unknown patch type: x in map: map[$patch:x]');
 });
 
 test('a created strategic patch leads from one object to the other', t => {
   const from = {
     metadata: {name: 'p', labels: {a: '1', b: '2'}, finalizers: ['x', 'y']},
-    spec: {containers: [{name: 'a', image: '1', ports: [{containerPort: 80}]}, {name: 'b'}, {name: 'c'}], volumes: [{name: 'v', emptyDir: {}}], tolerations: [{key: 'a'}]},
+    spec: {
+      containers: [{name: 'a', image: '1', ports: [{containerPort: 80}]}, {name: 'b'}, {name: 'c'}],
+      volumes: [{name: 'v', emptyDir: {}}],
+      tolerations: [{key: 'a'}],
+    },
   };
   const to = {
     metadata: {name: 'p', labels: {a: '1', c: '3'}, finalizers: ['z', 'y']},
-    spec: {containers: [{name: 'c'}, {name: 'a', image: '2', ports: [{containerPort: 80}, {containerPort: 81}]}], volumes: [{name: 'v', hostPath: {path: '/'}}], nodeName: 'n'},
+    spec: {
+      containers: [{name: 'c'}, {name: 'a', image: '2', ports: [{containerPort: 80}, {containerPort: 81}]}],
+      volumes: [{name: 'v', hostPath: {path: '/'}}],
+      nodeName: 'n',
+    },
   };
   const patch = createStrategicPatch(from, to, pod);
 
@@ -253,17 +330,41 @@ test('the result of a patch must be of the kind', t => {
 
 test('a patched object is shown with sorted keys where the patch looked, and with its fields in order elsewhere', t => {
   const pod = {
-    kind: 'Pod', apiVersion: 'v1', spec: {nodeName: 'n', containers: [{image: 'i', env: [{value: 'v', name: 'e'}], envFrom: [], name: 'c'}], nodeSelector: {b: '<', a: '1'}},
+    kind: 'Pod',
+    apiVersion: 'v1',
+    spec: {
+      nodeName: 'n',
+      containers: [{image: 'i', env: [{value: 'v', name: 'e'}], envFrom: [], name: 'c'}],
+      nodeSelector: {b: '<', a: '1'},
+    },
     metadata: {labels: {z: '1', a: '2'}, name: 'p', managedFields: [{fieldsV1: {'f:b': {}, 'f:a': {}}, manager: 'm'}]},
   };
   const order = fieldOrder('v1', 'Pod', naming('kubernetes'));
   const spec = String.raw`"spec":{"containers":[{"name":"c","image":"i","envFrom":[],"env":[{"name":"e","value":"v"}]}],"nodeSelector":{"a":"1","b":"\u003c"},"nodeName":"n"}`;
 
-  t.is(patchedText(pod, touchedByMergePatch({x: 1}), order), `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"2","z":"1"},"managedFields":[{"manager":"m","fieldsV1":{"f:b":{},"f:a":{}}}]},${spec}}`);
-  t.true(patchedText(pod, touchedByMergePatch({metadata: {labels: null}}), order).includes('"metadata":{"labels":{"a":"2","z":"1"},"managedFields":[{'));
-  t.true(patchedText(pod, touchedByJsonPatch([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes('"spec":{"containers":[{"name":"c"'));
-  t.true(patchedText(pod, touchedByJsonPatch([{op: 'test', path: '/spec/containers/0/name', value: 'c'}]), order).includes('[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i"'));
-  t.is(patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, touchedByMergePatch({}), undefined), '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}');
+  t.is(
+    patchedText(pod, touchedByMergePatch({x: 1}), order),
+    `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"2","z":"1"},"managedFields":[{"manager":"m","fieldsV1":{"f:b":{},"f:a":{}}}]},${spec}}`,
+  );
+  t.true(
+    patchedText(pod, touchedByMergePatch({metadata: {labels: null}}), order).includes(
+      '"metadata":{"labels":{"a":"2","z":"1"},"managedFields":[{',
+    ),
+  );
+  t.true(
+    patchedText(pod, touchedByJsonPatch([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes(
+      '"spec":{"containers":[{"name":"c"',
+    ),
+  );
+  t.true(
+    patchedText(pod, touchedByJsonPatch([{op: 'test', path: '/spec/containers/0/name', value: 'c'}]), order).includes(
+      '[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i"',
+    ),
+  );
+  t.is(
+    patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, touchedByMergePatch({}), undefined),
+    '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}',
+  );
 });
 
 for (const [patch, problem] of [
@@ -286,12 +387,36 @@ for (const [patch, problem] of [
 
 test('patches that cannot be read are refused', t => {
   isStatus(t, () => patched('json', '{'), 400, 'BadRequest', 'error decoding patch: unexpected end of JSON input');
-  isStatus(t, () => patched('json', '{}'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp');
-  isStatus(t, () => patched('json', '[1]'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp');
+  isStatus(
+    t,
+    () => patched('json', '{}'),
+    400,
+    'BadRequest',
+    'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+  );
+  isStatus(
+    t,
+    () => patched('json', '[1]'),
+    400,
+    'BadRequest',
+    'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
+  );
   isStatus(t, () => patched('json', '{', 'Ignore'), 400, 'BadRequest', 'unexpected end of JSON input');
   isStatus(t, () => patched('merge', '[]', 'Ignore'), 400, 'BadRequest', 'Invalid JSON Patch');
-  isStatus(t, () => patched('merge', '[]'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}');
+  isStatus(
+    t,
+    () => patched('merge', '[]'),
+    400,
+    'BadRequest',
+    'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+  );
   isStatus(t, () => patched('strategic', 'x'), 400, 'BadRequest', "invalid character 'x' looking for beginning of value");
   const many = JSON.stringify(Array.from({length: 10_001}, () => ({op: 'test', path: '', value: {}})));
-  isStatus(t, () => patched('json', many), 413, 'RequestEntityTooLarge', 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001');
+  isStatus(
+    t,
+    () => patched('json', many),
+    413,
+    'RequestEntityTooLarge',
+    'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+  );
 });

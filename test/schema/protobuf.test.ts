@@ -20,7 +20,11 @@ const names = existsSync(samples)
       .filter(file => file.endsWith('.pb'))
       .map(file => file.slice(0, -'.pb'.length))
   : [];
-console.log(oracle ? `${names.length} kinds are compared with the original as JSON, YAML and protobuf` : 'PLAT_ORACLE is unset: no form is compared with the original');
+console.log(
+  oracle
+    ? `${names.length} kinds are compared with the original as JSON, YAML and protobuf`
+    : 'PLAT_ORACLE is unset: no form is compared with the original',
+);
 
 const plat = naming('plat');
 const kubernetes = naming('kubernetes');
@@ -32,7 +36,8 @@ const part = (number: number, ...content: readonly (string | number | Buffer)[])
 };
 const wrapped = (apiVersion: string, kind: string, ...fields: readonly Buffer[]): Buffer =>
   Buffer.concat([Buffer.from(plat.envelopeMagic), part(1, part(1, apiVersion), part(2, kind)), part(2, ...fields)]);
-const decoded = (apiVersion: string, kind: string, ...fields: readonly Buffer[]) => decodeObject(wrapped(apiVersion, kind, ...fields), plat);
+const decoded = (apiVersion: string, kind: string, ...fields: readonly Buffer[]) =>
+  decodeObject(wrapped(apiVersion, kind, ...fields), plat);
 const number = (field: number, ...varint: readonly number[]): Buffer => Buffer.of(field << 3, ...varint);
 
 for (const name of names) {
@@ -62,7 +67,11 @@ test('an envelope has the kind and leaves the object encoded', t => {
 });
 
 test('the group is read in the vocabulary of the wire', t => {
-  t.deepEqual(decoded('coordination.plat.io/v1', 'Lease', part(1, part(1, 'a'))), {apiVersion: 'coordination.plat.io/v1', kind: 'Lease', metadata: {name: 'a'}});
+  t.deepEqual(decoded('coordination.plat.io/v1', 'Lease', part(1, part(1, 'a'))), {
+    apiVersion: 'coordination.plat.io/v1',
+    kind: 'Lease',
+    metadata: {name: 'a'},
+  });
   t.throws(() => decoded('coordination.k8s.io/v1', 'Lease', part(1)), {instanceOf: DecodeError, message: /no kind "Lease" is registered/});
 });
 
@@ -108,10 +117,21 @@ const specimens: readonly PlainObject[] = [
       creationTimestamp: '2026-01-02T03:04:05Z',
       deletionGracePeriodSeconds: 0,
       labels: {a: '', 'b/c': 'd'},
-      managedFields: [{manager: 'm', operation: 'Update', time: '1969-12-31T23:59:59Z', fieldsType: 'FieldsV1', fieldsV1: {'f:metadata': {'f:labels': {'.': {}}}}}],
+      managedFields: [
+        {
+          manager: 'm',
+          operation: 'Update',
+          time: '1969-12-31T23:59:59Z',
+          fieldsType: 'FieldsV1',
+          fieldsV1: {'f:metadata': {'f:labels': {'.': {}}}},
+        },
+      ],
     },
     spec: {
-      volumes: [{name: 'v', emptyDir: {sizeLimit: '1Gi'}}, {name: 's', secret: {secretName: 'x', defaultMode: 420, optional: false}}],
+      volumes: [
+        {name: 'v', emptyDir: {sizeLimit: '1Gi'}},
+        {name: 's', secret: {secretName: 'x', defaultMode: 420, optional: false}},
+      ],
       containers: [
         {
           name: 'c',
@@ -208,7 +228,10 @@ test('only kinds have a binary form of their own', t => {
   t.false(hasProtobuf('example.com/v1', 'Role', plat));
   t.false(hasProtobuf('v1', 'constructor', plat));
   t.throws(() => encodeObject({apiVersion: 'example.com/v1', kind: 'Role'}, plat), {instanceOf: TypeError, message: /has no binary form/});
-  t.throws(() => encodeObject({apiVersion: 'v1', kind: 'ConfigMap', data: {a: 1}}, plat), {instanceOf: TypeError, message: /the field data holds 1/});
+  t.throws(() => encodeObject({apiVersion: 'v1', kind: 'ConfigMap', data: {a: 1}}, plat), {
+    instanceOf: TypeError,
+    message: /the field data holds 1/,
+  });
 });
 
 test('a frame of a watch stream is its length and an event that holds the whole object', t => {
@@ -220,7 +243,13 @@ test('a frame of a watch stream is its length and an event that holds the whole 
 
 test('unknown fields are skipped, whatever their type', t => {
   const group = Buffer.concat([Buffer.of(0xfb, 0x01), number(1, 1), Buffer.of(0xfc, 0x01)]);
-  const unknown = [number(15, 1), part(14, 'x'), Buffer.of((13 << 3) | 1, 0, 0, 0, 0, 0, 0, 0, 0), Buffer.of((12 << 3) | 5, 0, 0, 0, 0), group];
+  const unknown = [
+    number(15, 1),
+    part(14, 'x'),
+    Buffer.of((13 << 3) | 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    Buffer.of((12 << 3) | 5, 0, 0, 0, 0),
+    group,
+  ];
 
   t.deepEqual(decoded('v1', 'ConfigMap', ...unknown, part(1, part(1, 'a')), part(2, part(1, 'k'), ...unknown.slice(0, 2))), {
     apiVersion: 'v1',
@@ -252,7 +281,7 @@ const nested = (depth: number, number: number, inner: Buffer): Buffer => {
   let bytes = inner;
   for (let level = 0; level < depth; level++) {
     let size = bytes.length;
-    const head = [(number & 0x0f) << 3 | 2 | 0x80, number >> 4];
+    const head = [((number & 0x0f) << 3) | 2 | 0x80, number >> 4];
     for (; size > 0x7f; size >>>= 7) head.push((size & 0x7f) | 0x80);
     bytes = Buffer.concat([Buffer.from([...head, size]), bytes]);
   }
@@ -262,24 +291,44 @@ const nested = (depth: number, number: number, inner: Buffer): Buffer => {
 const refused: readonly (readonly [string, () => unknown, RegExp])[] = [
   ['nothing', () => decodeObject(Buffer.alloc(0), plat), /^empty data$/],
   ['the magic alone', () => decodeObject(Buffer.from(plat.envelopeMagic), plat), /^empty body$/],
-  ['another magic', () => decodeObject(Buffer.from('{"kind":"Pod"}'), plat), /^provided data does not appear to be a protobuf message, expected prefix \[112 108 116 0\]$/],
+  [
+    'another magic',
+    () => decodeObject(Buffer.from('{"kind":"Pod"}'), plat),
+    /^provided data does not appear to be a protobuf message, expected prefix \[112 108 116 0\]$/,
+  ],
   ['no kind', () => decoded('v1', ''), /'Kind' is missing/],
   ['no version', () => decoded('', 'Pod'), /'apiVersion' is missing/],
   ['an unknown kind', () => decoded('v1', 'Nonsense'), /^no kind "Nonsense" is registered for version "v1"$/],
   ['a length beyond the end', () => decoded('v1', 'ConfigMap', Buffer.of(10, 5, 0)), /^unexpected EOF$/],
-  ['a negative length', () => decoded('v1', 'ConfigMap', Buffer.of(10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1)), /negative length/],
+  [
+    'a negative length',
+    () => decoded('v1', 'ConfigMap', Buffer.of(10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1)),
+    /negative length/,
+  ],
   ['an integer cut off', () => decoded('v1', 'ConfigMap', Buffer.of(32, 0x80)), /^unexpected EOF$/],
   ['an integer without end', () => decoded('v1', 'ConfigMap', Buffer.of(32, ...Array.from({length: 11}, () => 0x80))), /integer overflow/],
   ['a field of the wrong type', () => decoded('v1', 'ConfigMap', number(1, 0)), /wrong wireType = 0 for field metadata/],
   ['the field zero', () => decoded('v1', 'ConfigMap', Buffer.of(0, 0)), /illegal tag 0/],
-  ['a field number beyond all numbers', () => decoded('v1', 'ConfigMap', Buffer.of(0x8a, 0x80, 0x80, 0x80, 0x10, 0)), /illegal tag 536870913 \(wire type 2\)/],
+  [
+    'a field number beyond all numbers',
+    () => decoded('v1', 'ConfigMap', Buffer.of(0x8a, 0x80, 0x80, 0x80, 0x10, 0)),
+    /illegal tag 536870913 \(wire type 2\)/,
+  ],
   ['the end of a group that never began', () => decoded('v1', 'ConfigMap', Buffer.of((9 << 3) | 4)), /illegal wireType 4/],
   ['a text that is not UTF-8', () => decoded('v1', 'ConfigMap', part(1, part(1, Buffer.of(0xc3, 0x28)))), /invalid UTF-8/],
   ['embedded JSON that is none', () => decoded('v1', 'List', part(2, part(1, '{"a"'))), /^json parse error: /],
   ['embedded JSON nested too deep', () => decodeObject(listOf('['.repeat(2000) + ']'.repeat(2000)), plat), /exceeded max depth/],
   ['messages nested too deep', () => decodeObject(deepSchema(), plat), /exceeded max depth/],
-  ['an amount that is none', () => decoded('v1', 'ResourceQuota', part(2, part(1, part(1, 'cpu'), part(2, part(1, 'x'))))), /quantities must match/],
-  ['a year beyond the calendar', () => decoded('v1', 'ConfigMap', part(1, part(8, number(1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40)))), /year outside of range/],
+  [
+    'an amount that is none',
+    () => decoded('v1', 'ResourceQuota', part(2, part(1, part(1, 'cpu'), part(2, part(1, 'x'))))),
+    /quantities must match/,
+  ],
+  [
+    'a year beyond the calendar',
+    () => decoded('v1', 'ConfigMap', part(1, part(8, number(1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40)))),
+    /year outside of range/,
+  ],
 ];
 
 const listOf = (text: string): Buffer => {
@@ -327,7 +376,11 @@ test('every table can be read, ascends by number and names only messages there a
       for (const name of Object.keys(messages)) {
         const fields = message(group, version, name)?.fields ?? [];
         const numbers = fields.map(field => field.number);
-        t.deepEqual(numbers, [...new Set(numbers)].sort((a, b) => a - b), `${group}/${version}.${name}`);
+        t.deepEqual(
+          numbers,
+          [...new Set(numbers)].sort((a, b) => a - b),
+          `${group}/${version}.${name}`,
+        );
         for (const field of fields) t.true(field.name !== '' || field.shape === 'inline', `${group}/${version}.${name}`);
       }
     }
@@ -341,7 +394,51 @@ test('the codec comes as a whole when it is first needed', async t => {
   t.true(codec.isEnvelope(codec.encodeObject({apiVersion: 'v1', kind: 'Pod'}, plat), plat));
 });
 
-const tricky = ['yes', 'No', 'on', 'null', '~', '', ' ', '012', '0x1f', '1e3', '1_000', '1:30', '.5', '-', '- a', 'a: b', '# a', 'a #b', '&a', '*a', '!a', '|', '>', '%', '@', '`', '"', "'", '{', '[', ',', '?', '=', '<<', '2026-01-02', 'a\nb', 'a\nb\n\n', '\ta', 'ü\u{1f600}', '\u0007', 'x'.repeat(200), 'x'.repeat(3000), `${'word '.repeat(60)}`];
+const tricky = [
+  'yes',
+  'No',
+  'on',
+  'null',
+  '~',
+  '',
+  ' ',
+  '012',
+  '0x1f',
+  '1e3',
+  '1_000',
+  '1:30',
+  '.5',
+  '-',
+  '- a',
+  'a: b',
+  '# a',
+  'a #b',
+  '&a',
+  '*a',
+  '!a',
+  '|',
+  '>',
+  '%',
+  '@',
+  '`',
+  '"',
+  "'",
+  '{',
+  '[',
+  ',',
+  '?',
+  '=',
+  '<<',
+  '2026-01-02',
+  'a\nb',
+  'a\nb\n\n',
+  '\ta',
+  'ü\u{1f600}',
+  '\u0007',
+  'x'.repeat(200),
+  'x'.repeat(3000),
+  `${'word '.repeat(60)}`,
+];
 
 test('strings that YAML could read as another type are read as strings', t => {
   const object = {values: tricky, keys: Object.fromEntries(tricky.map(text => [text, text]))};
@@ -350,7 +447,12 @@ test('strings that YAML could read as another type are read as strings', t => {
 });
 
 test('values of every shape are read back unchanged, at any depth', t => {
-  const object = {a: [[], {}, [[1, [2]], {b: [{c: 'x\ny\n', d: null}], e: 'x\n  y\n\n'}], 'x\ny', -1.5, 1e21, true], f: {}, g: [], ' h ': {'': ''}};
+  const object = {
+    a: [[], {}, [[1, [2]], {b: [{c: 'x\ny\n', d: null}], e: 'x\n  y\n\n'}], 'x\ny', -1.5, 1e21, true],
+    f: {},
+    g: [],
+    ' h ': {'': ''},
+  };
   t.deepEqual(parseYaml(yamlText(object)).value, object);
 
   let deep: unknown = {a: ['end']};
@@ -361,13 +463,24 @@ test('values of every shape are read back unchanged, at any depth', t => {
 test('keys are written in the order people give them', t => {
   const keys = ['', '-', '1', '2', '10', 'B', 'a', 'a.', 'a1', 'a2', 'a10', 'a010', 'aB', 'ab'];
 
-  t.deepEqual(Object.keys(parseYaml(yamlText(Object.fromEntries(keys.toReversed().map(key => [`k${key}`, 1])))).value as object).map(key => key.slice(1)), keys);
+  t.deepEqual(
+    Object.keys(parseYaml(yamlText(Object.fromEntries(keys.toReversed().map(key => [`k${key}`, 1])))).value as object).map(key =>
+      key.slice(1),
+    ),
+    keys,
+  );
 });
 
 test('decoding in pieces gives the same result, and yields to other tasks', async t => {
-  const items = Array.from({length: 2000}, (_, index) => ({metadata: {name: `map-${index}`, labels: {n: `${index}`}}, data: {text: 'ü'.repeat(100)}}));
+  const items = Array.from({length: 2000}, (_, index) => ({
+    metadata: {name: `map-${index}`, labels: {n: `${index}`}},
+    data: {text: 'ü'.repeat(100)},
+  }));
   const list = encodeObject({apiVersion: 'v1', kind: 'ConfigMapList', metadata: {resourceVersion: '7'}, items}, plat);
-  const others = [{apiVersion: 'v1', kind: 'ConfigMapList', metadata: {}, items: []}, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {text: 'x'.repeat(200_000)}}].map(object => encodeObject(object, plat));
+  const others = [
+    {apiVersion: 'v1', kind: 'ConfigMapList', metadata: {}, items: []},
+    {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {text: 'x'.repeat(200_000)}},
+  ].map(object => encodeObject(object, plat));
   let turns = 0;
   let isDone = false;
   setImmediate(function count() {

@@ -89,7 +89,11 @@ compared('objects with every field filled come through decoding as they are, fro
     const node = group === undefined ? undefined : schemas.of(group, version, object.kind);
     if (!node) continue;
     t.deepEqual(decode(text, 'json', node, 'Strict'), {object, problems: []} as never, file);
-    t.deepEqual(decode(readFileSync(join(samples, file.replace('.json', '.yaml'))), 'yaml', node, 'Strict'), {object, problems: []} as never, file);
+    t.deepEqual(
+      decode(readFileSync(join(samples, file.replace('.json', '.yaml'))), 'yaml', node, 'Strict'),
+      {object, problems: []} as never,
+      file,
+    );
     count += 1;
   }
   t.true(count > 90);

@@ -1,7 +1,14 @@
 import {sameJson} from '#src/api/equal.js';
 import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {deleteFromPrimitiveList, patchDirective, patchMeta, retainKeysDirective, setElementOrder, type PatchMeta} from '#src/schema/patch/directives.js';
+import {
+  deleteFromPrimitiveList,
+  patchDirective,
+  patchMeta,
+  retainKeysDirective,
+  setElementOrder,
+  type PatchMeta,
+} from '#src/schema/patch/directives.js';
 
 const isEmpty = (object: PlainObject): boolean => Object.keys(object).length === 0;
 
@@ -21,7 +28,12 @@ const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
   for (const id of before.keys()) if (!after.has(id)) changes.push({[patchDirective]: 'delete', [meta.mergeKey]: id});
   const reordered = !sameJson([...before.keys()], [...after.keys()]);
   if (changes.length > 0) put(patch, key, changes);
-  if (changes.length > 0 || reordered) put(patch, `${setElementOrder}/${key}`, [...after.keys()].map(id => ({[meta.mergeKey]: id})));
+  if (changes.length > 0 || reordered)
+    put(
+      patch,
+      `${setElementOrder}/${key}`,
+      [...after.keys()].map(id => ({[meta.mergeKey]: id})),
+    );
 };
 
 const scalarsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[]): void => {

@@ -39,7 +39,11 @@ const flags: DelegatedSecurityFlags = {
 };
 
 /** A port of a component, with every answer of its API server given by `respond`. */
-const aPort = async (respond: ((method: string, path: string, body: never) => unknown) | undefined, more: Partial<DelegatedSecurityFlags> = {}, routes: readonly AdministrativeRoute[] = []) => {
+const aPort = async (
+  respond: ((method: string, path: string, body: never) => unknown) | undefined,
+  more: Partial<DelegatedSecurityFlags> = {},
+  routes: readonly AdministrativeRoute[] = [],
+) => {
   const clock = new VirtualClock(Date.now());
   const requested: unknown[] = [];
   const delegate: Delegate | undefined = respond && {
@@ -95,7 +99,8 @@ const lookupMissing = (method: string) => {
 /** Knows the token `good`, and lets its user see everything. */
 const respond = (method: string, path: string, body: {spec: {token: string; user: string}}) => {
   if (method === 'GET') return {data: {}};
-  if (path.endsWith('tokenreviews')) return {status: body.spec.token === 'good' ? {authenticated: true, user: {username: 'jane', groups: ['dev']}} : {authenticated: false}};
+  if (path.endsWith('tokenreviews'))
+    return {status: body.spec.token === 'good' ? {authenticated: true, user: {username: 'jane', groups: ['dev']}} : {authenticated: false}};
   return {status: {allowed: body.spec.user === 'jane', reason: 'because'}};
 };
 
@@ -126,7 +131,11 @@ test('answers of the API server are kept for their time, whether they allow or n
     port.requested.map(spec => Object.keys(spec as object).join()),
     ['token', 'user,groups,nonResourceAttributes', 'token', 'user,groups,nonResourceAttributes'],
   );
-  t.deepEqual(port.requested[1], {user: 'jane', groups: ['dev', 'system:authenticated'], nonResourceAttributes: {path: '/configz', verb: 'get'}});
+  t.deepEqual(port.requested[1], {
+    user: 'jane',
+    groups: ['dev', 'system:authenticated'],
+    nonResourceAttributes: {path: '/configz', verb: 'get'},
+  });
 });
 
 test('an unreachable API server is tried five times; then tokens are invalid and access is an internal error', async t => {
@@ -178,7 +187,9 @@ test('client certificates and trusted proxies are verified with the published co
     'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
   };
   const users: unknown[] = [];
-  const port = await aPort((method, _, body: {spec: unknown}) => (method === 'GET' ? {data} : (users.push(body.spec), {status: {allowed: true}})));
+  const port = await aPort((method, _, body: {spec: unknown}) =>
+    method === 'GET' ? {data} : (users.push(body.spec), {status: {allowed: true}}),
+  );
   const calling = async (authority: typeof clients, commonName: string, headers: ApiRequest['headers'] = {}) => {
     const {cert} = await aPair(authority, {commonName, organizations: ['org']}, 'client auth');
     return {headers, caller: {credentials: {certificates: [parseCertificate(derOf(cert)).raw], connection: {}}}};
@@ -191,7 +202,10 @@ test('client certificates and trusted proxies are verified with the published co
   t.is((await port.ask('/configz', await calling(clients, 'jane', claimed))).status, 200);
 
   const seen = users as {user: string; groups: string[]; extra: object}[];
-  t.deepEqual(seen.map(({user}) => user), ['jane', 'joe', 'jane']);
+  t.deepEqual(
+    seen.map(({user}) => user),
+    ['jane', 'joe', 'jane'],
+  );
   t.deepEqual(seen[1]!.groups, ['a', 'b', 'system:authenticated']);
   t.deepEqual(seen[1]!.extra, {'some/key': ['v']});
 });
@@ -221,7 +235,11 @@ test('metrics are shown, and service levels count how checks fared until they ar
   checks.add('ping', () => {});
   const metrics = new MetricsRegistry();
   metrics.counter({name: 'things_total', help: 'Things.'}).add();
-  const port = await aPort(undefined, {}, [metricsRoute(metrics, {resets: true}), slisRoute(plat, [checks], {resets: true}), ...healthRoutes({healthz: checks, livez: checks, readyz: checks})]);
+  const port = await aPort(undefined, {}, [
+    metricsRoute(metrics, {resets: true}),
+    slisRoute(plat, [checks], {resets: true}),
+    ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
+  ]);
 
   await port.ask('/readyz');
   t.regex((await port.ask('/metrics', masters)).text, /^things_total 1$/m);
@@ -251,7 +269,8 @@ const zPagesPort = async () => {
   return (path: string, accept?: string) => port.ask(path, {...masters, headers: accept === undefined ? {} : {accept}});
 };
 
-const warning = 'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n';
+const warning =
+  'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n';
 const statuszText = `
 plat-scheduler statusz
 ${warning}
@@ -265,7 +284,15 @@ Paths:  /flagz /healthz /metrics
 
 test('z-pages describe a component in plain text', async t => {
   const ask = await zPagesPort();
-  for (const accept of [undefined, '', 'text/plain', '*/*', 'text/*', 'application/json;v=foo;g=config.plat.io;as=Statusz,*/*', 'application/json, text/plain']) {
+  for (const accept of [
+    undefined,
+    '',
+    'text/plain',
+    '*/*',
+    'text/*',
+    'application/json;v=foo;g=config.plat.io;as=Statusz,*/*',
+    'application/json, text/plain',
+  ]) {
     const {status, text, headers} = await ask('/statusz', accept);
     t.deepEqual([status, text], [200, statuszText], accept);
     t.is(headers['X-Content-Type-Options'], 'nosniff');
@@ -293,10 +320,20 @@ test('z-pages have a structured form with a version, and no other', async t => {
     metadata: {name: 'plat-scheduler'},
     flags: {v: '2', 'secure-port': '0'},
   });
-  for (const accept of ['application/json', 'application/xml', 'application/json;v=v1alpha1;g=config.plat.io', 'application/json;v=v1alpha1;g=config.plat.io;as=Flagz', 'text/plain;as=Statusz;g=config.plat.io;v=v1alpha1']) {
+  for (const accept of [
+    'application/json',
+    'application/xml',
+    'application/json;v=v1alpha1;g=config.plat.io',
+    'application/json;v=v1alpha1;g=config.plat.io;as=Flagz',
+    'text/plain;as=Statusz;g=config.plat.io;v=v1alpha1',
+  ]) {
     const {status, text} = await ask('/statusz', accept);
     t.is(status, 406, accept);
-    t.like(JSON.parse(text), {reason: 'NotAcceptable', message: '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf, text/plain'});
+    t.like(JSON.parse(text), {
+      reason: 'NotAcceptable',
+      message:
+        '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf, text/plain',
+    });
   }
   const yaml = await ask('/statusz', 'application/yaml;v=v1alpha1;g=config.plat.io;as=Statusz');
   t.is(yaml.status, 500);
@@ -306,7 +343,8 @@ test('z-pages have a structured form with a version, and no other', async t => {
 test('verbosity is set by a PUT of a number', async t => {
   const verbosity = new Verbosity(2);
   const port = await aPort(undefined, {}, [verbosityRoute(verbosity)]);
-  const put = (value: string) => port.ask('/debug/flags/v', {...masters, method: 'PUT', body: {kind: 'bytes', read: async () => Buffer.from(value)}});
+  const put = (value: string) =>
+    port.ask('/debug/flags/v', {...masters, method: 'PUT', body: {kind: 'bytes', read: async () => Buffer.from(value)}});
 
   t.is((await put('5')).status, 200);
   t.is(verbosity.level, 5);
@@ -315,7 +353,7 @@ test('verbosity is set by a PUT of a number', async t => {
   t.is(verbosity.level, 5);
 });
 
-test('profiles are taken one at a time, and are V8\'s own', async t => {
+test("profiles are taken one at a time, and are V8's own", async t => {
   const clock = new VirtualClock();
   const port = await aPort(undefined, {}, profilingRoutes({clock, argv: ['plat-controller-manager', '--v=2'], contention: true}));
 

@@ -21,7 +21,14 @@ test('a request to an agent needs the permission for the node subresource of its
     () => Promise.resolve(answered),
   );
   const ask = async (url: string) => {
-    const request: ApiRequest = {method: 'GET', url, headers: {}, caller: {user: {name: 'u', groups: []}}, remoteAddress: '', signal: new AbortController().signal};
+    const request: ApiRequest = {
+      method: 'GET',
+      url,
+      headers: {},
+      caller: {user: {name: 'u', groups: []}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    };
     return [(await handler(request)).status, ...requested.splice(0)];
   };
 

@@ -47,7 +47,11 @@ test('a chain that was verified on one connection is known on others, until it r
 
 const askWith = (authenticators: readonly Authenticator[], authorization: string | undefined) => {
   const warnings: string[] = [];
-  const request: AuthenticationRequest = {credentials: {certificates: []}, headers: authorization === undefined ? {} : {authorization}, warn: text => void warnings.push(text)};
+  const request: AuthenticationRequest = {
+    credentials: {certificates: []},
+    headers: authorization === undefined ? {} : {authorization},
+    warn: text => void warnings.push(text),
+  };
   try {
     return {user: authenticate(authenticators, everybody, request, '/'), warnings};
   } catch (error) {
@@ -80,9 +84,15 @@ for (const [header, outcome] of [
 test('a token is no credential where tokens are not accepted', t => {
   t.deepEqual(askWith([], 'Bearer bad'), {user: anonymous, warnings: []});
   t.deepEqual(askWith([{name: 'other', authenticate: () => undefined}], 'Bearer bad'), {user: anonymous, warnings: []});
-  t.deepEqual(askWith([{name: 'signed', takesTokens: true, authenticate: () => undefined}], 'Bearer bad'), {refused: 'Unauthorized', warnings: []});
+  t.deepEqual(askWith([{name: 'signed', takesTokens: true, authenticate: () => undefined}], 'Bearer bad'), {
+    refused: 'Unauthorized',
+    warnings: [],
+  });
 });
 
 test('groups of a token file are taken as they stand, an empty column for the group without a name', t => {
-  t.deepEqual([...users.values()].map(({groups}) => groups), [['dev', ' ops'], [], ['']]);
+  t.deepEqual(
+    [...users.values()].map(({groups}) => groups),
+    [['dev', ' ops'], [], ['']],
+  );
 });

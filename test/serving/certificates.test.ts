@@ -25,7 +25,8 @@ test.after.always(() => rmSync(root, {recursive: true}));
 
 let folders = 0;
 const newFolder = () => mkdtempSync(join(root, `${folders++}-`));
-const pairFor = async (commonName: string, ...hosts: string[]) => keyPairPem(await issueServingCertificate(authority, {commonName, hosts, now}));
+const pairFor = async (commonName: string, ...hosts: string[]) =>
+  keyPairPem(await issueServingCertificate(authority, {commonName, hosts, now}));
 
 const write = (folder: string, name: string, pair: {certificate: string; key: string}) => {
   const paths = {certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`)};
@@ -57,14 +58,29 @@ const shown = async (tls: TlsOptions, options: ConnectionOptions = {}): Promise<
 
 test('serves by name: names before wildcards, given patterns before names in certificates', async t => {
   const folder = newFolder();
-  const named = async (name: string, patterns: string[], ...hosts: string[]) => ({...write(folder, name, await pairFor(name, ...hosts)), patterns});
+  const named = async (name: string, patterns: string[], ...hosts: string[]) => ({
+    ...write(folder, name, await pairFor(name, ...hosts)),
+    patterns,
+  });
   const certificates = await load({
     pair: write(folder, 'default', await pairFor('default', 'default.test', 'own.test')),
-    named: [await named('own', [], 'own.test', 'both.test'), await named('wild', ['*.test', '10.0.0.1']), await named('given', ['both.test'])],
+    named: [
+      await named('own', [], 'own.test', 'both.test'),
+      await named('wild', ['*.test', '10.0.0.1']),
+      await named('given', ['both.test']),
+    ],
   });
-  const cases: [string | undefined, string][] = [['own.test', 'own'], ['OTHER.test', 'wild'], ['both.test', 'given'], ['a.b.test', 'default'], ['elsewhere', 'default'], [undefined, 'default']];
+  const cases: [string | undefined, string][] = [
+    ['own.test', 'own'],
+    ['OTHER.test', 'wild'],
+    ['both.test', 'given'],
+    ['a.b.test', 'default'],
+    ['elsewhere', 'default'],
+    [undefined, 'default'],
+  ];
 
-  for (const [servername, expected] of cases) t.is(await shown(certificates.tlsOptions, servername === undefined ? {} : {servername}), expected);
+  for (const [servername, expected] of cases)
+    t.is(await shown(certificates.tlsOptions, servername === undefined ? {} : {servername}), expected);
   t.not(certificates.contextFor('10.0.0.1'), certificates.contextFor('10.0.0.2'));
 });
 
@@ -76,7 +92,10 @@ test('lets the earlier of two equal patterns win, and never takes an address fro
     {leaf: leaf!, patterns: [], value: 3},
   ]);
 
-  t.deepEqual(['x', 'a.y', 'y', 'a.b', 'c.d', '10.0.0.1', 'X.'].map(name => table.find(name)), [1, 2, undefined, 3, 3, undefined, 1]);
+  t.deepEqual(
+    ['x', 'a.y', 'y', 'a.b', 'c.d', '10.0.0.1', 'X.'].map(name => table.find(name)),
+    [1, 2, undefined, 3, 3, undefined, 1],
+  );
 });
 
 test('keeps the pair in use until both of its files have been replaced', async t => {
@@ -137,7 +156,9 @@ test('refuses files it cannot serve with, naming them', async t => {
   const good = write(folder, 'good', await pairFor('x', 'a'));
   const other = write(folder, 'other', await pairFor('y', 'a'));
 
-  await t.throwsAsync(load({pair: {certFile: good.certFile, keyFile: other.keyFile}}), {message: /cannot serve with the certificate .*good.crt and the key .*other.key: tls: private key does not match public key/});
+  await t.throwsAsync(load({pair: {certFile: good.certFile, keyFile: other.keyFile}}), {
+    message: /cannot serve with the certificate .*good.crt and the key .*other.key: tls: private key does not match public key/,
+  });
   await t.throwsAsync(load({pair: {certFile: join(folder, 'none'), keyFile: good.keyFile}}), {message: /none: no such file/});
 });
 
@@ -182,7 +203,9 @@ test('refuses half a pair', async t => {
 
   await t.throwsAsync(ensureOwnPair(own), {message: /apiserver\.key, certificate and key must be supplied as a pair/});
   writeFileSync(join(folder, 'apiserver.key'), 'y');
-  await t.throwsAsync(ensureOwnPair(own), {message: /cannot serve with .*apiserver\.crt and .*apiserver\.key: tls: failed to find any PEM data/});
+  await t.throwsAsync(ensureOwnPair(own), {
+    message: /cannot serve with .*apiserver\.crt and .*apiserver\.key: tls: failed to find any PEM data/,
+  });
 });
 
 test('serves TLS 1.2 at least by default', async t => {
@@ -218,7 +241,10 @@ test('knows every suite and version by the name of the field', t => {
   });
 
   // Only suites that OpenSSL itself has dropped.
-  t.true(unsupported.every(suite => /RC4|3DES/.test(suite)), unsupported.join(' '));
+  t.true(
+    unsupported.every(suite => /RC4|3DES/.test(suite)),
+    unsupported.join(' '),
+  );
   t.true(getCiphers().length > 0);
   for (const minVersion of tlsVersions) t.truthy(secureLimits({minVersion}).minVersion);
 });

@@ -22,6 +22,10 @@ export const aPair = async (
     subject,
     ...(usage === 'server auth' ? {dnsNames: ['localhost'], ipAddresses: ['127.0.0.1']} : {}),
   });
-  const raw = signRequest(authority, parseSigningRequest(request), {usages: ['digital signature', usage], maximumTtlMs: 3_600_000, now: Date.now()});
+  const raw = signRequest(authority, parseSigningRequest(request), {
+    usages: ['digital signature', usage],
+    maximumTtlMs: 3_600_000,
+    now: Date.now(),
+  });
   return {cert: certificatePem({raw}), key: privateKeyPem(key)};
 };

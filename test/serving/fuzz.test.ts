@@ -13,7 +13,10 @@ const curious = (watch: ReturnType<typeof aWatch>) =>
       void request.signal.aborted;
       const body = request.body?.kind === 'bytes' ? await request.body.read(10_000) : undefined;
       if (request.url.includes('watch')) return watch.response;
-      return json({url: request.url, headers: request.headers, body: body?.toString()}, 200, {'X-Echo': request.url, Warning: [request.url, String(request.headers['x-a'])]});
+      return json({url: request.url, headers: request.headers, body: body?.toString()}, 200, {
+        'X-Echo': request.url,
+        Warning: [request.url, String(request.headers['x-a'])],
+      });
     } catch (error) {
       return json({}, error instanceof StatusError ? error.code : 500);
     }
@@ -23,7 +26,23 @@ const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(ran
 
 const noise = (random: Random, most: number): string => Buffer.from(random.bytes(Math.floor(random.float() * most))).toString('latin1');
 
-const paths = ['/', '/%', '/%zz%00', '/a?watch=1', '*', 'http://x/y', '//', '/é\xff\xfe', '/?%ff=%', `/${'a'.repeat(9000)}`, '', 'x', '/../..', 'https://', '/watch'];
+const paths = [
+  '/',
+  '/%',
+  '/%zz%00',
+  '/a?watch=1',
+  '*',
+  'http://x/y',
+  '//',
+  '/é\xff\xfe',
+  '/?%ff=%',
+  `/${'a'.repeat(9000)}`,
+  '',
+  'x',
+  '/../..',
+  'https://',
+  '/watch',
+];
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'CONNECT', 'TRACE', 'BREW', 'get', ''];
 const headerLines = [
   'Host: x',
@@ -70,7 +89,12 @@ const aRawSession = (random: Random): string => {
   };
   const get = '\x82\x84\x87\x41\x01x';
   const frames = Array.from({length: Math.floor(random.float() * 12)}, () =>
-    frame(Math.floor(random.float() * 12), Math.floor(random.float() * 256), pick(random, [0, 1, 3, 2, 5, 2 ** 31 - 1]), pick(random, [get, '', noise(random, 60), '\0\0\0\x08'])),
+    frame(
+      Math.floor(random.float() * 12),
+      Math.floor(random.float() * 256),
+      pick(random, [0, 1, 3, 2, 5, 2 ** 31 - 1]),
+      pick(random, [get, '', noise(random, 60), '\0\0\0\x08']),
+    ),
   );
   return `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${frame(4, 0, 0, '')}${frame(1, 5, 1, get)}${frames.join('')}${random.float() < 0.5 ? noise(random, 50) : ''}`;
 };
@@ -82,7 +106,8 @@ const assail = async (server: TestServer, alpn: string, bytes: string, random: R
   socket.resume();
   await once(socket, 'secureConnect');
   socket.write(Buffer.from(bytes, 'latin1'));
-  if (random.float() < 0.5) await Promise.race([once(socket, 'data'), once(socket, 'close'), new Promise(resolve => setTimeout(resolve, 20))]);
+  if (random.float() < 0.5)
+    await Promise.race([once(socket, 'data'), once(socket, 'close'), new Promise(resolve => setTimeout(resolve, 20))]);
   if (random.float() < 0.3) socket.end();
   socket.destroy();
 };

@@ -18,7 +18,10 @@ for (const [version, ask] of bothVersions) {
       answering(async request => {
         seen = request;
         const {body} = request;
-        return json({got: body?.kind === 'bytes' ? (await body.read(100)).toString() : null}, 201, {'Audit-Id': 'a', Warning: ['299 - "one"', '299 - "zwölf"']});
+        return json({got: body?.kind === 'bytes' ? (await body.read(100)).toString() : null}, 201, {
+          'Audit-Id': 'a',
+          Warning: ['299 - "one"', '299 - "zwölf"'],
+        });
       }),
     );
 
@@ -74,7 +77,11 @@ for (const [version, ask] of bothVersions) {
     const body = Buffer.alloc(3_000_000, 'x');
 
     const announced = await ask(server, {method: 'POST', body, headers: {'content-length': String(body.length)}});
-    const unannounced = await ask(server, {method: 'POST', body, ...(version === 'HTTP/1.1' ? {headers: {'transfer-encoding': 'chunked'}} : {})});
+    const unannounced = await ask(server, {
+      method: 'POST',
+      body,
+      ...(version === 'HTTP/1.1' ? {headers: {'transfer-encoding': 'chunked'}} : {}),
+    });
 
     for (const {status, body: refusal} of [announced, unannounced]) {
       t.is(status, 413);
@@ -137,7 +144,10 @@ for (const [version, ask] of bothVersions) {
   });
 
   test(`${version}: transport security and origins are answered as configured`, async t => {
-    await using server = await serve(answering(() => json({})), {http: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}});
+    await using server = await serve(
+      answering(() => json({})),
+      {http: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}},
+    );
 
     const plain = await ask(server);
     const good = await ask(server, {headers: {origin: 'https://good.example'}});
@@ -163,7 +173,9 @@ test('a request to upgrade to an unknown protocol is answered without upgrading'
 });
 
 test('the body of a request to upgrade the connection cannot be read', async t => {
-  await using server = await serve(answering(async ({body}) => json(await (body?.kind === 'bytes' ? body.read(10).catch((error: Error) => error.message) : 'none'))));
+  await using server = await serve(
+    answering(async ({body}) => json(await (body?.kind === 'bytes' ? body.read(10).catch((error: Error) => error.message) : 'none'))),
+  );
 
   const answer = await ask1(server, {method: 'POST', headers: {connection: 'upgrade', upgrade: 'SPDY/3.1'}, body: 'x'});
 
@@ -172,7 +184,9 @@ test('the body of a request to upgrade the connection cannot be read', async t =
 
 test('an answer in another protocol is refused where the connection cannot be taken, and let go', async t => {
   let dropped = 0;
-  await using server = await serve(answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take() {}, drop: () => void dropped++}})));
+  await using server = await serve(
+    answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take() {}, drop: () => void dropped++}})),
+  );
 
   await t.throwsAsync(ask1(server));
   await t.throwsAsync(ask2(server));
@@ -181,7 +195,10 @@ test('an answer in another protocol is refused where the connection cannot be ta
 });
 
 test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t => {
-  await using server = await serve(answering(() => json({})), {http: {goawayChance: 1}});
+  await using server = await serve(
+    answering(() => json({})),
+    {http: {goawayChance: 1}},
+  );
 
   const answer = await ask2(server);
 
@@ -194,10 +211,19 @@ test('a body is made once, compressed or not', async t => {
     answering(({url}) => ({
       status: 200,
       headers: {},
-      body: {kind: 'object', contentType: 'text/plain', object: () => ({}), bytes: () => (made++, Buffer.alloc(url === '/big' ? 200_000 : 10, 'x'))},
+      body: {
+        kind: 'object',
+        contentType: 'text/plain',
+        object: () => ({}),
+        bytes: () => (made++, Buffer.alloc(url === '/big' ? 200_000 : 10, 'x')),
+      },
     })),
   );
-  for (const [path, encoding] of [['/big', 'gzip'], ['/big', 'identity'], ['/small', 'gzip']] as const) {
+  for (const [path, encoding] of [
+    ['/big', 'gzip'],
+    ['/big', 'identity'],
+    ['/small', 'gzip'],
+  ] as const) {
     made = 0;
     await ask1(server, {path, headers: {'accept-encoding': encoding}});
     t.is(made, 1, `${path} ${encoding}`);
@@ -280,7 +306,10 @@ test('a reader that takes nothing holds one page, and is disconnected at the tim
   const deliveries = new Deliveries(clock);
   const {body, state} = aCollection();
   const delivery = aDelivery(60_000);
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {http: {clock, deliveries}});
+  await using server = await serve(
+    answering(() => ({status: 200, headers: {}, body, delivery})),
+    {http: {clock, deliveries}},
+  );
   const socket = await stalled(server);
   // Until neither side takes any more: the buffers of sockets are full.
   for (let quiet = 0, pages = 0; quiet < 10; pages = state.requested) {
@@ -300,7 +329,18 @@ test('a reader that takes nothing holds one page, and is disconnected at the tim
 test('the sending of an answer ends with its last byte, or with its caller', async t => {
   const deliveries = new Deliveries(new VirtualClock());
   const given: ReturnType<typeof aDelivery>[] = [];
-  const answers: ApiResponse['body'][] = [{kind: 'bytes', bytes: Buffer.alloc(1 << 20), contentType: 'text/plain'}, {kind: 'empty'}, {kind: 'object', contentType: 'text/plain', bytes: () => { throw new Error('unreadable'); }, object: () => undefined}];
+  const answers: ApiResponse['body'][] = [
+    {kind: 'bytes', bytes: Buffer.alloc(1 << 20), contentType: 'text/plain'},
+    {kind: 'empty'},
+    {
+      kind: 'object',
+      contentType: 'text/plain',
+      bytes: () => {
+        throw new Error('unreadable');
+      },
+      object: () => undefined,
+    },
+  ];
   await using server = await serve(
     answering(({url}) => {
       const delivery = aDelivery(60_000);
@@ -329,19 +369,31 @@ test('when too many bytes wait for readers in total, the slowest readers are dis
   c!.waits(300);
   a!.waits(250);
   b!.grows(390);
-  t.deepEqual(outlets.map(({destroyed}) => destroyed), [false, false, false, false]);
+  t.deepEqual(
+    outlets.map(({destroyed}) => destroyed),
+    [false, false, false, false],
+  );
   d!.waits(100);
-  t.deepEqual(outlets.map(({destroyed}) => destroyed), [false, true, false, false]);
+  t.deepEqual(
+    outlets.map(({destroyed}) => destroyed),
+    [false, true, false, false],
+  );
   t.is(deliveries.waitingBytes, 650);
   d!.waits(900);
 
-  t.deepEqual(outlets.map(({destroyed}) => destroyed), [true, true, true, false]);
+  t.deepEqual(
+    outlets.map(({destroyed}) => destroyed),
+    [true, true, true, false],
+  );
   t.deepEqual([deliveries.waitingBytes, deliveries.cutOff.bytes], [900, 3]);
 });
 
 test('forty readers of a large list that take nothing stay within the bound of all waiting bytes', async t => {
   const deliveries = new Deliveries(systemClock, 10 * (64 << 10));
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body: aCollection().body})), {http: {deliveries}});
+  await using server = await serve(
+    answering(() => ({status: 200, headers: {}, body: aCollection().body})),
+    {http: {deliveries}},
+  );
   const sockets = await Promise.all(Array.from({length: 40}, () => stalled(server)));
   let most = 0;
   await until(() => {
@@ -360,7 +412,10 @@ test('a reader of a relayed stream that takes nothing counts in the waiting byte
       this.push(Buffer.alloc(16 << 10));
     },
   });
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body: {kind: 'stream', contentType: 'text/plain', source}})), {http: {deliveries}});
+  await using server = await serve(
+    answering(() => ({status: 200, headers: {}, body: {kind: 'stream', contentType: 'text/plain', source}})),
+    {http: {deliveries}},
+  );
   const socket = await stalled(server);
   await until(() => deliveries.cutOff.bytes > 0);
 
@@ -372,7 +427,11 @@ test('a reader of a relayed stream that takes nothing counts in the waiting byte
 test('an answer that waits behind another ends with their connection', async t => {
   const {body, state} = aCollection();
   const requested: ApiRequest[] = [];
-  await using server = await serve(answering(request => (requested.push(request), requested.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body})));
+  await using server = await serve(
+    answering(
+      request => (requested.push(request), requested.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body}),
+    ),
+  );
   const socket = await stalled(server, '\r\nGET / HTTP/1.1\r\nHost: x\r\n');
   await until(() => state.requested > 0);
   const {signal} = requested[1]!;
@@ -393,7 +452,10 @@ test('bytes waiting on an upgraded connection, and bytes buffered for it, count 
     socket.write(Buffer.alloc(30 << 20));
     keeps?.(() => kept);
   };
-  await using server = await serve(answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take, drop() {}}})), {http: {clock, deliveries}});
+  await using server = await serve(
+    answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take, drop() {}}})),
+    {http: {clock, deliveries}},
+  );
   const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: other\r\n');
   await until(() => taken.length === 1);
   await clock.advance(1000);
@@ -411,9 +473,13 @@ test('bytes waiting on an upgraded connection, and bytes buffered for it, count 
 test('messages over WebSocket that come in one piece are taken one in each turn of the event loop', async t => {
   const turns: number[] = [];
   let turn = 0;
-  const handler = (request: ApiRequest) => upgradeToWebSocket(request, '', systemClock, client => client.onMessage(() => void turns.push(turn)));
+  const handler = (request: ApiRequest) =>
+    upgradeToWebSocket(request, '', systemClock, client => client.onMessage(() => void turns.push(turn)));
   await using server = await serve(answering(handler));
-  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  const socket = await stalled(
+    server,
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+  );
   const message = Buffer.from([0x82, 0x81, 0, 0, 0, 0, 1]);
   const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
   socket.write(Buffer.concat(Array.from({length: 300}, () => [message, ping]).flat()));
@@ -427,9 +493,13 @@ test('an incomplete message over WebSocket counts in the waiting bytes', async t
   const clock = new VirtualClock();
   const deliveries = new Deliveries(clock);
   const received: number[] = [];
-  const exchange = (request: ApiRequest) => upgradeToWebSocket(request, '', clock, client => client.onMessage(message => void received.push(message.length)));
+  const exchange = (request: ApiRequest) =>
+    upgradeToWebSocket(request, '', clock, client => client.onMessage(message => void received.push(message.length)));
   await using server = await serve(answering(exchange), {http: {clock, deliveries}});
-  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  const socket = await stalled(
+    server,
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+  );
   const frame = Buffer.alloc(14);
   frame.set([0x82, 0xff]);
   frame.writeUInt32BE(3 << 20, 6);
@@ -452,8 +522,14 @@ test('an incomplete message over WebSocket counts in the waiting bytes', async t
 test('a watcher over WebSocket that takes nothing counts in the waiting bytes, and its sender gets backpressure', async t => {
   const deliveries = new Deliveries(systemClock, 4 << 20);
   const {response, sinks} = aWatch();
-  await using server = await serve(answering(() => response), {http: {deliveries}});
-  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  await using server = await serve(
+    answering(() => response),
+    {http: {deliveries}},
+  );
+  const socket = await stalled(
+    server,
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+  );
   await until(() => sinks.length === 1);
   const event = anEvent('ADDED', 'x'.repeat(64 << 10));
   let patience = 0;
@@ -470,7 +546,10 @@ test('a watcher over WebSocket that takes nothing counts in the waiting bytes, a
 test('a watcher that takes nothing counts in the waiting bytes', async t => {
   const deliveries = new Deliveries(systemClock, 1 << 20);
   const {response, sinks} = aWatch();
-  await using server = await serve(answering(() => response), {http: {deliveries}});
+  await using server = await serve(
+    answering(() => response),
+    {http: {deliveries}},
+  );
   const socket = await stalled(server);
   await until(() => sinks.length === 1);
   const event = anEvent('ADDED', 'x'.repeat(64 << 10));
@@ -495,10 +574,20 @@ test('a method that HTTP does not name reaches the handler like any other', asyn
 for (const text of ['FR(B / HTTP/1.1\r\nHost: a\r\n\r\n', 'FROB / HTTP/1.1\r\nHost a\r\n\r\n', 'FROB /\r\n\r\n']) {
   test(`invalid requests are refused in plain text: ${JSON.stringify(text)}`, async t => {
     await using server = await serve(answering(() => json({})));
-    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => socket.write(text));
+    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () =>
+      socket.write(text),
+    );
     const chunks: Buffer[] = [];
-    await new Promise(resolve => socket.on('data', (chunk: Buffer) => chunks.push(chunk)).once('close', resolve).on('error', () => {}));
+    await new Promise(resolve =>
+      socket
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .once('close', resolve)
+        .on('error', () => {}),
+    );
 
-    t.is(Buffer.concat(chunks).toString(), 'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request');
+    t.is(
+      Buffer.concat(chunks).toString(),
+      'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request',
+    );
   });
 }

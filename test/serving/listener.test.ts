@@ -32,13 +32,19 @@ test('port sharing is refused where the runtime cannot do it', t => {
 });
 
 test('an unspecified address means every interface', async t => {
-  await using server = await serve(answering(() => json({})), {listener: {bindAddress: ''}});
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {bindAddress: ''}},
+  );
 
   t.is((await ask1(server)).status, 200);
 });
 
 test('HTTP/2 can be turned off', async t => {
-  await using server = await serve(answering(() => json({})), {listener: {disableHttp2: true}});
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {disableHttp2: true}},
+  );
   const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['h2', 'http/1.1']});
   await once(socket, 'secureConnect');
 
@@ -139,7 +145,10 @@ for (const [version, ask] of bothVersions) {
 
   test(`${version}: a watcher that does not read is cut off alone`, async t => {
     const watch = aWatch();
-    await using server = await serve(answering(() => watch.response), {http: {outbox: {maxBytes: 8 << 20, closeTimeoutMs: 100}}});
+    await using server = await serve(
+      answering(() => watch.response),
+      {http: {outbox: {maxBytes: 8 << 20, closeTimeoutMs: 100}}},
+    );
     const received: string[] = [];
     await openWatch(version, server, chunk => received.push(chunk));
     const stalled = await openWatch(version, server, undefined);
@@ -166,7 +175,10 @@ for (const [version, ask] of bothVersions) {
 }
 
 test('headers that come too slowly end the connection', async t => {
-  await using server = await serve(answering(() => json({})), {listener: {headersTimeoutMs: 100}});
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {headersTimeoutMs: 100}},
+  );
   const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
   socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ');
   const chunks: Buffer[] = [];
@@ -177,7 +189,10 @@ test('headers that come too slowly end the connection', async t => {
 });
 
 test('a handshake that does not come ends the connection', async t => {
-  await using server = await serve(answering(() => json({})), {listener: {handshakeTimeoutMs: 100}});
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {handshakeTimeoutMs: 100}},
+  );
   const socket = net.connect(server.port, '127.0.0.1');
   await once(socket, 'close');
 
@@ -197,15 +212,26 @@ test('concurrent requests begin a few per turn of the event loop, and cancelled 
 test('connections that arrive all at once are all served, and those that leave before their turn harm no others', async t => {
   await using server = await serve(answering(() => json({})));
   const outgoing = Array.from({length: 100}, (_, index) => {
-    if (index % 4 === 0) net.connect(server.port, '127.0.0.1').on('connect', function (this: net.Socket) { this.resetAndDestroy(); }).on('error', () => undefined);
+    if (index % 4 === 0)
+      net
+        .connect(server.port, '127.0.0.1')
+        .on('connect', function (this: net.Socket) {
+          this.resetAndDestroy();
+        })
+        .on('error', () => undefined);
     return (index % 2 ? ask1 : ask2)(server);
   });
 
-  t.deepEqual((await Promise.all(outgoing)).map(({status}) => status), outgoing.map(() => 200));
+  t.deepEqual(
+    (await Promise.all(outgoing)).map(({status}) => status),
+    outgoing.map(() => 200),
+  );
 });
 
 test('connections that are closed all at once while their clients send end without a fault', async t => {
-  const server = await serve(answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take: socket => void socket.resume(), drop() {}}})));
+  const server = await serve(
+    answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take: socket => void socket.resume(), drop() {}}})),
+  );
   const clients = await Promise.all(Array.from({length: 40}, () => upgraded(server)));
   const ended = Promise.all(clients.map(client => new Promise(resolve => client.once('close', resolve))));
   const send = (client: tls.TLSSocket): void => {
@@ -232,7 +258,10 @@ const upgraded = async ({port, ca}: TestServer): Promise<tls.TLSSocket> => {
 
 test('headers beyond the limit are refused without reaching the handler', async t => {
   let reached = 0;
-  await using server = await serve(answering(() => (reached++, json({}))), {listener: {maxHeaderBytes: 10_000}});
+  await using server = await serve(
+    answering(() => (reached++, json({}))),
+    {listener: {maxHeaderBytes: 10_000}},
+  );
   const headers = Object.fromEntries(Array.from({length: 30}, (_, index) => [`x-${index}`, 'v'.repeat(1000)]));
 
   t.is((await ask1(server, {headers})).status, 431);
@@ -288,9 +317,11 @@ const openWatch = (version: string, server: TestServer, receive: ((chunk: string
     request.on('error', reject);
   });
 
-
 test('connections beyond the limit are closed at once and counted', async t => {
-  await using server = await serve(answering(() => json({})), {listener: {maxConnections: 1}});
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {maxConnections: 1}},
+  );
   const first = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
   await once(first, 'secureConnect');
 
@@ -326,9 +357,12 @@ test('a listener that closes ends the connection of a watch with the watch, and 
 const pipelined = async (server: TestServer, count: number): Promise<number> => {
   const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']});
   let text = '';
-  socket.on('error', () => undefined).setEncoding('latin1').on('data', (chunk: string) => {
-    text += chunk;
-  });
+  socket
+    .on('error', () => undefined)
+    .setEncoding('latin1')
+    .on('data', (chunk: string) => {
+      text += chunk;
+    });
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count - 1) + 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   await once(socket, 'close');
   return text.split('HTTP/1.1 200').length - 1;
@@ -336,12 +370,30 @@ const pipelined = async (server: TestServer, count: number): Promise<number> => 
 
 test('requests that come one after the other are parsed beneath the stream of their connection', async t => {
   const sockets: import('node:net').Socket[] = [];
-  const requestHandler: RequestHandler = {http1: (request, response) => void (sockets.push(request.socket), response.end()), http2() {}, upgrade() {}};
-  await using server = await serve(answering(() => json({})), {listener: {handler: requestHandler}});
+  const requestHandler: RequestHandler = {
+    http1: (request, response) => void (sockets.push(request.socket), response.end()),
+    http2() {},
+    upgrade() {},
+  };
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {handler: requestHandler}},
+  );
   const agent = new https.Agent({keepAlive: true, ca: server.ca, maxSockets: 1});
-  for (let i = 0; i < 3; i++) await once(https.get({host: '127.0.0.1', port: server.port, agent}).on('response', response => response.resume()), 'close');
+  for (let i = 0; i < 3; i++)
+    await once(
+      https.get({host: '127.0.0.1', port: server.port, agent}).on('response', response => response.resume()),
+      'close',
+    );
 
-  t.deepEqual(sockets.map(socket => [socket === sockets[0], socket.readableDidRead]), [[true, false], [true, false], [true, false]]);
+  t.deepEqual(
+    sockets.map(socket => [socket === sockets[0], socket.readableDidRead]),
+    [
+      [true, false],
+      [true, false],
+      [true, false],
+    ],
+  );
   agent.destroy();
 });
 

@@ -85,7 +85,10 @@ test('with many watchers the first event leaves at once and the next wait for th
   await clock.advance(10);
   emit(3);
   await clock.advance(14);
-  t.deepEqual(all.map(({consumer}) => consumer.writes), [[line(1)], [line(1)]]);
+  t.deepEqual(
+    all.map(({consumer}) => consumer.writes),
+    [[line(1)], [line(1)]],
+  );
   await clock.advance(1);
 
   t.deepEqual(all[1]!.consumer.writes, [line(1), line(2) + line(3)]);
@@ -157,7 +160,9 @@ test('a debug socket serves every process that can open it', async t => {
   await using _ = await listenOnSocket(path, createHttpServer(handler, {clock: systemClock, random: seededRandom(1)}));
 
   const text = await new Promise<string>((resolve, reject) => {
-    http.get({socketPath: path, path: '/configz', agent: false}, response => response.setEncoding('utf8').once('data', resolve)).on('error', reject);
+    http
+      .get({socketPath: path, path: '/configz', agent: false}, response => response.setEncoding('utf8').once('data', resolve))
+      .on('error', reject);
   });
 
   t.is(text, '{"a":1}\n');

@@ -26,8 +26,20 @@ export const serve = async (
   const authority = await anAuthority();
   const {cert, key} = await aPair(authority, {commonName: 'server'}, 'server auth');
   const faults: unknown[] = [];
-  const http = createHttpServer(handler, {clock: systemClock, random: seededRandom(1), onFault: fault => faults.push(fault), ...options.http});
-  const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls: {cert, key}, handler: http, ...options.listener});
+  const http = createHttpServer(handler, {
+    clock: systemClock,
+    random: seededRandom(1),
+    onFault: fault => faults.push(fault),
+    ...options.http,
+  });
+  const listener = await listen({
+    clock: systemClock,
+    bindAddress: '127.0.0.1',
+    port: 0,
+    tls: {cert, key},
+    handler: http,
+    ...options.listener,
+  });
   return {
     ca: authorityPem(authority).certificate,
     authority,
@@ -62,9 +74,12 @@ export const ask1 = (server: TestServer, {method = 'GET', path = '/', headers = 
       {host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method, path, headers, ...(cert ? {cert, key} : {})},
       response => {
         const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-          resolve({status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks)});
-        }).on('error', reject);
+        response
+          .on('data', (chunk: Buffer) => chunks.push(chunk))
+          .on('end', () => {
+            resolve({status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks)});
+          })
+          .on('error', reject);
       },
     );
     request.on('error', reject);

@@ -13,7 +13,10 @@ const tokenFile = async (): Promise<string> => {
 const open = (plane: Plane, path: string, options: {protocols?: string[]; authorization?: string; accept?: string}): WebSocket =>
   new WebSocket(`${plane.url.replace('https', 'wss')}${path}`, options.protocols ?? [], {
     rejectUnauthorized: false,
-    headers: {...(options.authorization ? {authorization: options.authorization} : {}), ...(options.accept ? {accept: options.accept} : {})},
+    headers: {
+      ...(options.authorization ? {authorization: options.authorization} : {}),
+      ...(options.accept ? {accept: options.accept} : {}),
+    },
   });
 
 const opened = (client: WebSocket) => new Promise<void>((resolve, reject) => client.once('open', resolve).once('error', reject));
@@ -22,9 +25,14 @@ const path = '/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metada
 test('a watch over WebSocket sends each event as one text message, and ends when either side does', async t => {
   await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const client = open(plane, path, {authorization: 'Bearer sesame'});
-  const message = new Promise<string>(resolve => client.once('message', (data, isBinary) => resolve(`${isBinary ? 'binary' : 'text'} ${String(data)}`)));
+  const message = new Promise<string>(resolve =>
+    client.once('message', (data, isBinary) => resolve(`${isBinary ? 'binary' : 'text'} ${String(data)}`)),
+  );
   await opened(client);
-  await plane.client().resource(kinds.configMaps).create({metadata: {name: 'seen', namespace: 'default'}, data: {a: 'b'}});
+  await plane
+    .client()
+    .resource(kinds.configMaps)
+    .create({metadata: {name: 'seen', namespace: 'default'}, data: {a: 'b'}});
 
   t.regex(await message, /^text \{"type":"ADDED","object":\{.*"name":"seen"/);
   const closed = new Promise<number>(resolve => client.once('close', resolve));
@@ -35,9 +43,14 @@ test('a watch over WebSocket sends each event as one text message, and ends when
 test('in the binary form each event is a message without the length that frames have', async t => {
   await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const client = open(plane, path, {authorization: 'Bearer sesame', accept: plane.naming.protobufMediaType});
-  const message = new Promise<{data: Buffer; isBinary: boolean}>(resolve => client.once('message', (data, isBinary) => resolve({data: data as Buffer, isBinary})));
+  const message = new Promise<{data: Buffer; isBinary: boolean}>(resolve =>
+    client.once('message', (data, isBinary) => resolve({data: data as Buffer, isBinary})),
+  );
   await opened(client);
-  await plane.client().resource(kinds.configMaps).create({metadata: {name: 'seen', namespace: 'default'}});
+  await plane
+    .client()
+    .resource(kinds.configMaps)
+    .create({metadata: {name: 'seen', namespace: 'default'}});
   const {data, isBinary} = await message;
 
   t.true(isBinary);

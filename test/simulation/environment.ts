@@ -8,8 +8,9 @@ import {aPlane} from '#test/controllers/plane.js';
 export type NodesPlane = Plane & {readonly clock: VirtualClock};
 
 /** A plane with simulated nodes and only the controllers that pods need. */
-export const aPlaneWithNodes = (options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {}): Promise<NodesPlane> =>
-  aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
+export const aPlaneWithNodes = (
+  options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {},
+): Promise<NodesPlane> => aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
 
 export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {
   readonly name?: string;
@@ -21,7 +22,12 @@ export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {
 
 /** A pod with one container, bound to a node. */
 export const aBoundPod = ({name = 'pod', node = 'plat-node-0', behavior, metadata, ...spec}: BoundPod = {}): Pod => ({
-  metadata: {name, namespace: 'default', ...metadata, annotations: {...metadata?.annotations, ...(behavior ? {'simulation.plat.io/behavior': behavior} : {})}},
+  metadata: {
+    name,
+    namespace: 'default',
+    ...metadata,
+    annotations: {...metadata?.annotations, ...(behavior ? {'simulation.plat.io/behavior': behavior} : {})},
+  },
   spec: {nodeName: node, containers: [{name: 'app', image: 'nginx:1.27'}], ...spec},
 });
 
@@ -36,7 +42,8 @@ export const annotate = (plane: Plane, name: string, annotations: Readonly<Recor
   podsOf(plane).patch(name, 'merge', {metadata: {annotations}}, {namespace: 'default'});
 
 /** A pod's conditions by type. */
-export const conditionsOf = ({status}: Pod): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: text}) => [type, text]));
+export const conditionsOf = ({status}: Pod): Record<string, string> =>
+  Object.fromEntries((status?.conditions ?? []).map(({type, status: text}) => [type, text]));
 
 const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
   const {waiting, running, terminated} = state ?? {};

@@ -1,6 +1,17 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {aPlaneWithNodes, annotate, conditionsOf, timeline, eventsOf, podNamed, podsOf, run, describePod, type BoundPod} from './environment.js';
+import {
+  aPlaneWithNodes,
+  annotate,
+  conditionsOf,
+  timeline,
+  eventsOf,
+  podNamed,
+  podsOf,
+  run,
+  describePod,
+  type BoundPod,
+} from './environment.js';
 
 test('a pod that is bound to a node is being made, then runs and is ready', async t => {
   await using plane = await aPlaneWithNodes();
@@ -8,16 +19,46 @@ test('a pod that is bound to a node is being made, then runs and is ready', asyn
   await run(plane);
   await clock.drain();
   const {status: before} = await podNamed(plane);
-  t.like(before, {phase: 'Pending', hostIP: '10.224.0.1', containerStatuses: [{ready: false, started: false, state: {waiting: {reason: 'ContainerCreating'}}}]});
-  t.deepEqual(conditionsOf(await podNamed(plane)), {PodReadyToStartContainers: 'False', Initialized: 'True', Ready: 'False', ContainersReady: 'False', PodScheduled: 'True'});
+  t.like(before, {
+    phase: 'Pending',
+    hostIP: '10.224.0.1',
+    containerStatuses: [{ready: false, started: false, state: {waiting: {reason: 'ContainerCreating'}}}],
+  });
+  t.deepEqual(conditionsOf(await podNamed(plane)), {
+    PodReadyToStartContainers: 'False',
+    Initialized: 'True',
+    Ready: 'False',
+    ContainersReady: 'False',
+    PodScheduled: 'True',
+  });
 
   await clock.advance(1_000);
   const {status} = await podNamed(plane);
-  t.like(status, {phase: 'Running', qosClass: 'BestEffort', observedGeneration: 1, podIP: '10.128.0.2', podIPs: [{ip: '10.128.0.2'}], hostIPs: [{ip: '10.224.0.1'}]});
-  t.like(status?.containerStatuses?.[0], {name: 'app', ready: true, started: true, restartCount: 0, lastState: {}, image: 'docker.io/library/nginx:1.27'});
-  t.deepEqual(status?.conditions?.map(({type, status: text}) => `${type} ${text}`), ['PodReadyToStartContainers True', 'Initialized True', 'Ready True', 'ContainersReady True', 'PodScheduled True']);
+  t.like(status, {
+    phase: 'Running',
+    qosClass: 'BestEffort',
+    observedGeneration: 1,
+    podIP: '10.128.0.2',
+    podIPs: [{ip: '10.128.0.2'}],
+    hostIPs: [{ip: '10.224.0.1'}],
+  });
+  t.like(status?.containerStatuses?.[0], {
+    name: 'app',
+    ready: true,
+    started: true,
+    restartCount: 0,
+    lastState: {},
+    image: 'docker.io/library/nginx:1.27',
+  });
+  t.deepEqual(
+    status?.conditions?.map(({type, status: text}) => `${type} ${text}`),
+    ['PodReadyToStartContainers True', 'Initialized True', 'Ready True', 'ContainersReady True', 'PodScheduled True'],
+  );
   const events = await eventsOf(plane, 'pod');
-  t.deepEqual([events[0], ...events.slice(2)], ['Pulling: Pulling image "nginx:1.27"', 'Created: Container created', 'Started: Container started']);
+  t.deepEqual(
+    [events[0], ...events.slice(2)],
+    ['Pulling: Pulling image "nginx:1.27"', 'Created: Container created', 'Started: Container started'],
+  );
   t.regex(events[1]!, /^Pulled: Successfully pulled image "nginx:1.27" in 0s \(0s including waiting\)\. Image size: \d+ bytes\.$/);
 });
 
@@ -30,7 +71,10 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
   },
   {
     what: 'a pod runs for as long as its command and has its exit code',
-    pod: {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['sh', '-c', 'sleep 5; echo expired > /dev/termination-log; exit 3']}]},
+    pod: {
+      restartPolicy: 'Never',
+      containers: [{name: 'app', image: 'busybox', args: ['sh', '-c', 'sleep 5; echo expired > /dev/termination-log; exit 3']}],
+    },
     at: {1_000: 'Running: app ready', 5_000: 'Running: app ready', 5_100: 'Failed: app Error(3)'},
   },
   {
@@ -79,13 +123,21 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
   },
   {
     what: 'an init container that fails fails a pod that is never started again',
-    pod: {restartPolicy: 'Never', initContainers: [{name: 'first', image: 'busybox'}], behavior: '{match: {containers: first}, exitCode: 1}'},
+    pod: {
+      restartPolicy: 'Never',
+      initContainers: [{name: 'first', image: 'busybox'}],
+      behavior: '{match: {containers: first}, exitCode: 1}',
+    },
     at: {1_100: 'Failed: first Error(1), app PodInitializing'},
   },
   {
     what: 'an init container that fails is tried again',
     pod: {initContainers: [{name: 'first', image: 'busybox'}], behavior: '{match: {containers: first}, exitCode: [1, 0]}'},
-    at: {1_100: 'Pending: first Error(1), app PodInitializing', 2_100: 'Pending: first running after 1, app PodInitializing', 3_100: 'Running: first Completed(0) after 1, app ready'},
+    at: {
+      1_100: 'Pending: first Error(1), app PodInitializing',
+      2_100: 'Pending: first running after 1, app PodInitializing',
+      3_100: 'Running: first Completed(0) after 1, app ready',
+    },
   },
   {
     what: 'an image that cannot be pulled is tried again, later and later',
@@ -137,7 +189,14 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
     what: 'a container has its own rules of when it is started again',
     pod: {
       restartPolicy: 'Never',
-      containers: [{name: 'app', image: 'nginx', restartPolicy: 'Never', restartPolicyRules: [{action: 'Restart', exitCodes: {operator: 'In', values: [42]}}]}],
+      containers: [
+        {
+          name: 'app',
+          image: 'nginx',
+          restartPolicy: 'Never',
+          restartPolicyRules: [{action: 'Restart', exitCodes: {operator: 'In', values: [42]}}],
+        },
+      ],
       behavior: '{runFor: 1s, exitCode: [42, 1]}',
     },
     at: {1_100: 'Running: app Error(42)', 2_100: 'Running: app ready after 1', 3_100: 'Failed: app Error(1) after 1'},
@@ -158,10 +217,16 @@ test('containers that do not run have the usual reasons', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {name: 'missing', containers: [{name: 'app', image: 'gone:1'}], behavior: '{pullError: "not found"}'});
-  const {metadata: {uid} = {}} = await run(plane, {name: 'crashing', behavior: '{runFor: 1s, exitCode: 1, exitReason: OOMKilled, exitMessage: too much}'});
+  const {metadata: {uid} = {}} = await run(plane, {
+    name: 'crashing',
+    behavior: '{runFor: 1s, exitCode: 1, exitReason: OOMKilled, exitMessage: too much}',
+  });
   await clock.advance(5_000);
 
-  t.is((await podNamed(plane, 'missing')).status?.containerStatuses?.[0]?.state?.waiting?.message, 'Back-off pulling image "gone:1": ErrImagePull: not found');
+  t.is(
+    (await podNamed(plane, 'missing')).status?.containerStatuses?.[0]?.state?.waiting?.message,
+    'Back-off pulling image "gone:1": ErrImagePull: not found',
+  );
   t.deepEqual(await eventsOf(plane, 'missing'), [
     'Pulling: Pulling image "gone:1"',
     'Failed: Failed to pull image "gone:1": not found',
@@ -193,7 +258,10 @@ test('a deleted pod ends within its grace period and then goes', async t => {
 
   await clock.advance(1_000);
   const ended = await podNamed(plane);
-  t.like(ended, {metadata: {deletionGracePeriodSeconds: 0}, status: {phase: 'Failed', containerStatuses: [{ready: false, state: {terminated: {exitCode: 143, reason: 'Error'}}}]}});
+  t.like(ended, {
+    metadata: {deletionGracePeriodSeconds: 0},
+    status: {phase: 'Failed', containerStatuses: [{ready: false, state: {terminated: {exitCode: 143, reason: 'Error'}}}]},
+  });
   t.is(conditionsOf(ended)['PodReadyToStartContainers'], 'False');
   t.is((await eventsOf(plane, 'pod')).at(-1), 'Killing: Stopping container app');
   t.is(describePod(await podNamed(plane, 'unmade')), 'Failed: app ImagePullBackOff');
@@ -232,10 +300,19 @@ test('a pod with readiness gates is ready when they are true', async t => {
   await run(plane, {readinessGates: [{conditionType: 'example.com/lb'}]});
   await clock.advance(1_000);
   const ready = async () => (await podNamed(plane)).status?.conditions?.find(({type}) => type === 'Ready');
-  t.like(await ready(), {status: 'False', reason: 'ReadinessGatesNotReady', message: 'corresponding condition of pod readiness gate "example.com/lb" does not exist.'});
+  t.like(await ready(), {
+    status: 'False',
+    reason: 'ReadinessGatesNotReady',
+    message: 'corresponding condition of pod readiness gate "example.com/lb" does not exist.',
+  });
 
   const setReady = async (status: string) => {
-    await podsOf(plane).patch('pod', 'strategic', {status: {conditions: [{type: 'example.com/lb', status}]}}, {namespace: 'default', subresource: 'status'});
+    await podsOf(plane).patch(
+      'pod',
+      'strategic',
+      {status: {conditions: [{type: 'example.com/lb', status}]}},
+      {namespace: 'default', subresource: 'status'},
+    );
     await clock.advance(1_000);
   };
   await setReady('False');
@@ -249,7 +326,12 @@ test('a pod with readiness gates is ready when they are true', async t => {
 test('an instruction kills containers once', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
-  await run(plane, {containers: [{name: 'app', image: 'nginx'}, {name: 'other', image: 'nginx'}]});
+  await run(plane, {
+    containers: [
+      {name: 'app', image: 'nginx'},
+      {name: 'other', image: 'nginx'},
+    ],
+  });
   await clock.advance(1_000);
   await annotate(plane, 'pod', {'simulation.plat.io/kill': 'app=137:OOMKilled'});
   await clock.drain();
@@ -265,7 +347,12 @@ test('a container that is added to look runs beside the others', async t => {
   const {clock} = plane;
   await run(plane);
   await clock.advance(1_000);
-  await podsOf(plane).patch('pod', 'strategic', {spec: {ephemeralContainers: [{name: 'look', image: 'busybox'}]}}, {namespace: 'default', subresource: 'ephemeralcontainers'});
+  await podsOf(plane).patch(
+    'pod',
+    'strategic',
+    {spec: {ephemeralContainers: [{name: 'look', image: 'busybox'}]}},
+    {namespace: 'default', subresource: 'ephemeralcontainers'},
+  );
   await clock.advance(1_000);
 
   t.is(describePod(await podNamed(plane)), 'Running: app ready, look running');
@@ -280,13 +367,30 @@ test('invalid behavior is reported, and ignored', async t => {
   t.is(describePod(await podNamed(plane)), 'Running: app ready');
   const complaints = (await eventsOf(plane, 'pod')).filter(text => text.startsWith('InvalidBehavior'));
   t.is(complaints.length, 1);
-  t.regex(complaints[0]!, /^InvalidBehavior: annotation simulation\.plat\.io\/behavior: unknown field "runfor"; there are match, startAfter, /);
+  t.regex(
+    complaints[0]!,
+    /^InvalidBehavior: annotation simulation\.plat\.io\/behavior: unknown field "runfor"; there are match, startAfter, /,
+  );
 });
 
 const annotation = {name: 'A', valueFrom: {fieldRef: {fieldPath: "metadata.annotations['path']"}}};
 for (const [subPathExpr, env, why] of [
-  ['$(A)/$(B)', [{name: 'A', value: '/tmp'}, {name: 'B', value: 'b'}], 'error SubPath `/tmp/b` must not be an absolute path'],
-  ['x/$(A)', [{name: 'B', value: '..'}, {name: 'A', value: '$(B)/y'}], "unable to provision SubPath `x/../y`: must not contain '..'"],
+  [
+    '$(A)/$(B)',
+    [
+      {name: 'A', value: '/tmp'},
+      {name: 'B', value: 'b'},
+    ],
+    'error SubPath `/tmp/b` must not be an absolute path',
+  ],
+  [
+    'x/$(A)',
+    [
+      {name: 'B', value: '..'},
+      {name: 'A', value: '$(B)/y'},
+    ],
+    "unable to provision SubPath `x/../y`: must not contain '..'",
+  ],
   ['$(C)/$(A)', [annotation], 'missing value for A, C'],
   ['$(A)/$$(B)', [{name: 'A', value: 'a'}], undefined],
   ['$(A)', [{name: 'A', valueFrom: {fieldRef: {fieldPath: 'status.hostIP'}}}], undefined],
@@ -310,7 +414,10 @@ test('a pod whose environment names no part of a volume runs once it does', asyn
   await plane.clock.advance(1_000);
   t.is(describePod(await podNamed(plane)), 'Pending: app CreateContainerConfigError');
 
-  await plane.client().resource(kinds.pods).patch('pod', 'merge', {metadata: {annotations: {path: 'here'}}}, {namespace: 'default'});
+  await plane
+    .client()
+    .resource(kinds.pods)
+    .patch('pod', 'merge', {metadata: {annotations: {path: 'here'}}}, {namespace: 'default'});
   await plane.clock.advance(6_000);
   t.is(describePod(await podNamed(plane)), 'Running: app ready');
 });
@@ -320,7 +427,13 @@ test('objects that a pod refers to must exist before it runs', async t => {
   const {clock} = plane;
   const key = {name: 'settings', key: 'level'};
   await run(plane, {name: 'mounts', volumes: [{name: 'files', secret: {secretName: 'keys', items: [{key: 'tls', path: 'tls'}]}}]});
-  await run(plane, {name: 'reads', containers: [{name: 'app', image: 'nginx', env: [{name: 'LEVEL', valueFrom: {configMapKeyRef: key}}]}, {name: 'other', image: 'nginx'}]});
+  await run(plane, {
+    name: 'reads',
+    containers: [
+      {name: 'app', image: 'nginx', env: [{name: 'LEVEL', valueFrom: {configMapKeyRef: key}}]},
+      {name: 'other', image: 'nginx'},
+    ],
+  });
   await run(plane, {name: 'may', containers: [{name: 'app', image: 'nginx', envFrom: [{secretRef: {name: 'none', optional: true}}]}]});
   await clock.advance(1_000);
   t.is(describePod(await podNamed(plane, 'mounts')), 'Pending: app ContainerCreating');
@@ -333,11 +446,18 @@ test('objects that a pod refers to must exist before it runs', async t => {
   await client.resource(kinds.secrets).create({metadata: {name: 'keys', namespace: 'default'}, data: {}});
   await client.resource(kinds.configMaps).create({metadata: {name: 'settings', namespace: 'default'}, data: {}});
   await clock.advance(6_000);
-  t.true((await eventsOf(plane, 'mounts')).includes('FailedMount: MountVolume.SetUp failed for volume "files" : references non-existent secret key: tls'));
+  t.true(
+    (await eventsOf(plane, 'mounts')).includes(
+      'FailedMount: MountVolume.SetUp failed for volume "files" : references non-existent secret key: tls',
+    ),
+  );
   t.is((await eventsOf(plane, 'reads')).at(-1), "Failed: Error: couldn't find key level in ConfigMap default/settings");
 
   await client.resource(kinds.secrets).patch('keys', 'merge', {data: {tls: ''}}, {namespace: 'default'});
   await client.resource(kinds.configMaps).patch('settings', 'merge', {data: {level: '1'}}, {namespace: 'default'});
   await clock.advance(6_000);
-  t.deepEqual([describePod(await podNamed(plane, 'mounts')), describePod(await podNamed(plane, 'reads'))], ['Running: app ready', 'Running: app ready, other ready']);
+  t.deepEqual(
+    [describePod(await podNamed(plane, 'mounts')), describePod(await podNamed(plane, 'reads'))],
+    ['Running: app ready', 'Running: app ready, other ready'],
+  );
 });

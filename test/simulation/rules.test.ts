@@ -31,7 +31,10 @@ const refused: readonly (readonly [file: string, complaint: string])[] = [
   ['nodes: [{capacity: {cpu: -1}}]', 'nodes[0].capacity[cpu]: must be a quantity such as 500m or 2Gi, got -1'],
   ['nodes: [{labels: {"-": x}}]', 'nodes[0].labels[-]: '],
   ['nodes: [{taints: [{key: a}]}]', 'nodes[0].taints[0]: must have a key and an effect'],
-  ['nodes: [{taints: [{key: a, effect: Never}]}]', 'nodes[0].taints[0].effect: must be NoSchedule, PreferNoSchedule, NoExecute, got "Never"'],
+  [
+    'nodes: [{taints: [{key: a, effect: Never}]}]',
+    'nodes[0].taints[0].effect: must be NoSchedule, PreferNoSchedule, NoExecute, got "Never"',
+  ],
   ['nodes: [{stopFor: 1s}]', 'nodes[0].stopFor: needs stopAfter'],
   ['nodes: [\n  {names: a, names: b}\n]', 'line 2: key "names" already set in map'],
   ['nodes: [', 'yaml: line 1: '],
@@ -51,14 +54,19 @@ test('a file may be empty, YAML or JSON', t => {
 });
 
 const place = (role: Role = 'regular', pod: Partial<Pod> = {}) => ({
-  pod: {metadata: {name: 'web-1', namespace: 'shop', labels: {app: 'web'}, ...pod.metadata}, spec: {nodeName: 'plat-node-3', containers: [], ...pod.spec}},
+  pod: {
+    metadata: {name: 'web-1', namespace: 'shop', labels: {app: 'web'}, ...pod.metadata},
+    spec: {nodeName: 'plat-node-3', containers: [], ...pod.spec},
+  },
   container: {name: 'app', image: 'registry.example/shop/web:2'},
   role,
 });
 
 const ofImage = (image: string) => ({...place(), container: {name: 'app', image}});
 
-const owned = (kind: string): Partial<Pod> => ({metadata: {ownerReferences: [{apiVersion: 'v1', kind, name: 'owner', uid: '1', controller: true}]}});
+const owned = (kind: string): Partial<Pod> => ({
+  metadata: {ownerReferences: [{apiVersion: 'v1', kind, name: 'owner', uid: '1', controller: true}]},
+});
 
 /** Rules, the containers they apply to, and how long these run (ms, Infinity for ever). */
 const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, runFor: number])[] = [
@@ -92,7 +100,8 @@ const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, 
 ];
 
 test('for each setting the first matching rule that sets it counts', t => {
-  for (const [rules, of, runFor] of choices) t.deepEqual(behaviorOf(readRules(rules).pods, of).runFor, exactly(runFor), `${rules} of ${of.role}`);
+  for (const [rules, of, runFor] of choices)
+    t.deepEqual(behaviorOf(readRules(rules).pods, of).runFor, exactly(runFor), `${rules} of ${of.role}`);
 });
 
 const minute = 60_000;
@@ -129,11 +138,17 @@ const commands: readonly (readonly [words: readonly string[], runFor: number, ex
 ];
 
 test('a container without rules follows its command', t => {
-  const env = [{name: 'GREETING', value: 'a; b'}, {name: 'SECONDS_WORTH', value: '3'}];
+  const env = [
+    {name: 'GREETING', value: 'a; b'},
+    {name: 'SECONDS_WORTH', value: '3'},
+  ];
   for (const [words, runFor, exitCode] of commands) {
     for (const split of [0, 1, words.length]) {
       const container = {name: 'app', image: 'busybox', env, command: words.slice(0, split), args: words.slice(split)};
-      const {runFor: spread, exitCodes} = behaviorOf([], {...place('regular', {spec: {containers: [], restartPolicy: 'Never'}}), container});
+      const {runFor: spread, exitCodes} = behaviorOf([], {
+        ...place('regular', {spec: {containers: [], restartPolicy: 'Never'}}),
+        container,
+      });
       t.deepEqual([spread, exitCodes], [exactly(runFor), [exitCode]], words.join(' '));
     }
   }
@@ -161,7 +176,9 @@ test('the annotation of a pod is a rule, or several', t => {
 
   t.deepEqual(settings('{usage: {cpu: 50%, memory: 64Mi}}'), [{cpu: {ofRequest: 0.5}, memory: {amount: 64 * 2 ** 20}}]);
   t.deepEqual(settings('[{match: {containers: a}, exitCode: 1}, {exitCode: [1, 0]}]'), [{exitCodes: [1]}, {exitCodes: [1, 0]}]);
-  t.throws(() => readBehavior('{match: {namespaces: a}}'), {message: 'match: unknown field "namespaces"; there are images, containers, roles'});
+  t.throws(() => readBehavior('{match: {namespaces: a}}'), {
+    message: 'match: unknown field "namespaces"; there are images, containers, roles',
+  });
 });
 
 test('a time within a range is the same for the same pod, and others for others', async t => {
@@ -172,7 +189,9 @@ test('a time within a range is the same for the same pod, and others for others'
   await using plane = await aPlaneWithNodes({simulationFile});
   for (const name of ['a', 'b', 'c', 'd']) await run(plane, {name});
   await plane.clock.advance(101_000);
-  const starts = await Promise.all(['a', 'b', 'c', 'd'].map(async name => (await podNamed(plane, name)).status?.containerStatuses?.[0]?.state?.running?.startedAt));
+  const starts = await Promise.all(
+    ['a', 'b', 'c', 'd'].map(async name => (await podNamed(plane, name)).status?.containerStatuses?.[0]?.state?.running?.startedAt),
+  );
 
   // Two of them may well fall on one second, all four hardly.
   t.true(new Set(starts).size > 1);
@@ -183,9 +202,13 @@ test('a plane reads rules from a file, and does not start with an invalid one', 
   const folder = mkdtempSync(join(tmpdir(), 'plat-rules-'));
   t.teardown(() => rmSync(folder, {recursive: true}));
   const simulationFile = join(folder, 'rules.yaml');
-  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {message: `--simulation-file: there is no file ${simulationFile}`});
+  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {
+    message: `--simulation-file: there is no file ${simulationFile}`,
+  });
   writeFileSync(simulationFile, 'pods: 1');
-  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {message: `--simulation-file: ${simulationFile}: pods: must be a list, got 1`});
+  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {
+    message: `--simulation-file: ${simulationFile}: pods: must be a list, got 1`,
+  });
   writeFileSync(
     simulationFile,
     `nodes:
@@ -202,7 +225,10 @@ pods:
   await using plane = await aPlaneWithNodes({nodes: 2, simulationFile});
   const nodes = plane.client().resource(kinds.nodes);
 
-  t.like(await nodes.get('plat-node-0'), {metadata: {labels: {disk: 'ssd', 'node-role.plat.io/worker': ''}}, status: {capacity: {cpu: '4'}, allocatable: {cpu: '4'}}});
+  t.like(await nodes.get('plat-node-0'), {
+    metadata: {labels: {disk: 'ssd', 'node-role.plat.io/worker': ''}},
+    status: {capacity: {cpu: '4'}, allocatable: {cpu: '4'}},
+  });
   const tainted = await nodes.get('plat-node-1');
   t.like(tainted, {metadata: {labels: {disk: 'ssd'}}, status: {capacity: {cpu: '4'}, allocatable: {cpu: '3500m', 'example.com/gpu': '2'}}});
   t.true(tainted.spec?.taints?.some(({key}) => key === 'gpu'));
@@ -212,5 +238,6 @@ pods:
 
 test('the documentation has every field of a rule', t => {
   const page = readFileSync(join(root, 'docs/simulation.md'), 'utf8');
-  for (const fields of [nodeFields, matchFields, settingFields]) for (const name of Object.keys(fields)) t.true(page.includes(`| \`${name}\` |`), name);
+  for (const fields of [nodeFields, matchFields, settingFields])
+    for (const name of Object.keys(fields)) t.true(page.includes(`| \`${name}\` |`), name);
 });

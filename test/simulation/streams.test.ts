@@ -43,7 +43,11 @@ test('a container of which no rule speaks logs that it is simulated', async t =>
 test('a container logs the output of echo in its command', async t => {
   await using plane = await aPlaneWithNodes();
   const args = ['sh', '-c', 'echo "cost: $(COST)"; echo -n a; sleep 5; echo b >&2; echo -e "c\\nd"; exit 1'];
-  await after(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args, env: [{name: 'COST', value: '5$$'}]}]}, 1_000);
+  await after(
+    plane,
+    {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args, env: [{name: 'COST', value: '5$$'}]}]},
+    1_000,
+  );
   t.is(await logOf(plane), 'cost: 5$\n');
 
   await plane.clock.advance(5_000);
@@ -53,14 +57,32 @@ test('a container logs the output of echo in its command', async t => {
 
 test('a container that fails may have the end of its log for a message', async t => {
   await using plane = await aPlaneWithNodes();
-  const container = {image: 'busybox', args: ['sh', '-c', 'echo first; echo last; exit 1'], terminationMessagePolicy: 'FallbackToLogsOnError'};
-  await after(plane, {restartPolicy: 'Never', containers: [{name: 'app', ...container}, {name: 'other', ...container, args: ['echo', 'well']}]}, 1_000);
+  const container = {
+    image: 'busybox',
+    args: ['sh', '-c', 'echo first; echo last; exit 1'],
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+  await after(
+    plane,
+    {
+      restartPolicy: 'Never',
+      containers: [
+        {name: 'app', ...container},
+        {name: 'other', ...container, args: ['echo', 'well']},
+      ],
+    },
+    1_000,
+  );
   const {status} = await podNamed(plane);
 
-  t.deepEqual(status?.containerStatuses?.map(({state}) => state?.terminated?.message), ['first\nlast\n', undefined]);
+  t.deepEqual(
+    status?.containerStatuses?.map(({state}) => state?.terminated?.message),
+    ['first\nlast\n', undefined],
+  );
 });
 
-const chatty = '{log: [starting, {line: "tick $(COUNT) of $(POD_NAME)", after: 1s, every: 2s, times: 4}, {line: "oh\\nno", after: 3s, stream: stderr}]}';
+const chatty =
+  '{log: [starting, {line: "tick $(COUNT) of $(POD_NAME)", after: 1s, every: 2s, times: 4}, {line: "oh\\nno", after: 3s, stream: stderr}]}';
 
 test('a log has its lines at their times, limited as requested', async t => {
   await using plane = await aPlaneWithNodes();
@@ -77,7 +99,10 @@ test('a log has its lines at their times, limited as requested', async t => {
   t.is(await logOf(plane, {limitBytes: '12'}), all.slice(0, 12));
   t.is(await logOf(plane, {sinceSeconds: '16'}), 'tick 3 of pod\ntick 4 of pod\n');
   t.is(await logOf(plane, {sinceTime: '2026-01-01T00:00:03.05Z'}), 'tick 2 of pod\noh\nno\ntick 3 of pod\ntick 4 of pod\n');
-  t.is(await logOf(plane, {timestamps: 'true', limitBytes: '80'}), '2026-01-01T00:00:00.100000000Z starting\n2026-01-01T00:00:01.100000000Z tick 1 of');
+  t.is(
+    await logOf(plane, {timestamps: 'true', limitBytes: '80'}),
+    '2026-01-01T00:00:00.100000000Z starting\n2026-01-01T00:00:01.100000000Z tick 1 of',
+  );
 });
 
 test('a log of millions of lines is read to the length an agent keeps', async t => {
@@ -127,9 +152,15 @@ test('a log is refused where there is none, in the words of an agent', async t =
   t.is(await refusalOf(plane, {}, 'broken'), '400 container "app" in pod "broken" is waiting to start: trying and failing to pull image');
   t.is(await logOf(plane, {container: 'first'}, 'starting'), '');
 
-  await plane.client().resource(kinds.nodes).patch('plat-node-0', 'merge', {metadata: {annotations: {'simulation.plat.io/state': 'stopped'}}});
+  await plane
+    .client()
+    .resource(kinds.nodes)
+    .patch('plat-node-0', 'merge', {metadata: {annotations: {'simulation.plat.io/state': 'stopped'}}});
   await clock.drain();
-  t.is(await refusalOf(plane, {}, 'starting'), '500 Get "https://plat-node-0:10250/containerLogs/default/starting/app": dial tcp 10.224.0.1:10250: connect: no route to host');
+  t.is(
+    await refusalOf(plane, {}, 'starting'),
+    '500 Get "https://plat-node-0:10250/containerLogs/default/starting/app": dial tcp 10.224.0.1:10250: connect: no route to host',
+  );
 });
 
 test('an instruction writes into the log of a container that runs, once', async t => {
@@ -139,7 +170,13 @@ test('an instruction writes into the log of a container that runs, once', async 
     await annotate(plane, 'pod', {'simulation.plat.io/log': text});
     await clock.drain();
   };
-  await run(plane, {containers: [{name: 'app', image: 'nginx', args: ['sleep', '1h']}, {name: 'side', image: 'nginx', args: ['sleep', '1h']}], metadata: {annotations: {'simulation.plat.io/log': 'early'}}});
+  await run(plane, {
+    containers: [
+      {name: 'app', image: 'nginx', args: ['sleep', '1h']},
+      {name: 'side', image: 'nginx', args: ['sleep', '1h']},
+    ],
+    metadata: {annotations: {'simulation.plat.io/log': 'early'}},
+  });
   await clock.advance(1_000);
   t.deepEqual([await logOf(plane, {container: 'app'}), (await podNamed(plane)).metadata?.annotations], ['early\n', undefined]);
   await instruct('level=info $(COUNT)\nside=other');
@@ -171,7 +208,14 @@ const following = async ({api}: NodesPlane, query = '') => {
 test('a followed log continues with new lines until the run ends', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
-  await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: last, after: 5s}, {line: late, after: 6s}]}'}, 1_000);
+  await after(
+    plane,
+    {
+      restartPolicy: 'Never',
+      behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: last, after: 5s}, {line: late, after: 6s}]}',
+    },
+    1_000,
+  );
   const {received, ended} = await following(plane);
   await clock.advance(2_000);
   t.is(received(), 'one\n');
@@ -215,13 +259,24 @@ const receivedFrom = (running: RunCommand, {stdin, tty = false}: Typed = {}) => 
   err.on('data', chunk => (received.stderr += String(chunk)));
   if (stdin !== undefined) input.end(stdin);
   const code = running({stdin: input, stdout: out, stderr: tty ? undefined : err, tty}, leaving.signal);
-  return {input, code, leave: () => leaving.abort(), stdout: () => Buffer.concat(received.stdout).toString(), bytes: () => Buffer.concat(received.stdout), stderr: () => received.stderr};
+  return {
+    input,
+    code,
+    leave: () => leaving.abort(),
+    stdout: () => Buffer.concat(received.stdout).toString(),
+    bytes: () => Buffer.concat(received.stdout),
+    stderr: () => received.stderr,
+  };
 };
 
 const agentOf = ({simulation}: NodesPlane) => simulation!.nodeAt('plat-node-0')!.agent!;
 const app = {namespace: 'default', pod: 'pod', container: 'app'};
 
-const exec = async (plane: NodesPlane, command: readonly string[], typed?: Typed): Promise<[code: number, stdout: string, stderr: string]> => {
+const exec = async (
+  plane: NodesPlane,
+  command: readonly string[],
+  typed?: Typed,
+): Promise<[code: number, stdout: string, stderr: string]> => {
   const received = receivedFrom(agentOf(plane).exec(app, command), {stdin: '', ...typed});
   return [await received.code, received.stdout(), received.stderr()];
 };
@@ -252,10 +307,22 @@ const executed: readonly (readonly [command: readonly string[], typed: Typed, co
   [['sh', '-c', 'echo kept > /work/file && cat file; test -f file || exit 5; ls'], {}, 0, 'kept\nfile\n', ''],
   [['test', '-d', '/work'], {}, 0, '', ''],
   [['[', '-e', '/none', ']'], {}, 1, '', ''],
-  [['sh', '-c', `mkdir -p /data && touch /data/${long} && rm /work/file; ls /data; cat file`], {}, 1, 'long\n', 'cat: file: No such file or directory\n'],
+  [
+    ['sh', '-c', `mkdir -p /data && touch /data/${long} && rm /work/file; ls /data; cat file`],
+    {},
+    1,
+    'long\n',
+    'cat: file: No such file or directory\n',
+  ],
   [['sh'], {stdin: 'echo one\nfalse\n\nserve\nexit 7\necho two\n'}, 7, 'one\n', simulatedText('serve')],
   [['sh'], {stdin: 'false'}, 1, '', ''],
-  [['bash'], {stdin: 'ecko\x7f\x7fho hi\rbad\u0003\u001b[A\u0004', tty: true}, 0, '/work # ecko\b \b\b \bho hi\r\nhi\r\n/work # bad^C\r\n/work # ', ''],
+  [
+    ['bash'],
+    {stdin: 'ecko\x7f\x7fho hi\rbad\u0003\u001b[A\u0004', tty: true},
+    0,
+    '/work # ecko\b \b\b \bho hi\r\nhi\r\n/work # bad^C\r\n/work # ',
+    '',
+  ],
   [['tar', 'cf', '-', '/none'], {}, 2, '\0'.repeat(1024), 'tar: /none: Cannot stat: No such file or directory\n'],
   [['tar', '-xmf', '-'], {stdin: 'x'.repeat(512)}, 2, '', 'tar: This does not look like a tar archive\n'],
   [['tar', 'tf', '/some.tar'], {}, 126, '', simulatedText('tar tf /some.tar')],
@@ -275,7 +342,11 @@ test('files are copied into a container and out of it as archives, within its sp
   t.is(await packed.code, 0);
   t.deepEqual(await exec(plane, ['tar', '-xmf', '-', '-C', '/to'], {stdin: packed.bytes()}), [0, '', '']);
   t.deepEqual(await exec(plane, ['sh', '-c', `cat /to/from/b/c; test -f /to/from/${long}`]), [0, 'text\n', '']);
-  t.deepEqual(await exec(plane, ['tar', '-xf', '-'], {stdin: packed.bytes().subarray(0, 1539)}), [2, '', 'tar: Unexpected EOF in archive\n']);
+  t.deepEqual(await exec(plane, ['tar', '-xf', '-'], {stdin: packed.bytes().subarray(0, 1539)}), [
+    2,
+    '',
+    'tar: Unexpected EOF in archive\n',
+  ]);
 
   const much = Buffer.concat([packed.bytes().subarray(512, 1024), Buffer.alloc(1024)]);
   much.write('00200000000', 124); // 32 MiB, to which the checksum is made to fit.
@@ -309,7 +380,11 @@ test('a command ends with its container, and with its client', async t => {
 test('an attached client receives output from then on, until the container ends', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
-  await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: three, after: 4s, stream: stderr}]}'}, 1_000);
+  await after(
+    plane,
+    {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: three, after: 4s, stream: stderr}]}'},
+    1_000,
+  );
   const received = receivedFrom(agentOf(plane).attach(app));
   await clock.advance(5_000);
 
@@ -333,7 +408,10 @@ test('input to a program that copies it comes back, and is in its log', async t 
   await run(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat'], stdin: true, stdinOnce: true}]});
   await run(plane, {name: 'shut', restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat']}]});
   await clock.advance(60_000);
-  t.deepEqual([describePod(await podNamed(plane)), describePod(await podNamed(plane, 'shut'))], ['Running: app ready', 'Succeeded: app Completed(0)']);
+  t.deepEqual(
+    [describePod(await podNamed(plane)), describePod(await podNamed(plane, 'shut'))],
+    ['Running: app ready', 'Succeeded: app Completed(0)'],
+  );
   const received = receivedFrom(agentOf(plane).attach(app), {stdin: 'typed\nand more'});
   await clock.advance(1_000);
 
@@ -369,13 +447,17 @@ test('ports answer by rules, or refuse the connection', async t => {
   await using plane = await aPlaneWithNodes();
   await run(plane, {name: 'slow', behavior: '{pullFor: 1h}'});
   await after(plane, {behavior}, 1_000);
-  const refusalAt = (port: number) => `pod default/pod is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`;
+  const refusalAt = (port: number) =>
+    `pod default/pod is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`;
 
   t.is(await answerAt(plane, 7, 'there and back'), 'there and back');
   t.is(await answerAt(plane, 13), 'noon');
   t.is(await answerAt(plane, 5432, '\0startup'), refusalAt(5432));
   t.is(await answerAt(plane, 5432), refusalAt(5432));
-  t.regex(await answerAt(plane, 80, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 201 Created\r\ncontent-type: text\/x\r\ncontent-length: 3\r\n[^]*\r\n\r\npod$/);
+  t.regex(
+    await answerAt(plane, 80, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+    /^HTTP\/1\.1 201 Created\r\ncontent-type: text\/x\r\ncontent-length: 3\r\n[^]*\r\n\r\npod$/,
+  );
   t.true((await answerAt(plane, 8080, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).endsWith(`\r\n\r\n${refusalAt(8080)}`));
   t.throws(() => agentOf(plane).listener(app, 22), {message: 'dial tcp4 127.0.0.1:22: connect: connection refused'});
   t.throws(() => agentOf(plane).listener({...app, pod: 'slow'}, 80), {message: 'pod not found ("default_slow")'});
@@ -385,7 +467,10 @@ test('calls through the server reach pods at their addresses', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {behavior}, 1_000);
   const call = (port: number) =>
-    plane.client().request('GET', `/api/v1/namespaces/default/pods/pod:${port}/proxy/x`).catch((error: Error) => error.message);
+    plane
+      .client()
+      .request('GET', `/api/v1/namespaces/default/pods/pod:${port}/proxy/x`)
+      .catch((error: Error) => error.message);
 
   t.is(await call(80), 'pod');
   t.is(await call(22), 'error trying to reach service: dial tcp 10.128.0.2:22: connect: connection refused');
@@ -396,7 +481,12 @@ const connectionTo = (plane: NodesPlane): Socket => {
   const failed = (error: unknown) => {
     throw error;
   };
-  const server = inProcessServer(createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
+  const server = inProcessServer(
+    createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {
+      clock: plane.clock,
+      random: systemRandom,
+    }),
+  );
   return server.connect() as Socket;
 };
 
@@ -408,16 +498,24 @@ const portsOf = (plane: NodesPlane): Promise<SpdySession> =>
   new Promise((resolve, reject) => {
     const headers = {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'portforward.k8s.io'};
     const outgoing = request({path: '/portForward/default/pod', method: 'POST', headers, createConnection: () => connectionTo(plane)});
-    outgoing.once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head}))).once('error', reject).end();
+    outgoing
+      .once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head})))
+      .once('error', reject)
+      .end();
   });
 
 /** The data on each channel until the connection is closed, or `enough` returns true. */
-const channelsOf = async (client: WebSocket, isText: boolean, enough: (received: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
+const channelsOf = async (
+  client: WebSocket,
+  isText: boolean,
+  enough: (received: Record<number, string>) => boolean = () => false,
+): Promise<Record<number, string>> => {
   const received: Record<number, string> = {};
   const closed = once(client, 'close');
   client.on('message', (data: Buffer) => {
     const channel = isText ? data[0]! - 48 : data[0]!;
-    received[channel] = (received[channel] ?? '') + (isText ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1)).toString('latin1');
+    received[channel] =
+      (received[channel] ?? '') + (isText ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1)).toString('latin1');
     if (enough(received)) client.close();
   });
   await closed;
@@ -452,10 +550,18 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
     const isText = protocol.includes('base64');
     const client = webSocketTo(plane, '/portForward/default/pod?port=7,22&port=13', protocol);
     client.once('open', () => client.send(isText ? `0${Buffer.from('echoed').toString('base64')}` : Buffer.from('\0echoed')));
-    const received = await channelsOf(client, isText, ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6);
+    const received = await channelsOf(
+      client,
+      isText,
+      ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6,
+    );
 
     t.deepEqual(received, {
-      0: '\u0007\0echoed', 1: '\u0007\0', 2: '\u0016\0', 4: '\r\0noon', 5: '\r\0',
+      0: '\u0007\0echoed',
+      1: '\u0007\0',
+      2: '\u0016\0',
+      4: '\r\0noon',
+      5: '\r\0',
       3: '\u0016\0error forwarding port 22 to pod default/pod: dial tcp4 127.0.0.1:22: connect: connection refused',
     });
   });
@@ -501,7 +607,14 @@ test('an agent refuses missing or invalid targets', async t => {
   await after(plane, {}, 1_000);
   const handler = agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});
   for (const [url, status, text] of refusals) {
-    const answer = await handler({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+    const answer = await handler({
+      method: 'GET',
+      url,
+      headers: {},
+      caller: {user: {name: 'x', groups: []}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
     const {body} = answer;
     const output = body.kind === 'bytes' ? body.bytes : body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind;
     t.deepEqual([answer.status, String(output)], [status, text], url);

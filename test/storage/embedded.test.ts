@@ -25,14 +25,21 @@ test.after.always(() => rmSync(root, {recursive: true, force: true}));
 storeSuite(test, {name: 'embedded', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock})});
 
 // Every range that is read twice is kept.
-storeSuite(test, {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {minRecords: 1}})}, [readSuite, modelSuite]);
+storeSuite(
+  test,
+  {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {minRecords: 1}})},
+  [readSuite, modelSuite],
+);
 
 test('a range that is too large to be kept is not gathered again and again', t => {
   const hot = new HotRanges(new VirtualClock(), {minRecords: 1, maxBytes: 1000, idleMs: 1000});
   const read = (): number => {
     let most = 0;
     for (let i = 0; i < 5; i++) {
-      hot.recordRead(i === 0 ? '/a' : `/a${i - 1}\0`, '/b', 1, {records: [{key: `/a${i}`, value: Buffer.alloc(300), revision: 1, created: 1}], more: i < 4});
+      hot.recordRead(i === 0 ? '/a' : `/a${i - 1}\0`, '/b', 1, {
+        records: [{key: `/a${i}`, value: Buffer.alloc(300), revision: 1, created: 1}],
+        more: i < 4,
+      });
       most = Math.max(most, hot.gatheredBytes);
     }
     return most;
@@ -68,7 +75,10 @@ test('a retained range returns the changes since, and earlier reads stay as they
       const {records} = await store.range(all);
       const before = records.map(({key: name, revision}) => `${name} ${revision}`);
       t.deepEqual(await read(), wanted(), `step ${step}`);
-      t.deepEqual(records.map(({key: name, revision}) => `${name} ${revision}`), before);
+      t.deepEqual(
+        records.map(({key: name, revision}) => `${name} ${revision}`),
+        before,
+      );
     }
   }
   await store.close();
@@ -109,7 +119,10 @@ test('a range is kept at its second reading, for as long as it is read, and with
   };
 
   t.deepEqual([reading('a'), reading('a'), reading('a')], [false, false, true]);
-  t.deepEqual([reading('small', [record('/a')]), reading('small', [record('/a')]), reading('small', [record('/a')])], [false, false, false]);
+  t.deepEqual(
+    [reading('small', [record('/a')]), reading('small', [record('/a')]), reading('small', [record('/a')])],
+    [false, false, false],
+  );
   t.deepEqual([reading('b'), reading('b'), reading('b')], [false, false, true]);
   t.deepEqual([reading('c'), reading('c'), reading('c')], [false, false, true]); // 600 bytes: the one read longest ago goes.
   t.deepEqual([reading('a'), reading('b')], [false, true]);
@@ -150,7 +163,6 @@ test('a range that is not read is evicted', async t => {
   t.is(hot.find('/a', '/b'), undefined);
   t.is(clock.pending, 0);
 });
-
 
 test('a store opened again holds its records, its history and its revision', async t => {
   const directory = fresh();
@@ -215,7 +227,10 @@ test('a lease runs out at its time though the store was closed and opened meanwh
 
   const store = await open(directory, clock);
   await clock.advance(1);
-  t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/late']);
+  t.deepEqual(
+    (await store.range({start: '/', end: '0'})).records.map(({key}) => key),
+    ['/late'],
+  );
   const fourth = await store.lease(5);
   await store.create('/next', bytes('1'), {lease: fourth});
   await clock.advance(80_000);
@@ -239,7 +254,10 @@ test('a store written with another naming is refused in words and left alone', a
 
   const error = await t.throwsAsync(openEmbeddedStore({directory, naming: 'kubernetes'}), {instanceOf: StoreUnusable});
 
-  t.is(error?.message, `the store in ${directory} was written with --naming=plat, not kubernetes: give --naming=plat with this --data-dir, or another --data-dir`);
+  t.is(
+    error?.message,
+    `the store in ${directory} was written with --naming=plat, not kubernetes: give --naming=plat with this --data-dir, or another --data-dir`,
+  );
   await (await open(directory)).close();
 });
 
@@ -310,14 +328,19 @@ test('backends are chosen by the value of the flag, and those not built are refu
     await store.close();
   }
 
-  await t.throwsAsync(openStore({backend: 'etcd3', ...options}), {instanceOf: StoreUnusable, message: /^--storage-backend=etcd3 requires --kvstore-servers/});
+  await t.throwsAsync(openStore({backend: 'etcd3', ...options}), {
+    instanceOf: StoreUnusable,
+    message: /^--storage-backend=etcd3 requires --kvstore-servers/,
+  });
   await t.throwsAsync(openStore({backend: 'paper', ...options}), {instanceOf: StoreUnusable, message: /^--storage-backend=paper /});
 });
 
 type State = Map<string, StoredRecord>;
 
 const summary = (state: State): string[] =>
-  [...state.values()].map(({key, value, revision, created}) => `${key} ${revision} ${created} ${value.length} ${value.toString('utf8', 0, 36)}`).sort();
+  [...state.values()]
+    .map(({key, value, revision, created}) => `${key} ${revision} ${created} ${value.length} ${value.toString('utf8', 0, 36)}`)
+    .sort();
 
 /** The state that history leads to from where it begins. */
 const replayed = async (store: Store): Promise<State> => {

@@ -46,7 +46,9 @@ export class EtcdServer {
   }
 
   async resume(): Promise<void> {
-    const tls = this.#tls ? ['--client-cert-auth', '--trusted-ca-file', this.#tls.ca, '--cert-file', this.#tls.cert, '--key-file', this.#tls.key] : [];
+    const tls = this.#tls
+      ? ['--client-cert-auth', '--trusted-ca-file', this.#tls.ca, '--cert-file', this.#tls.cert, '--key-file', this.#tls.key]
+      : [];
     const child = spawn(
       'etcd',
       [

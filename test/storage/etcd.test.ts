@@ -24,7 +24,8 @@ if (hasEtcd) {
     await server.stop();
   });
 
-  const open = (options: Partial<EtcdStoreOptions> = {}): Promise<EtcdStore> => openEtcdStore({servers: [server.url], prefix: '', ...options});
+  const open = (options: Partial<EtcdStoreOptions> = {}): Promise<EtcdStore> =>
+    openEtcdStore({servers: [server.url], prefix: '', ...options});
 
   const channel = new GrpcChannel({servers: [server.url], clock: systemClock});
   const client = new EtcdClient({channel, clock: systemClock});
@@ -63,7 +64,10 @@ if (hasEtcd) {
     t.is(follower.received[4]!.key, '/short');
     t.is(follower.received[4]!.record, undefined);
     t.is(follower.received[4]!.previous?.value.toString(), '1');
-    t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/freed', '/long']);
+    t.deepEqual(
+      (await store.range({start: '/', end: '0'})).records.map(record => record.key),
+      ['/freed', '/long'],
+    );
     await t.throwsAsync(store.create('/late', bytes('1'), {lease: short}), {instanceOf: LeaseNotFound});
     await store.close();
   });
@@ -72,7 +76,10 @@ if (hasEtcd) {
     await empty();
     const store = await open();
 
-    await t.throwsAsync(store.create('/a', Buffer.alloc(1_600_000)), {instanceOf: ValueTooLarge, message: 'etcdserver: request is too large'});
+    await t.throwsAsync(store.create('/a', Buffer.alloc(1_600_000)), {
+      instanceOf: ValueTooLarge,
+      message: 'etcdserver: request is too large',
+    });
     await t.throwsAsync(store.create('/a', Buffer.alloc(2_200_000)), {
       instanceOf: ValueTooLarge,
       message: /^rpc error: code = ResourceExhausted desc = trying to send message larger than max \(22000\d\d vs\. 2097152\)$/,
@@ -80,7 +87,7 @@ if (hasEtcd) {
     await store.close();
   });
 
-  test.serial('writes of another server are read and watched as one\'s own', async t => {
+  test.serial("writes of another server are read and watched as one's own", async t => {
     await empty();
     const [one, other] = await Promise.all([open(), open()]);
     using follower = new Follower(one, {after: await one.revision()});
@@ -89,11 +96,17 @@ if (hasEtcd) {
     const {records, revision} = await one.range({start: '/', end: '0'});
     const updated = await one.update('/a', bytes('mine'), created);
 
-    t.deepEqual(records.map(record => [record.key, record.value.toString(), record.revision]), [['/a', 'theirs', created]]);
+    t.deepEqual(
+      records.map(record => [record.key, record.value.toString(), record.revision]),
+      [['/a', 'theirs', created]],
+    );
     t.true(revision >= created);
     t.is((await other.get('/a'))?.value.toString(), 'mine');
     await t.throwsAsync(other.update('/a', bytes('late'), created), {instanceOf: RevisionMismatch});
-    t.deepEqual(follower.received.map(change => change.revision), [created, updated]);
+    t.deepEqual(
+      follower.received.map(change => change.revision),
+      [created, updated],
+    );
     await Promise.all([one.close(), other.close()]);
   });
 
@@ -120,7 +133,10 @@ if (hasEtcd) {
 
     const {records, more, revision} = await store.range({start: '/', end: '0', limit: 3});
 
-    t.deepEqual(records.map(record => record.value.toString()), ['0', '1', '2']);
+    t.deepEqual(
+      records.map(record => record.value.toString()),
+      ['0', '1', '2'],
+    );
     t.true(more);
     t.is(revision, await store.revision());
     await store.close();
@@ -137,7 +153,10 @@ if (hasEtcd) {
     using follower = new Follower(store, {after});
     await follower.until(({progressed}) => progressed.length > 0);
 
-    t.deepEqual(follower.received.map(({record, previous}) => [previous?.value.toString(), record?.value.toString()]), [['1', '2']]);
+    t.deepEqual(
+      follower.received.map(({record, previous}) => [previous?.value.toString(), record?.value.toString()]),
+      [['1', '2']],
+    );
     await store.close();
   });
 
@@ -162,7 +181,10 @@ if (hasEtcd) {
     const late = await one.takeTurn(0, 0);
 
     t.deepEqual(turns.map(({taken}) => taken).sort(), [false, true]);
-    t.deepEqual(turns.map(({next}) => next), [1, 1]);
+    t.deepEqual(
+      turns.map(({next}) => next),
+      [1, 1],
+    );
     t.false(late.taken);
     t.true((await other.takeTurn(1, late.revision)).taken);
     await Promise.all([one.close(), other.close()]);
@@ -195,7 +217,10 @@ if (hasEtcd) {
     await (await open({prefix: '/p', naming: 'plat'})).close();
     await (await open({prefix: '/p', naming: 'plat'})).close();
 
-    await t.throwsAsync(open({prefix: '/p', naming: 'kubernetes'}), {instanceOf: StoreUnusable, message: 'the store below /p was written with --naming=plat, not kubernetes: give --naming=plat, or another --kvstore-prefix'});
+    await t.throwsAsync(open({prefix: '/p', naming: 'kubernetes'}), {
+      instanceOf: StoreUnusable,
+      message: 'the store below /p was written with --naming=plat, not kubernetes: give --naming=plat, or another --kvstore-prefix',
+    });
   });
 
   test.serial('an unreadable record fails its readers and no others', async t => {
@@ -253,7 +278,10 @@ if (hasEtcd) {
     t.is((await waiting)?.value.toString(), '1');
     await store.create('/b', bytes('1'));
     await follower.until(({received}) => received.length === 2);
-    t.deepEqual(follower.received.map(change => change.key), ['/a', '/b']);
+    t.deepEqual(
+      follower.received.map(change => change.key),
+      ['/a', '/b'],
+    );
     t.deepEqual(follower.endings, []);
     await store.close();
   });
@@ -276,8 +304,17 @@ if (hasEtcd) {
     await clock.advance(1000);
     await follower.until(({received}) => received.length === 5);
 
-    t.deepEqual(follower.received.slice(3).map(({key: name, record, previous}) => [name, previous?.value.toString(), record?.value.toString()]), [['/changed', '1', '3'], ['/gone', '1', undefined]]);
-    t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/changed', '/same']);
+    t.deepEqual(
+      follower.received.slice(3).map(({key: name, record, previous}) => [name, previous?.value.toString(), record?.value.toString()]),
+      [
+        ['/changed', '1', '3'],
+        ['/gone', '1', undefined],
+      ],
+    );
+    t.deepEqual(
+      (await store.range({start: '/', end: '0'})).records.map(record => record.key),
+      ['/changed', '/same'],
+    );
     await Promise.all([store.close(), other.close()]);
   });
 

@@ -30,7 +30,10 @@ test('a failing commit changes nothing and fails the writes queued behind it', a
   const outcomes = await Promise.allSettled([...first, queued]);
   engine.full = false;
 
-  t.deepEqual(outcomes.map(({status}) => status), ['rejected', 'rejected', 'rejected']);
+  t.deepEqual(
+    outcomes.map(({status}) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
   t.is(store.revision(), revision);
   t.is(store.get('/a')?.value.toString(), '1');
   t.is(await store.update('/a', bytes('3'), revision), revision + 1);

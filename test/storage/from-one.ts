@@ -4,11 +4,21 @@ import type {Change, Store, StoredRecord} from '#src/storage/store.js';
 /** A store whose revisions count from one, though it was at `beginning` when that began: so one server will do for many tests. */
 export const fromOne = (store: Store, beginning: number): Store => {
   const base = beginning - 1;
-  const shown = <T extends StoredRecord | undefined>(record: T): T => record && {...record, revision: record.revision - base, created: record.created - base};
-  const change = (original: Change): Change => ({...original, revision: original.revision - base, record: shown(original.record), previous: shown(original.previous)});
+  const shown = <T extends StoredRecord | undefined>(record: T): T =>
+    record && {...record, revision: record.revision - base, created: record.created - base};
+  const change = (original: Change): Change => ({
+    ...original,
+    revision: original.revision - base,
+    record: shown(original.record),
+    previous: shown(original.previous),
+  });
   const compactedOf = (revision: number): number => (revision <= beginning ? 0 : revision - base);
   const failure = (error: unknown): unknown =>
-    error instanceof Compacted ? new Compacted(compactedOf(error.compacted)) : error instanceof FutureRevision ? new FutureRevision(error.current - base) : error;
+    error instanceof Compacted
+      ? new Compacted(compactedOf(error.compacted))
+      : error instanceof FutureRevision
+        ? new FutureRevision(error.current - base)
+        : error;
   const translated = async <T>(act: () => Promise<T> | T): Promise<T> => {
     try {
       return await act();
@@ -23,7 +33,13 @@ export const fromOne = (store: Store, beginning: number): Store => {
     get: (key, options) => translated(async () => shown(await store.get(key, options))),
     range: ({revision, filter, ...rest}) =>
       translated(async () => {
-        const query = {...rest, filter: filter && {known: (key: string, at: number) => filter.known(key, at - base), passes: (record: StoredRecord) => filter.passes(shown(record)!)}};
+        const query = {
+          ...rest,
+          filter: filter && {
+            known: (key: string, at: number) => filter.known(key, at - base),
+            passes: (record: StoredRecord) => filter.passes(shown(record)!),
+          },
+        };
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});
         return {...range, records: range.records.map(shown), revision: range.revision - base};
       }),

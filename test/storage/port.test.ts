@@ -19,12 +19,13 @@ storeSuite(test, {
     port2.on('message', (message: FromStore) => user.receive(message));
     return new Proxy(user, {
       get: (target, name) => {
-        if (name === 'close') return async () => {
-          await target.close();
-          host[Symbol.dispose]();
-          port1.close();
-          await store.close();
-        };
+        if (name === 'close')
+          return async () => {
+            await target.close();
+            host[Symbol.dispose]();
+            port1.close();
+            await store.close();
+          };
         if (name === 'compact') return (revision: number) => store.compact(revision);
         const value: unknown = Reflect.get(target, name);
         return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;

@@ -16,7 +16,10 @@ export const lifeSuite = (test: StoreTest): void => {
     await follower.until(({received}) => received.length === 5);
 
     t.deepEqual(follower.received.slice(3).map(brief).sort(), ['-/a 5', '-/b 6']);
-    t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/c']);
+    t.deepEqual(
+      (await store.range({start: '/', end: '0'})).records.map(({key}) => key),
+      ['/c'],
+    );
   });
 
   test.alone('a record written anew without the lease or under another outlives it', async (t, {store, clock}) => {
@@ -29,10 +32,16 @@ export const lifeSuite = (test: StoreTest): void => {
     await store.create('/again', bytes('2'));
 
     await clock.advance(10_000);
-    t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/again', '/free', '/longer']);
+    t.deepEqual(
+      (await store.range({start: '/', end: '0'})).records.map(({key}) => key),
+      ['/again', '/free', '/longer'],
+    );
     await clock.advance(90_000);
 
-    t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/again', '/free']);
+    t.deepEqual(
+      (await store.range({start: '/', end: '0'})).records.map(({key}) => key),
+      ['/again', '/free'],
+    );
   });
 
   test.alone('a lease that holds thousands of records empties', async (t, {store, clock}) => {

@@ -68,7 +68,10 @@ const play = async (t: ExecutionContext, {store}: StoreEnvironment, seed: number
     const limit = pick([undefined, 1, 2, 5]);
     const expected = model.range(revision, start, end);
     const range = await store.range({start, end, revision, ...(limit === undefined ? {} : {limit})});
-    t.deepEqual(range.records.map(({key, value, revision, created}) => `${key} ${JSON.stringify({value: value.toString(), revision, created})}`), expected.slice(0, limit));
+    t.deepEqual(
+      range.records.map(({key, value, revision, created}) => `${key} ${JSON.stringify({value: value.toString(), revision, created})}`),
+      expected.slice(0, limit),
+    );
     t.is(range.more, expected.length > (limit ?? Infinity));
   };
 

@@ -11,7 +11,10 @@ export const readSuite = (test: StoreTest): void => {
 
     const range = await store.range({start: '/a', end: '/a0'});
 
-    t.deepEqual(range.records.map(({key}) => key), ['/a', '/a/1', '/a/z', '/a/é', '/a/\uE000', '/a/\u{1F600}']);
+    t.deepEqual(
+      range.records.map(({key}) => key),
+      ['/a', '/a/1', '/a/z', '/a/é', '/a/\uE000', '/a/\u{1F600}'],
+    );
     t.is(range.revision, 9);
     t.false(range.more);
     t.is(await store.count('/a', '/a0'), 6);
@@ -28,12 +31,14 @@ export const readSuite = (test: StoreTest): void => {
     t.deepEqual(show(await store.range({start: '/b\0', end: everything.end, limit: 2})), ['/c=/c']);
   });
 
-  test('a range bounded in bytes ends with the record that reaches the bound, whatever is written between its pieces', async (t, {store}) => {
+  test('a range bounded in bytes ends with the record that reaches the bound, whatever is written between its pieces', async (t, {
+    store,
+  }) => {
     for (const key of ['/a', '/b', '/c', '/d', '/e']) await store.create(key, bytes('xxxx'));
     for (const writes of [false, true]) {
       const pieces: string[][] = [];
       let revision: number | undefined;
-      for (let start = everything.start, more = true; more; ) {
+      for (let start = everything.start, more = true; more;) {
         const range = await store.range({start, end: everything.end, bytes: 5, ...(revision === undefined ? {} : {revision})});
         ({revision, more} = range);
         pieces.push(range.records.map(({key}) => key));
@@ -97,7 +102,7 @@ export const readSuite = (test: StoreTest): void => {
     let start = '/';
     const {revision} = await store.range({...everything, limit: 1});
 
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const page = await store.range({start, end: everything.end, limit: 7, revision});
       pages.push(...show(page));
       start = `${page.records.at(-1)!.key}\0`;
@@ -107,7 +112,10 @@ export const readSuite = (test: StoreTest): void => {
       await store.create(`/k0${pages.length}x`, bytes('new'));
     }
 
-    t.deepEqual(pages, Array.from({length: 30}, (_, i) => `/k${String(i).padStart(2, '0')}=${i}`));
+    t.deepEqual(
+      pages,
+      Array.from({length: 30}, (_, i) => `/k${String(i).padStart(2, '0')}=${i}`),
+    );
   });
 
   test('a single key is read at an earlier revision', async (t, {store}) => {

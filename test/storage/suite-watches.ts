@@ -17,9 +17,18 @@ export const watchSuite = (test: StoreTest): void => {
 
     await follower.until(({received}) => received.length === 3);
     t.deepEqual(follower.received.map(brief), ['+/a 2', '~/a 3', '-/a 4']);
-    t.deepEqual(follower.received.map(({record}) => record?.value.toString()), ['1', '2', undefined]);
-    t.deepEqual(follower.received.map(({previous}) => previous?.value.toString()), [undefined, '1', '2']);
-    t.deepEqual(follower.received.map(({record}) => record?.created), [2, 2, undefined]);
+    t.deepEqual(
+      follower.received.map(({record}) => record?.value.toString()),
+      ['1', '2', undefined],
+    );
+    t.deepEqual(
+      follower.received.map(({previous}) => previous?.value.toString()),
+      [undefined, '1', '2'],
+    );
+    t.deepEqual(
+      follower.received.map(({record}) => record?.created),
+      [2, 2, undefined],
+    );
   });
 
   test('a watch from an earlier revision delivers history first, then new changes, each once and in order', async (t, {store}) => {
@@ -32,8 +41,14 @@ export const watchSuite = (test: StoreTest): void => {
     await fill(store, 2500, 300);
     await follower.until(({received}) => received.at(-1)?.revision === 2802);
 
-    t.deepEqual(follower.received.map(({revision}) => revision), Array.from({length: 2702}, (_, i) => 101 + i));
-    t.deepEqual(follower.received.filter(({key}) => key === '/k700').map(({record}) => record?.value.toString()), ['first', 'again']);
+    t.deepEqual(
+      follower.received.map(({revision}) => revision),
+      Array.from({length: 2702}, (_, i) => 101 + i),
+    );
+    t.deepEqual(
+      follower.received.filter(({key}) => key === '/k700').map(({record}) => record?.value.toString()),
+      ['first', 'again'],
+    );
   });
 
   test('watches that begin at any moment under load miss nothing and hear nothing twice', async (t, {store}) => {
@@ -50,7 +65,11 @@ export const watchSuite = (test: StoreTest): void => {
     await store.create('/last', bytes('x'));
 
     for (const follower of followers) await follower.until(({received}) => received.at(-1)?.revision === 1002);
-    for (const {received} of followers) t.deepEqual(received.map(({revision}) => revision), Array.from({length: received.length}, (_, i) => 1003 - received.length + i));
+    for (const {received} of followers)
+      t.deepEqual(
+        received.map(({revision}) => revision),
+        Array.from({length: received.length}, (_, i) => 1003 - received.length + i),
+      );
     t.true(followers.every((follower, i) => i % 2 === 1 || follower.received.length === 1001));
   });
 
@@ -61,14 +80,26 @@ export const watchSuite = (test: StoreTest): void => {
 
     for (const key of ['/a', '/a/b', '/a/b/c', '/a/bc', '/ab']) await store.create(key, bytes('x'));
 
-    t.deepEqual(deep.received.map(({key}) => key), ['/a/b/c']);
-    t.deepEqual(loose.received.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
-    t.deepEqual(one.received.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
+    t.deepEqual(
+      deep.received.map(({key}) => key),
+      ['/a/b/c'],
+    );
+    t.deepEqual(
+      loose.received.map(({key}) => key),
+      ['/a/b', '/a/b/c', '/a/bc'],
+    );
+    t.deepEqual(
+      one.received.map(({key}) => key),
+      ['/a/b', '/a/b/c', '/a/bc'],
+    );
   });
 
   test('a watch of one key delivers that key alone', async (t, {store}) => {
     const received: string[] = [];
-    using _ = store.watch({start: '/a', end: '/a\0', after: 1}, {changes: batch => received.push(...batch.map(({key}) => key)), ended() {}});
+    using _ = store.watch(
+      {start: '/a', end: '/a\0', after: 1},
+      {changes: batch => received.push(...batch.map(({key}) => key)), ended() {}},
+    );
 
     for (const key of ['/a', '/a/b', '/aa']) await store.create(key, bytes('x'));
 
@@ -77,7 +108,10 @@ export const watchSuite = (test: StoreTest): void => {
 
   test('a change is delivered only once it can be read', async (t, {store}) => {
     const read: unknown[] = [];
-    using _ = store.watch({start: '/', end: '0', after: 1}, {changes: batch => read.push(...batch.map(({key, revision}) => [revision, store.get(key)])), ended() {}});
+    using _ = store.watch(
+      {start: '/', end: '0', after: 1},
+      {changes: batch => read.push(...batch.map(({key, revision}) => [revision, store.get(key)])), ended() {}},
+    );
 
     await store.create('/a', bytes('1'));
     await store.create('/b', bytes('1'));
@@ -96,13 +130,16 @@ export const watchSuite = (test: StoreTest): void => {
   test('a disposed watch hears nothing more, also when disposed while it hears', async (t, {store}) => {
     using other = new Follower(store, {after: 1});
     let calls = 0;
-    const handle = store.watch({start: '/', end: '0', after: 1}, {
-      changes() {
-        calls++;
-        handle[Symbol.dispose]();
+    const handle = store.watch(
+      {start: '/', end: '0', after: 1},
+      {
+        changes() {
+          calls++;
+          handle[Symbol.dispose]();
+        },
+        ended: () => t.fail(),
       },
-      ended: () => t.fail(),
-    });
+    );
 
     await store.create('/a', bytes('1'));
     await store.create('/b', bytes('1'));
@@ -138,13 +175,16 @@ export const watchSuite = (test: StoreTest): void => {
 
   test('a watcher may write and watch while it hears', async (t, {store}) => {
     const inner: Follower[] = [];
-    using _ = store.watch({start: '/a', end: '/b', after: 1}, {
-      changes() {
-        inner.push(new Follower(store, {after: 1}));
-        void store.create('/made', bytes('x'));
+    using _ = store.watch(
+      {start: '/a', end: '/b', after: 1},
+      {
+        changes() {
+          inner.push(new Follower(store, {after: 1}));
+          void store.create('/made', bytes('x'));
+        },
+        ended() {},
       },
-      ended() {},
-    });
+    );
 
     await store.create('/a', bytes('1'));
 
@@ -178,7 +218,10 @@ export const watchSuite = (test: StoreTest): void => {
 
     t.is(live.received.length, 5100);
     late.forEach(({received, endings}, i) => {
-      t.deepEqual(received.map(({revision}) => revision), Array.from({length: received.length}, (_, j) => 2 + i * 500 + j));
+      t.deepEqual(
+        received.map(({revision}) => revision),
+        Array.from({length: received.length}, (_, j) => 2 + i * 500 + j),
+      );
       t.true(received.at(-1)?.revision === 5101 || endings[0] instanceof Compacted);
     });
   });

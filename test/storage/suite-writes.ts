@@ -98,7 +98,12 @@ export const writeSuite = (test: StoreTest): void => {
   });
 
   test.alone('a chain of writes that are all pending is checked link by link', async (t, {store}) => {
-    const chain = [store.create('/a', bytes('1')), store.update('/a', bytes('2'), 2), store.delete('/a', 3), store.create('/a', bytes('4'))];
+    const chain = [
+      store.create('/a', bytes('1')),
+      store.update('/a', bytes('2'), 2),
+      store.delete('/a', 3),
+      store.create('/a', bytes('4')),
+    ];
 
     t.deepEqual(await Promise.all(chain), [2, 3, 4, 5]);
     t.is((await store.get('/a'))?.created, 5);

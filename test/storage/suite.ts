@@ -21,7 +21,11 @@ export interface Backend {
 }
 
 /** The contract of every store, whichever engine keeps its records. */
-export const storeSuite = (test: (title: string, body: (t: ExecutionContext) => Promise<void>) => void, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
+export const storeSuite = (
+  test: (title: string, body: (t: ExecutionContext) => Promise<void>) => void,
+  backend: Backend,
+  suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite],
+): void => {
   const state = (title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void =>
     test(`${backend.name}: ${title}`, async t => {
       const clock = new VirtualClock();

@@ -13,7 +13,9 @@ export const minimalValue = (node: SchemaNode, index: number, keys: readonly str
   switch (node.type) {
     case 'object': {
       const fields = new Set([...(node.required ?? []), ...keys, ...identifying]);
-      return Object.fromEntries([...(node.properties ?? [])].filter(([name]) => fields.has(name)).map(([name, child]) => [name, minimalValue(child, index)]));
+      return Object.fromEntries(
+        [...(node.properties ?? [])].filter(([name]) => fields.has(name)).map(([name, child]) => [name, minimalValue(child, index)]),
+      );
     }
     case 'map':
       return {};
@@ -33,7 +35,14 @@ export const minimalValue = (node: SchemaNode, index: number, keys: readonly str
   }
 };
 
-const emptyValue = (node: SchemaNode | undefined): unknown => (node === undefined || node.type === 'string' ? '' : node.type === 'object' || node.type === 'map' ? {} : node.type === 'array' ? [] : minimalValue(node, 0));
+const emptyValue = (node: SchemaNode | undefined): unknown =>
+  node === undefined || node.type === 'string'
+    ? ''
+    : node.type === 'object' || node.type === 'map'
+      ? {}
+      : node.type === 'array'
+        ? []
+        : minimalValue(node, 0);
 
 const fallback: SchemaNode = {type: 'string'};
 
@@ -44,7 +53,12 @@ const collected = (node: SchemaNode, element: (index: number) => unknown, bytes:
   return Object.fromEntries(Array.from({length: count}, (_, index) => [`k-${index}`, element(index)]));
 };
 
-const differing = (node: SchemaNode, bytes: number): unknown => collected(node, index => minimalValue(node.items ?? fallback, index, node.listMapKeys ?? (node.patchMergeKey ? [node.patchMergeKey] : [])), bytes);
+const differing = (node: SchemaNode, bytes: number): unknown =>
+  collected(
+    node,
+    index => minimalValue(node.items ?? fallback, index, node.listMapKeys ?? (node.patchMergeKey ? [node.patchMergeKey] : [])),
+    bytes,
+  );
 
 /** Returns as many elements as each has elements of its own. */
 const nested = (node: SchemaNode, bytes: number): unknown => {
@@ -52,7 +66,14 @@ const nested = (node: SchemaNode, bytes: number): unknown => {
   const inner = [...(items?.properties ?? [])].filter(([, child]) => isCollection(child));
   if (!items || inner.length === 0) return undefined;
   const share = Math.sqrt(bytes * 40);
-  return collected(node, index => ({...(minimalValue(items, index, node.listMapKeys) as object), ...Object.fromEntries(inner.map(([name, child]) => [name, differing(child, share / inner.length)]))}), bytes);
+  return collected(
+    node,
+    index => ({
+      ...(minimalValue(items, index, node.listMapKeys) as object),
+      ...Object.fromEntries(inner.map(([name, child]) => [name, differing(child, share / inner.length)])),
+    }),
+    bytes,
+  );
 };
 
 const filled = (node: SchemaNode, filling: Filling, bytes: number): unknown => {
@@ -70,18 +91,26 @@ const valueAt = (root: Record<string, unknown>, node: SchemaNode, path: readonly
     const holder = at as Record<string | number, unknown>;
     type = typeof step === 'object' ? type.properties!.get(step.field)! : type.items!;
     const known = holder[key];
-    if (typeof known !== 'object' || known === null || (type.type !== 'array' && Array.isArray(known))) holder[key] = type.type === 'array' ? [] : minimalValue(type, 0);
+    if (typeof known !== 'object' || known === null || (type.type !== 'array' && Array.isArray(known)))
+      holder[key] = type.type === 'array' ? [] : minimalValue(type, 0);
     at = holder[key];
   }
   return at as Record<string, unknown>;
 };
 
 /** Returns a copy of the object with a collection filled until the object has about `bytes` bytes; undefined if the filling does not apply. */
-export const bodyWith = (object: object, node: SchemaNode, {path, node: type, holder, holderPath}: Collection, filling: Filling, bytes: number): Record<string, unknown> | undefined => {
+export const bodyWith = (
+  object: object,
+  node: SchemaNode,
+  {path, node: type, holder, holderPath}: Collection,
+  filling: Filling,
+  bytes: number,
+): Record<string, unknown> | undefined => {
   const body = structuredClone(object) as Record<string, unknown>;
   const at = valueAt(body, node, holderPath);
   const {field} = path.at(-1) as {readonly field: string};
-  const siblings = filling === 'together' ? [...(holder.properties ?? [])].filter(([, child]) => isCollection(child)) : [[field, type] as const];
+  const siblings =
+    filling === 'together' ? [...(holder.properties ?? [])].filter(([, child]) => isCollection(child)) : [[field, type] as const];
   if (filling === 'together' && (siblings.length === 1 || siblings[0]![0] !== field)) return undefined; // Once per struct.
   for (const [name, child] of siblings) at[name] = filled(child, filling, bytes / siblings.length);
   return at[field] === undefined ? undefined : body;

@@ -14,7 +14,10 @@ export interface Collection {
 
 /** The path as messages show it, for example `spec.template.spec.containers[].env`. */
 export const pathText = (path: readonly Step[]): string =>
-  path.map(step => (step === 'item' ? '[]' : step === 'value' ? '{}' : `.${step.field}`)).join('').replace(/^\./, '');
+  path
+    .map(step => (step === 'item' ? '[]' : step === 'value' ? '{}' : `.${step.field}`))
+    .join('')
+    .replace(/^\./, '');
 
 const isCollection = ({type}: SchemaNode): boolean => type === 'array' || type === 'map';
 

@@ -12,10 +12,13 @@ const shown = 60;
 
 await using server = await sweepServer();
 const only = new RegExp(FUZZ_ONLY);
-const matching = [...casesOf(server)].filter(({target, collection}) => only.test(`${target.label} ${collection.path.map(step => (typeof step === 'string' ? step : step.field)).join('.')}`));
+const matching = [...casesOf(server)].filter(({target, collection}) =>
+  only.test(`${target.label} ${collection.path.map(step => (typeof step === 'string' ? step : step.field)).join('.')}`),
+);
 const cases = FUZZ_CASES ? drawn(matching, Number(FUZZ_CASES), seededRandom(Number(FUZZ_SEED))) : matching;
 const findings: Finding[] = [];
-const lineOf = ({label, verb, filling, status, longestMs, ms, bytes}: Finding): string => `${longestMs.toFixed(0).padStart(7)} ms of ${ms.toFixed(0).padStart(7)}  ${status}  ${verb}  ${label}  (${filling}, ${bytes} bytes)`;
+const lineOf = ({label, verb, filling, status, longestMs, ms, bytes}: Finding): string =>
+  `${longestMs.toFixed(0).padStart(7)} ms of ${ms.toFixed(0).padStart(7)}  ${status}  ${verb}  ${label}  (${filling}, ${bytes} bytes)`;
 
 let done = 0;
 for (const one of cases) {
@@ -23,7 +26,8 @@ for (const one of cases) {
     findings.push(finding);
     if (finding.longestMs > 1000) console.error(lineOf(finding));
   }
-  if (++done % 100 === 0) console.error(`${done} of ${cases.length} cases, ${findings.length} requests, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB`);
+  if (++done % 100 === 0)
+    console.error(`${done} of ${cases.length} cases, ${findings.length} requests, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB`);
 }
 const over = findings.filter(({longestMs}) => longestMs > Number(FUZZ_LIMIT)).sort((a, b) => b.longestMs - a.longestMs);
 for (const finding of over.slice(0, shown)) console.log(lineOf(finding));

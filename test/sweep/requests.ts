@@ -40,7 +40,12 @@ export class Target {
     this.served = served;
     this.collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
     this.item = `${this.collection}/${name}`;
-    this.sample = {apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name}, ...(known[`${group}/${kind.kind}`] ?? known[kind.kind])};
+    this.sample = {
+      apiVersion: naming.apiVersion(kind.group, kind.version),
+      kind: kind.kind,
+      metadata: {name},
+      ...(known[`${group}/${kind.kind}`] ?? known[kind.kind]),
+    };
   }
 
   get label(): string {
@@ -69,11 +74,19 @@ export class Target {
     const {kind} = this.served;
     const codec = await protobufCodec();
     const url = `${this.collection}?dryRun=All`;
-    const form = (verb: string, media: string, bytes: Buffer): Call => ({verb, method: 'POST', url, body: bytes, headers: {'content-type': media}});
+    const form = (verb: string, media: string, bytes: Buffer): Call => ({
+      verb,
+      method: 'POST',
+      url,
+      body: bytes,
+      headers: {'content-type': media},
+    });
     return [
       form('create from CBOR', 'application/cbor', encodeCbor(body)),
       form('create from YAML', 'application/yaml', json(body)),
-      ...(codec.hasProtobuf(naming.apiVersion(kind.group, kind.version), kind.kind, naming) ? [form('create from protobuf', naming.protobufMediaType, protobufOf(codec, body, naming))] : []),
+      ...(codec.hasProtobuf(naming.apiVersion(kind.group, kind.version), kind.kind, naming)
+        ? [form('create from protobuf', naming.protobufMediaType, protobufOf(codec, body, naming))]
+        : []),
     ];
   }
 
@@ -84,11 +97,22 @@ export class Target {
     const {name: ___, ...meta} = metadata as Record<string, unknown>;
     const patch = {metadata: meta, ...rest};
     const fields = path.map(step => (step === 'item' ? 0 : step === 'value' ? 'k' : step.field));
-    const patched = (verb: string, type: string, value: unknown, query = ''): Call => ({verb, method: 'PATCH', url: `${url}${query}`, body: json(value), headers: {'content-type': `application/${type}`}});
+    const patched = (verb: string, type: string, value: unknown, query = ''): Call => ({
+      verb,
+      method: 'PATCH',
+      url: `${url}${query}`,
+      body: json(value),
+      headers: {'content-type': `application/${type}`},
+    });
     const parts = Object.entries(definition.subresources ?? {}).filter(([, {view, verbs}]) => !view && !verbs);
     return [
       {verb: 'update', method: 'PUT', url, body: json(inReverse(body, fields))},
-      ...parts.map(([name]): Call => ({verb: `update of ${name}`, method: 'PUT', url: `${this.item}/${name}?dryRun=All`, body: json(body)})),
+      ...parts.map(([name]): Call => ({
+        verb: `update of ${name}`,
+        method: 'PUT',
+        url: `${this.item}/${name}?dryRun=All`,
+        body: json(body),
+      })),
       patched('merge patch', 'merge-patch+json', patch),
       ...(definition.custom ? [] : [patched('strategic patch', 'strategic-merge-patch+json', inReverse(patch, fields))]),
       patched('JSON patch', 'json-patch+json', insertions(body, fields)),
@@ -98,7 +122,11 @@ export class Target {
   }
 }
 
-const protobufOf = (codec: Awaited<ReturnType<typeof protobufCodec>>, body: Record<string, unknown>, naming: SweepServer['naming']): Buffer => {
+const protobufOf = (
+  codec: Awaited<ReturnType<typeof protobufCodec>>,
+  body: Record<string, unknown>,
+  naming: SweepServer['naming'],
+): Buffer => {
   try {
     return Buffer.from(codec.encodeObject(body, naming));
   } catch {
@@ -120,8 +148,15 @@ const insertions = (body: Record<string, unknown>, fields: readonly (string | nu
   const pointer = fields.map(field => `/${field}`).join('');
   let value: unknown = body;
   for (const field of fields) value = (value as Record<string | number, unknown> | undefined)?.[field];
-  if (Array.isArray(value)) return [{op: 'add', path: pointer, value}, ...Array.from({length: 9_000}, (_, index) => ({op: 'add', path: `${pointer}/0`, value: (value as unknown[])[index % (value as unknown[]).length]}))].slice(0, 9_001);
+  if (Array.isArray(value))
+    return [
+      {op: 'add', path: pointer, value},
+      ...Array.from({length: 9_000}, (_, index) => ({
+        op: 'add',
+        path: `${pointer}/0`,
+        value: (value as unknown[])[index % (value as unknown[]).length],
+      })),
+    ].slice(0, 9_001);
   const keys = Object.keys((value as object | undefined) ?? {});
   return [{op: 'add', path: pointer, value}, ...keys.slice(0, 9_000).map(key => ({op: 'replace', path: `${pointer}/${key}`, value: 'x'}))];
 };
-

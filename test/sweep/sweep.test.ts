@@ -15,8 +15,17 @@ const mostWorkMs = 700;
 test('the sweep finds lists and maps at every depth, and fills them', async t => {
   await using server = await sweepServer({thread: false});
   const cases = [...casesOf(server)];
-  const of = (path: string) => cases.find(({target, collection, filling}) => target.label === '/api/v1/pods' && pathText(collection.path) === path && filling === 'different');
-  for (const path of ['metadata.labels', 'spec.containers', 'spec.containers[].env', 'spec.containers[].resources.limits', 'status.conditions']) {
+  const of = (path: string) =>
+    cases.find(
+      ({target, collection, filling}) => target.label === '/api/v1/pods' && pathText(collection.path) === path && filling === 'different',
+    );
+  for (const path of [
+    'metadata.labels',
+    'spec.containers',
+    'spec.containers[].env',
+    'spec.containers[].resources.limits',
+    'status.conditions',
+  ]) {
     const found = of(path);
     t.truthy(found, path);
     const {kind, resource} = found!.target.served;
@@ -29,16 +38,26 @@ test('the sweep finds lists and maps at every depth, and fills them', async t =>
 test('a sample of the sweep takes no longer than its size', async t => {
   await using server = await sweepServer({thread: false});
   const findings: Finding[] = [];
-  for (const one of drawn(casesOf(server), count, seededRandom(3))) for await (const finding of sweep(server, one, bytes)) findings.push(finding);
+  for (const one of drawn(casesOf(server), count, seededRandom(3)))
+    for await (const finding of sweep(server, one, bytes)) findings.push(finding);
 
   t.true(findings.length > count * 5);
   // An apply configuration that does not fit its schema is answered with 500, as upstream.
-  t.deepEqual(findings.filter(({longestMs, status, verb}) => longestMs > mostWorkMs || (status === 500 && verb !== 'apply')), []);
+  t.deepEqual(
+    findings.filter(({longestMs, status, verb}) => longestMs > mostWorkMs || (status === 500 && verb !== 'apply')),
+    [],
+  );
 });
 
 test('a schema that holds itself is entered once', t => {
-  const node = {type: 'object', ref: {group: 'g', version: 'v', name: 'Tree'}} as {type: 'object'; properties?: ReadonlyMap<string, unknown>};
+  const node = {type: 'object', ref: {group: 'g', version: 'v', name: 'Tree'}} as {
+    type: 'object';
+    properties?: ReadonlyMap<string, unknown>;
+  };
   node.properties = new Map([['children', {type: 'array', items: node}]]);
 
-  t.deepEqual([...collectionsOf(node as never)].map(({path}) => pathText(path)), ['children']);
+  t.deepEqual(
+    [...collectionsOf(node as never)].map(({path}) => pathText(path)),
+    ['children'],
+  );
 });

@@ -40,7 +40,10 @@ export function* casesOf(server: SweepServer): Generator<Case> {
 /** Selects cases at random. */
 export const drawn = (cases: Iterable<Case>, count: number, random: Random): Case[] => {
   const all = [...cases].map(value => ({value, at: random.float()}));
-  return all.sort((a, b) => a.at - b.at).slice(0, count).map(({value}) => value);
+  return all
+    .sort((a, b) => a.at - b.at)
+    .slice(0, count)
+    .map(({value}) => value);
 };
 
 /** Runs a case: a create with the filled body, and all other writes of it. */
@@ -50,7 +53,15 @@ export async function* sweep(server: SweepServer, {target, collection, filling}:
   if (!body) return;
   const ask = async ({verb, method, url, body: sent, headers = {}}: Call): Promise<Finding> => {
     const {answer, longestMs, ms} = await watchingTheLoop(() => server.send(method, url, {...(sent ? {body: sent} : {}), headers}));
-    return {label: `${target.label} ${pathText(collection.path)}`, verb, filling, status: answer.status, longestMs, ms, bytes: sent?.length ?? 0};
+    return {
+      label: `${target.label} ${pathText(collection.path)}`,
+      verb,
+      filling,
+      status: answer.status,
+      longestMs,
+      ms,
+      bytes: sent?.length ?? 0,
+    };
   };
   const created = await ask(target.create(body));
   yield created;

@@ -19,7 +19,10 @@ export interface TestBackend extends AsyncDisposable {
 type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** A server of somebody else on this machine. With TLS its certificate names `localhost` and 127.0.0.1. */
-export const aBackend = async (answer: RequestListener, {tls = false, upgrade}: {readonly tls?: boolean; readonly upgrade?: OnUpgrade} = {}): Promise<TestBackend> => {
+export const aBackend = async (
+  answer: RequestListener,
+  {tls = false, upgrade}: {readonly tls?: boolean; readonly upgrade?: OnUpgrade} = {},
+): Promise<TestBackend> => {
   const authority = await anAuthority();
   const pair = await aPair(authority, {commonName: 'backend'}, 'server auth');
   const requests: IncomingMessage[] = [];

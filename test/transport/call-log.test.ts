@@ -7,11 +7,19 @@ import {CallLog} from '#src/transport/call-log.js';
 const sent = {
   method: 'POST',
   url: 'https://hook.example:443/check?timeout=5s&access_token=hidden-parameter',
-  headers: [['accept', 'application/json'], ['Authorization', 'Bearer hidden-token'], ['Sec-WebSocket-Protocol', 'bearer hidden-protocol'], ['Cookie', 'hidden-cookie']] as const,
+  headers: [
+    ['accept', 'application/json'],
+    ['Authorization', 'Bearer hidden-token'],
+    ['Sec-WebSocket-Protocol', 'bearer hidden-protocol'],
+    ['Cookie', 'hidden-cookie'],
+  ] as const,
   body: JSON.stringify({kind: 'Review', text: 'the request', password: 'hidden-password'}),
 };
 
-const linesAt = async (v: number, more: {readonly body?: string; readonly answer?: string; readonly fails?: boolean} = {}): Promise<string> => {
+const linesAt = async (
+  v: number,
+  more: {readonly body?: string; readonly answer?: string; readonly fails?: boolean} = {},
+): Promise<string> => {
   const lines: string[] = [];
   const clock = new VirtualClock();
   const calls = new CallLog(createLog({clock, program: 'test', verbosity: new Verbosity(v), write: line => void lines.push(line)}), clock);
@@ -20,13 +28,27 @@ const linesAt = async (v: number, more: {readonly body?: string; readonly answer
     if (more.fails) throw new Error('dial tcp 127.0.0.1:443: connect: connection refused');
     return {status: 201, body: Buffer.from(more.answer ?? '{"text":"the response"}')};
   };
-  await calls.run(() => ({...sent, body: more.body ?? sent.body}), act, answer => answer).catch(() => {});
+  await calls
+    .run(
+      () => ({...sent, body: more.body ?? sent.body}),
+      act,
+      answer => answer,
+    )
+    .catch(() => {});
   return lines.join('');
 };
 
 const expected: readonly (readonly [number, string, RegExp])[] = [
-  [6, 'calls with code and duration', /roundtrip\] "Response" verb="POST" url="https:\/\/hook\.example:443\/check\?timeout=5s&access_token=\[redacted\]" status=201 duration="70ms"/],
-  [7, 'headers', /"request headers" method="POST" url="\S+" headers="accept: application\/json; Authorization: \[redacted\]; Sec-WebSocket-Protocol: bearer \[redacted\]; Cookie: \[redacted\]"/],
+  [
+    6,
+    'calls with code and duration',
+    /roundtrip\] "Response" verb="POST" url="https:\/\/hook\.example:443\/check\?timeout=5s&access_token=\[redacted\]" status=201 duration="70ms"/,
+  ],
+  [
+    7,
+    'headers',
+    /"request headers" method="POST" url="\S+" headers="accept: application\/json; Authorization: \[redacted\]; Sec-WebSocket-Protocol: bearer \[redacted\]; Cookie: \[redacted\]"/,
+  ],
   [8, 'bodies', /"request body".*the request[^]*"response body".*the response/],
   [9, 'the command', /"curl command" command="curl -v -XPOST -H 'accept: application\/json' .*'https:\/\/hook\.example:443\/check/],
 ];
@@ -38,12 +60,25 @@ for (const [from, what, line] of expected) {
 }
 
 test('failed requests are logged with the reason', async t => {
-  t.regex(await linesAt(6, {fails: true}), /roundtrip\] "no response" verb="POST" url="\S+" duration="70ms" err="dial tcp 127\.0\.0\.1:443: connect: connection refused"/);
+  t.regex(
+    await linesAt(6, {fails: true}),
+    /roundtrip\] "no response" verb="POST" url="\S+" duration="70ms" err="dial tcp 127\.0\.0\.1:443: connect: connection refused"/,
+  );
 });
 
 test('longer bodies are logged at higher verbosity', async t => {
   const body = 'x'.repeat(100_000);
-  for (const [v, length] of [[8, 1024], [9, 10_240], [10, 65_536]] as const) t.regex(await linesAt(v, {body}), new RegExp(`"x{${length}} \\[truncated ${100_000 - length} chars\\]`.replace(/\{(\d+)\}/, (_, n) => (Number(n) > 65_535 ? '+' : `{${n}}`))));
+  for (const [v, length] of [
+    [8, 1024],
+    [9, 10_240],
+    [10, 65_536],
+  ] as const)
+    t.regex(
+      await linesAt(v, {body}),
+      new RegExp(
+        `"x{${length}} \\[truncated ${100_000 - length} chars\\]`.replace(/\{(\d+)\}/, (_, n) => (Number(n) > 65_535 ? '+' : `{${n}}`)),
+      ),
+    );
 });
 
 const secrets: readonly (readonly [string, string])[] = [

@@ -82,7 +82,10 @@ test('a client certificate that is renewed in its files is used for new connecti
     }),
   );
   const clock = new VirtualClock();
-  const [first, second] = [await aPair(server.authority, {commonName: 'first'}, 'client auth'), await aPair(server.authority, {commonName: 'second'}, 'client auth')];
+  const [first, second] = [
+    await aPair(server.authority, {commonName: 'first'}, 'client auth'),
+    await aPair(server.authority, {commonName: 'second'}, 'client auth'),
+  ];
   const cert = await aFile(first.cert);
   const key = await aFile(first.key);
   await using connection = await connect(settingsFor(server, {certificate: {cert: {file: cert}, key: {file: key}}}), {clock});

@@ -9,7 +9,13 @@ import {BrokenMessage, MessageWriter, readMessage} from '#src/transport/grpc/mes
 
 test('fields come back as they were written, whatever their size', t => {
   const integers = [1, 127, 128, 300, 2 ** 31, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER];
-  const writer = new MessageWriter().flag(2, true).bytes(3, 'ä€').message(4, new MessageWriter().int(1, 7)).int(20, 0).bytes(21, '').present(22, 0);
+  const writer = new MessageWriter()
+    .flag(2, true)
+    .bytes(3, 'ä€')
+    .message(4, new MessageWriter().int(1, 7))
+    .int(20, 0)
+    .bytes(21, '')
+    .present(22, 0);
   for (const value of integers) writer.int(1, value);
   const read: unknown[] = [];
 
@@ -76,7 +82,13 @@ test('a call is answered, by the next server when the first is not there', async
 });
 
 const refusals: readonly [string, (stream: ServerHttp2Stream) => void, number, RegExp, boolean][] = [
-  ['what a server refuses with', stream => stream.respond({':status': 200, 'grpc-status': '5', 'grpc-message': 'not %C3%A4 there'}, {endStream: true}), 5, /^not ä there$/, false],
+  [
+    'what a server refuses with',
+    stream => stream.respond({':status': 200, 'grpc-status': '5', 'grpc-message': 'not %C3%A4 there'}, {endStream: true}),
+    5,
+    /^not ä there$/,
+    false,
+  ],
   ['an answer of another kind of server', stream => stream.respond({':status': 404}, {endStream: true}), 14, /404/, false],
   ['a connection that breaks', stream => stream.session?.destroy(), 14, /./, false],
   ['no answer in time', () => {}, 4, /not answered within 0\.2 s/, false],
@@ -97,7 +109,10 @@ test('a call without an available server was never sent', async t => {
   server.stop();
   await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});
 
-  const error = await t.throwsAsync(channel.call('/a/B', Buffer.alloc(0), 200), {instanceOf: GrpcError, message: /connect: connection refused/});
+  const error = await t.throwsAsync(channel.call('/a/B', Buffer.alloc(0), 200), {
+    instanceOf: GrpcError,
+    message: /connect: connection refused/,
+  });
 
   t.true(error?.unsent);
 });

@@ -18,7 +18,13 @@ import {aBackend, type TestBackend} from './backend.js';
 const pool = backends({network: systemNetwork(systemClock), clock: systemClock});
 test.after.always(() => pool[Symbol.dispose]());
 
-const to = ({port, ca}: TestBackend, more: Partial<Backend> = {}): Backend => ({scheme: ca ? 'https' : 'http', host: '127.0.0.1', port, ...(ca ? {tls: {ca}} : {}), ...more});
+const to = ({port, ca}: TestBackend, more: Partial<Backend> = {}): Backend => ({
+  scheme: ca ? 'https' : 'http',
+  host: '127.0.0.1',
+  port,
+  ...(ca ? {tls: {ca}} : {}),
+  ...more,
+});
 
 /** A server that passes every request on to a backend, at the same path. */
 const relaying = (backend: TestBackend, more: Partial<RelayRequest> = {}, seen: ApiResponse[] = []) =>
@@ -40,7 +46,20 @@ const messageOf = (body: Buffer): string => (JSON.parse(body.toString()) as {mes
 for (const [version, ask] of bothVersions) {
   test(`a call is passed on as it is but for the headers of the connection and of the caller's identity, and so is its answer (${version})`, async t => {
     await using backend = await aBackend((request, response) => {
-      response.writeHead(203, ['X-Own', 'a', 'X-Own', 'b', 'Keep-Alive', 'timeout=1', 'Connection', 'X-Gone', 'X-Gone', '1', 'Content-Type', 'text/odd']);
+      response.writeHead(203, [
+        'X-Own',
+        'a',
+        'X-Own',
+        'b',
+        'Keep-Alive',
+        'timeout=1',
+        'Connection',
+        'X-Gone',
+        'X-Gone',
+        '1',
+        'Content-Type',
+        'text/odd',
+      ]);
       request.pipe(response);
     });
     await using server = await relaying(backend);
@@ -48,13 +67,22 @@ for (const [version, ask] of bothVersions) {
     const answer = await ask(server, {
       method: 'PUT',
       path: '/some/path?q=%20',
-      headers: {authorization: 'Bearer secret', 'impersonate-user': 'x', 'x-remote-user': 'y', 'x-forwarded-for': '1.2.3.4', 'x-mine': 'kept'},
+      headers: {
+        authorization: 'Bearer secret',
+        'impersonate-user': 'x',
+        'x-remote-user': 'y',
+        'x-forwarded-for': '1.2.3.4',
+        'x-mine': 'kept',
+      },
       body: 'what is sent',
     });
     const [{method, url, headers}] = backend.requests as [(typeof backend.requests)[0]];
 
     t.deepEqual(server.faults, []);
-    t.deepEqual([answer.status, answer.body.toString(), answer.headers['content-type'], answer.headers['x-gone']], [203, 'what is sent', 'text/odd', undefined]);
+    t.deepEqual(
+      [answer.status, answer.body.toString(), answer.headers['content-type'], answer.headers['x-gone']],
+      [203, 'what is sent', 'text/odd', undefined],
+    );
     t.is(String(answer.headers['x-own']), 'a, b');
     t.deepEqual([method, url, headers['x-mine'], headers['x-forwarded-for']], ['PUT', '/some/path?q=%20', 'kept', '1.2.3.4, 127.0.0.1']);
     t.deepEqual([headers.authorization, headers['impersonate-user'], headers['x-remote-user']], [undefined, undefined, undefined]);
@@ -67,7 +95,14 @@ test('bodies go through while they are written, both ways at once', async t => {
     request.on('data', (chunk: Buffer) => response.write(`>${chunk.toString()}`)).on('end', () => response.end());
   });
   await using server = await relaying(backend);
-  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}});
+  const outgoing = https.request({
+    host: '127.0.0.1',
+    port: server.port,
+    ca: server.ca,
+    agent: false,
+    method: 'POST',
+    headers: {'transfer-encoding': 'chunked'},
+  });
   outgoing.flushHeaders();
 
   const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
@@ -92,7 +127,10 @@ test('a client that disconnects ends the request to the backend, and a backend t
     else response.once('close', left);
   });
   await using server = await relaying(backend);
-  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false}).on('error', () => {}).end();
+  const outgoing = https
+    .request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false})
+    .on('error', () => {})
+    .end();
 
   const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
   await once(answer, 'data');
@@ -101,7 +139,7 @@ test('a client that disconnects ends the request to the backend, and a backend t
   await t.throwsAsync(ask1(server, {path: '/broken'}), {code: 'ECONNRESET'});
 });
 
-test('calls share kept connections, and a redirect is the caller\'s to follow, or is refused', async t => {
+test("calls share kept connections, and a redirect is the caller's to follow, or is refused", async t => {
   await using backend = await aBackend((_, response) => response.writeHead(302, {location: '/else'}).end());
   await using server = await relaying(backend);
   await using strict = await relaying(backend, {refusesRedirects: true});
@@ -116,7 +154,10 @@ test('calls share kept connections, and a redirect is the caller\'s to follow, o
 });
 
 test('the certificate of a backend is verified, and it gets the identity of the user', async t => {
-  await using backend = await aBackend((request, response) => response.end(String((request.socket as import('node:tls').TLSSocket).getPeerCertificate().subject?.CN)), {tls: true});
+  await using backend = await aBackend(
+    (request, response) => response.end(String((request.socket as import('node:tls').TLSSocket).getPeerCertificate().subject?.CN)),
+    {tls: true},
+  );
   const {aPair, anAuthority} = await import('#test/serving/credentials.js');
   const {cert, key} = await aPair(await anAuthority(), {commonName: 'caller'}, 'client auth');
   const reported = async (tls: Backend['tls']) => {
@@ -129,7 +170,10 @@ test('the certificate of a backend is verified, and it gets the identity of the 
   t.is(await reported({ca, pair: {cert, key}}), 'caller');
   t.is(await reported({insecure: true}), 'undefined');
   t.is(await reported({}), 'tls: failed to verify certificate: x509: certificate signed by unknown authority');
-  t.regex(await reported({ca, serverName: 'other.example'}), /^tls: failed to verify certificate: x509: certificate is valid for .+, not other\.example$/);
+  t.regex(
+    await reported({ca, serverName: 'other.example'}),
+    /^tls: failed to verify certificate: x509: certificate is valid for .+, not other\.example$/,
+  );
 });
 
 test('unreachable, broken and oversized backends are reported in the error', async t => {
@@ -214,7 +258,9 @@ test('the end of the backend reaches the client after its last byte', async t =>
 });
 
 test('an upgrade that is refused is answered by the refusal, and neither connection is kept', async t => {
-  await using backend = await aBackend((request, response) => response.writeHead(request.headers['x-ok'] ? 200 : 403, {'content-type': 'text/plain'}).end('no'));
+  await using backend = await aBackend((request, response) =>
+    response.writeHead(request.headers['x-ok'] ? 200 : 403, {'content-type': 'text/plain'}).end('no'),
+  );
   await using server = await relaying(backend);
   const [refused, ignored] = [raw(server), raw(server, ['X-Ok: 1'])];
 
@@ -250,7 +296,14 @@ test('a client that disconnects while the backend is being dialled is not kept w
   const clock = new VirtualClock(); // On which no attempt to reach anybody ever takes too long.
   using own = backends({network: systemNetwork(clock), clock});
   const leaving = new AbortController();
-  const request = {method: 'GET', url: '/', headers: {}, caller: {user: {name: 'a', groups: []}}, remoteAddress: '', signal: leaving.signal};
+  const request = {
+    method: 'GET',
+    url: '/',
+    headers: {},
+    caller: {user: {name: 'a', groups: []}},
+    remoteAddress: '',
+    signal: leaving.signal,
+  };
   const call = relayCall(own, {request, to: {scheme: 'https', host: '127.0.0.1', port: backend.port}, path: '/'});
   leaving.abort();
 
@@ -267,7 +320,10 @@ test('a kept connection that the backend closed is replaced, for requests that m
   await ask1(server, {path: '/last'});
   const answers = await Promise.all([ask1(server), ask1(server)]);
 
-  t.deepEqual(answers.map(({body}) => body.toString()), ['here', 'here']);
+  t.deepEqual(
+    answers.map(({body}) => body.toString()),
+    ['here', 'here'],
+  );
 });
 
 for (const [version, ask] of bothVersions) {
@@ -290,12 +346,20 @@ for (const [version, ask] of bothVersions) {
 test('a length without a body does not turn later bytes into the body', async t => {
   await using backend = await aBackend((request, response) => void request.toArray().then(() => response.end(request.url)));
   await using server = await serve(
-    answering(({method, url, headers, remoteAddress, signal, caller}) => relayCall(pool, {request: {method, url, headers, remoteAddress, signal, caller}, to: to(backend), path: url})),
+    answering(({method, url, headers, remoteAddress, signal, caller}) =>
+      relayCall(pool, {request: {method, url, headers, remoteAddress, signal, caller}, to: to(backend), path: url}),
+    ),
   );
 
-  const answers = [await ask1(server, {path: '/one', body: 'x'.repeat(20), headers: {'content-length': '20'}}), await ask1(server, {path: '/two'})];
+  const answers = [
+    await ask1(server, {path: '/one', body: 'x'.repeat(20), headers: {'content-length': '20'}}),
+    await ask1(server, {path: '/two'}),
+  ];
 
-  t.deepEqual(answers.map(({body}) => body.toString()), ['/one', '/two']);
+  t.deepEqual(
+    answers.map(({body}) => body.toString()),
+    ['/one', '/two'],
+  );
 });
 
 test('an answer that comes before the body is through is given', async t => {
@@ -304,7 +368,9 @@ test('an answer that comes before the body is through is given', async t => {
     response.writeHead(413).end('too much');
   });
   await using server = await relaying(backend);
-  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}}).on('error', () => {});
+  const outgoing = https
+    .request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}})
+    .on('error', () => {});
   outgoing.write(Buffer.alloc(1 << 20));
 
   const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];

@@ -84,7 +84,9 @@ for (const [what, text, message] of [
   test(`a file with ${what} is refused in one line that names it`, async t => {
     const file = await aFile(text);
 
-    await t.throwsAsync(loadSettings({file, fileFlag: '--authentication-kubeconfig', env: {}}), {message: `--authentication-kubeconfig ${file}: ${message}`});
+    await t.throwsAsync(loadSettings({file, fileFlag: '--authentication-kubeconfig', env: {}}), {
+      message: `--authentication-kubeconfig ${file}: ${message}`,
+    });
   });
 }
 
@@ -113,5 +115,8 @@ test('a pod finds its server in either vocabulary, and only a pod does', async t
   t.deepEqual(plat.trust, {ca: {file: join(root, 'var/run/secrets/plat.io/serviceaccount/ca.crt')}});
   t.is(kubernetes.server, 'https://[fd00::1]:443');
   t.deepEqual(kubernetes.trust, {});
-  await t.throwsAsync(loadSettings({root, env: {}}), {message: 'neither --platconfig nor --master was given, and this is not a pod of a cluster: give --platconfig=FILE, a kubeconfig as kubectl reads it'});
+  await t.throwsAsync(loadSettings({root, env: {}}), {
+    message:
+      'neither --platconfig nor --master was given, and this is not a pod of a cluster: give --platconfig=FILE, a kubeconfig as kubectl reads it',
+  });
 });

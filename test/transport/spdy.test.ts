@@ -31,7 +31,10 @@ interface Environment {
   readonly opened: SpdyStream[];
 }
 
-const anEnvironment = async (onStream: (stream: SpdyStream) => void = () => {}, settings: Partial<SessionSettings> = {}): Promise<Environment> => {
+const anEnvironment = async (
+  onStream: (stream: SpdyStream) => void = () => {},
+  settings: Partial<SessionSettings> = {},
+): Promise<Environment> => {
   const [one, other] = await aPair();
   const opened: SpdyStream[] = [];
   const server = new SpdySession(other, {side: 'server', ...settings, onStream: stream => (opened.push(stream), onStream(stream))});
@@ -92,7 +95,13 @@ test('streams carry data both ways, and each half closes by itself', async t => 
 
   t.is(await textOf(one), 'to be echoed');
   t.is(await textOf(other), 'first, second');
-  t.deepEqual(opened.map(({id, headers}) => [id, {...headers}]), [[1, {streamtype: ['stdin'], port: ['80']}], [3, {streamtype: ['error']}]]);
+  t.deepEqual(
+    opened.map(({id, headers}) => [id, {...headers}]),
+    [
+      [1, {streamtype: ['stdin'], port: ['80']}],
+      [3, {streamtype: ['error']}],
+    ],
+  );
   client.close();
   t.is(await client.closed, undefined);
 });
@@ -219,7 +228,10 @@ test('pings are answered, and streams are refused that are too many, out of turn
   while (streams.length < 2) await new Promise(setImmediate);
   const all = await until('800300060000000400000009');
 
-  t.deepEqual(streams.map(({id}) => id), [1, 3]);
+  t.deepEqual(
+    streams.map(({id}) => id),
+    [1, 3],
+  );
   t.true(all.includes('80030003000000080000000500000003'), 'the third is refused');
   t.true(all.includes('80030003000000080000000300000001'), 'a number that was used is an error');
   t.true(all.includes('80030003000000080000000400000001'), 'a number of the other side is an error');
@@ -244,7 +256,11 @@ test('frames that come in one piece are read a few in each turn of the event loo
   const session = new SpdySession(other, {side: 'server', onStream: () => void opened.push(turn)});
   let turn = 0;
   const write = frameWriter();
-  one.write(Buffer.concat(Array.from({length: 500}, (_, index) => write({kind: 'open', id: 2 * index + 1, headers: {}, fin: false, unidirectional: false}))));
+  one.write(
+    Buffer.concat(
+      Array.from({length: 500}, (_, index) => write({kind: 'open', id: 2 * index + 1, headers: {}, fin: false, unidirectional: false})),
+    ),
+  );
   for (; opened.length < 500; turn++) await new Promise(setImmediate);
 
   const perTurn = new Map<number, number>();
@@ -344,7 +360,8 @@ test('whatever a peer sends, the connection goes on or ends, and nothing else ha
   ]);
   for (let round = 0; round < 150; round++) {
     const bytes = Buffer.from(whole);
-    for (let change = 0; change < 1 + round % 4; change++) bytes[Math.floor(random.float() * bytes.length)] = Math.floor(random.float() * 256);
+    for (let change = 0; change < 1 + (round % 4); change++)
+      bytes[Math.floor(random.float() * bytes.length)] = Math.floor(random.float() * 256);
     const {session, socket} = await aRawPeer('server', stream => void stream.resume());
     socket.on('error', () => {});
     socket.end(bytes);

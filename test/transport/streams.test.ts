@@ -7,7 +7,12 @@ import {type HttpConnection, connect} from '#src/transport/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {type TestServer, aWatch, anEvent, answering, json, serve} from '#test/serving/server.js';
 
-const settingsFor = (server: TestServer, url = server.url): ConnectionSettings => ({server: url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'});
+const settingsFor = (server: TestServer, url = server.url): ConnectionSettings => ({
+  server: url,
+  trust: {ca: {data: server.ca}},
+  identity: {},
+  source: 'test',
+});
 
 const watchRequest = {method: 'GET', path: '/watch', headers: {}};
 
@@ -35,7 +40,10 @@ const untilTrue = async (condition: () => boolean): Promise<void> => {
 
 test('streams share connections as far as the server lets them', async t => {
   const watch = aWatch();
-  await using server = await serve(answering(() => watch.response), {listener: {maxStreamsPerConnection: 2}});
+  await using server = await serve(
+    answering(() => watch.response),
+    {listener: {maxStreamsPerConnection: 2}},
+  );
   await using connection = await connect(settingsFor(server), {clock: systemClock});
 
   const streams = await Promise.all(Array.from({length: 5}, () => streamed(connection)));
@@ -50,7 +58,10 @@ test('streams share connections as far as the server lets them', async t => {
 
 test('streams are probed over HTTP/2 alone', async t => {
   for (const disableHttp2 of [false, true]) {
-    await using server = await serve(answering(() => json({})), {listener: {disableHttp2}});
+    await using server = await serve(
+      answering(() => json({})),
+      {listener: {disableHttp2}},
+    );
     await using connection = await connect(settingsFor(server), {clock: systemClock});
     t.is(await connection.isProbed(), !disableHttp2);
     await server.listener.close();
@@ -62,7 +73,10 @@ test('streams are probed over HTTP/2 alone', async t => {
 
 test('a server without HTTP/2 streams all the same', async t => {
   const watch = aWatch();
-  await using server = await serve(answering(() => watch.response), {listener: {disableHttp2: true}});
+  await using server = await serve(
+    answering(() => watch.response),
+    {listener: {disableHttp2: true}},
+  );
   await using connection = await connect(settingsFor(server), {clock: systemClock});
 
   const streams = await Promise.all([streamed(connection), streamed(connection), streamed(connection)]);
@@ -85,7 +99,10 @@ test('a refused stream is an answer like any other', async t => {
 
 test('a server that sends clients away lets their streams go on', async t => {
   const watch = aWatch();
-  await using server = await serve(answering(() => watch.response), {http: {goawayChance: 1}});
+  await using server = await serve(
+    answering(() => watch.response),
+    {http: {goawayChance: 1}},
+  );
   await using connection = await connect(settingsFor(server), {clock: systemClock});
 
   const first = await streamed(connection);

@@ -20,11 +20,16 @@ export const requestController = {
 export type CachedRequest = Frozen<CertificateSigningRequest>;
 
 /** Returns the condition of a type, whatever its status: the API allows only one. */
-export const conditionOf = (csr: CachedRequest, type: 'Approved' | 'Denied' | 'Failed'): Frozen<CertificateSigningRequestCondition> | undefined =>
-  csr.status?.conditions?.find(condition => condition.type === type);
+export const conditionOf = (
+  csr: CachedRequest,
+  type: 'Approved' | 'Denied' | 'Failed',
+): Frozen<CertificateSigningRequestCondition> | undefined => csr.status?.conditions?.find(condition => condition.type === type);
 
 /** Reconciles requests without a certificate with `handle`. */
-export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr: CachedRequest, attempt: Attempt) => Promise<void>): Reconcile => {
+export const untilIssued = (
+  context: Pick<KeyedContext, 'lister'>,
+  handle: (csr: CachedRequest, attempt: Attempt) => Promise<void>,
+): Reconcile => {
   const requests = context.lister(kinds.certificateSigningRequests);
   return async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
     const csr = requests.get(key);
@@ -36,7 +41,9 @@ export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr:
 /** Parses the PKCS #10 structure of a request, in pieces if it is long. */
 export const signingRequestIn = async (csr: CachedRequest, clock: Clock): Promise<SigningRequest> => {
   try {
-    return await held(clock, () => runStepsInPieces(parseSigningRequestInSteps(Buffer.from(csr.spec.request, 'base64')), new Pieces(clock)));
+    return await held(clock, () =>
+      runStepsInPieces(parseSigningRequestInSteps(Buffer.from(csr.spec.request, 'base64')), new Pieces(clock)),
+    );
   } catch (error) {
     const cause = messageOf(error);
     throw new Error(`unable to parse csr ${JSON.stringify(csr.metadata?.name ?? '')}: ${cause}`, {cause: error});
@@ -44,8 +51,10 @@ export const signingRequestIn = async (csr: CachedRequest, clock: Clock): Promis
 };
 
 /** Returns the request with another status, to be written. The cached one is not changed. */
-export const withStatus = (csr: CachedRequest, status: Frozen<NonNullable<CertificateSigningRequest['status']>>): CertificateSigningRequest =>
-  ({...csr, status: {...csr.status, ...status}}) as CertificateSigningRequest;
+export const withStatus = (
+  csr: CachedRequest,
+  status: Frozen<NonNullable<CertificateSigningRequest['status']>>,
+): CertificateSigningRequest => ({...csr, status: {...csr.status, ...status}}) as CertificateSigningRequest;
 
 /** Returns the request with one more condition. */
 export const withCondition = (csr: CachedRequest, condition: CertificateSigningRequestCondition): CertificateSigningRequest =>

@@ -19,7 +19,8 @@ const checkOrganization = ({subject: {organizations}}: SigningRequest): string |
 const checkCommonName = ({subject: {commonName}}: SigningRequest): string | undefined =>
   commonName.startsWith(wellKnown.nodeUserPrefix) ? undefined : 'subject common name does not begin with system:node:';
 
-const checkNoNames = (names: readonly string[], what: string): string | undefined => (names.length > 0 ? `${what} subjectAltNames are not allowed` : undefined);
+const checkNoNames = (names: readonly string[], what: string): string | undefined =>
+  names.length > 0 ? `${what} subjectAltNames are not allowed` : undefined;
 
 /** Checks a request for a node's client certificate. Returns the first failure, or undefined. */
 export const checkNodeClientRequest = (request: SigningRequest, usages: readonly string[]): string | undefined =>

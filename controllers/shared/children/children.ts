@@ -29,7 +29,8 @@ export const indexingChildren = <T extends KubeObject>(lister: Lister<T>): Liste
 };
 
 /** Returns the possible children of a parent: those it controls, and the orphans in its namespace that it selects. */
-export const possibleChildren = <T extends KubeObject>(lister: Lister<T>, parent: Frozen<KubeObject>, selector: LabelSelector): readonly Frozen<T>[] => [
-  ...controlledBy(lister, parent),
-  ...selectedOrphans(lister, parent.metadata?.namespace ?? '', selector),
-];
+export const possibleChildren = <T extends KubeObject>(
+  lister: Lister<T>,
+  parent: Frozen<KubeObject>,
+  selector: LabelSelector,
+): readonly Frozen<T>[] => [...controlledBy(lister, parent), ...selectedOrphans(lister, parent.metadata?.namespace ?? '', selector)];

@@ -27,7 +27,11 @@ export interface ClaimOptions<T extends KubeObject> {
  * Determines which of `children` belong to the parent: adopts orphans that it selects, releases children that it no longer selects. Returns
  * the parent's children. Rejects, after all were processed, if some could not be adopted or released.
  */
-export type Claim<T extends KubeObject> = (parent: Frozen<KubeObject>, children: readonly Frozen<T>[], how: ClaimOptions<T>) => Promise<Frozen<T>[]>;
+export type Claim<T extends KubeObject> = (
+  parent: Frozen<KubeObject>,
+  children: readonly Frozen<T>[],
+  how: ClaimOptions<T>,
+) => Promise<Frozen<T>[]>;
 
 const pathOf = ({metadata}: Frozen<KubeObject>): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
@@ -36,7 +40,8 @@ export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>)
   const getLive = async () => {
     const {namespace, name = '', uid} = parent.metadata ?? {};
     const live = await client.resource(kind).get(name, namespace ? {namespace} : {});
-    if (live.metadata?.uid !== uid) throw new Error(`original ${kind.kind} ${pathOf(parent)} is gone: got uid ${live.metadata?.uid}, wanted ${uid}`);
+    if (live.metadata?.uid !== uid)
+      throw new Error(`original ${kind.kind} ${pathOf(parent)} is gone: got uid ${live.metadata?.uid}, wanted ${uid}`);
     return live;
   };
   const check = async () => {
@@ -74,7 +79,10 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
     };
 
     const release = async (child: Frozen<T>) => {
-      const own = {ownerReferences: [{$patch: 'delete', uid}], ...(finalizers.length > 0 ? {'$deleteFromPrimitiveList/finalizers': finalizers} : {})};
+      const own = {
+        ownerReferences: [{$patch: 'delete', uid}],
+        ...(finalizers.length > 0 ? {'$deleteFromPrimitiveList/finalizers': finalizers} : {}),
+      };
       try {
         await patch(child, own);
       } catch (error) {

@@ -23,7 +23,8 @@ const maxPrefixLength = 223;
 export const revisionHashLabel = (naming: Naming): string => naming.subKey('controller', 'hash');
 
 /** Returns the data of a revision: the patch that restores the template. Keys are in canonical order, as clients compare revisions by bytes. */
-export const templatePatch = (template: Frozen<PodTemplateSpec>): object => JSON.parse(canonicalJson({spec: {template: {...template, $patch: 'replace'}}})) as object;
+export const templatePatch = (template: Frozen<PodTemplateSpec>): object =>
+  JSON.parse(canonicalJson({spec: {template: {...template, $patch: 'replace'}}})) as object;
 
 /** Returns the template of a revision; undefined if it has none. */
 export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTemplateSpec> | undefined => {
@@ -34,7 +35,10 @@ export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTempla
 };
 
 /** Returns the workload with the template of a revision. */
-export const withRevision = <T extends KubeObject & {spec?: {template: PodTemplateSpec}}>(workload: Frozen<T>, revision: Frozen<ControllerRevision>): Frozen<T> => {
+export const withRevision = <T extends KubeObject & {spec?: {template: PodTemplateSpec}}>(
+  workload: Frozen<T>,
+  revision: Frozen<ControllerRevision>,
+): Frozen<T> => {
   const template = templateOf(revision);
   return template ? ({...workload, spec: {...workload.spec, template}} as Frozen<T>) : workload;
 };
@@ -52,10 +56,20 @@ export interface RevisionOf {
   readonly naming: Naming;
 }
 
-const revisionName = (parent: Frozen<KubeObject>, hash: string): string => `${(parent.metadata?.name ?? '').slice(0, maxPrefixLength)}-${hash}`;
+const revisionName = (parent: Frozen<KubeObject>, hash: string): string =>
+  `${(parent.metadata?.name ?? '').slice(0, maxPrefixLength)}-${hash}`;
 
 /** Returns a revision that is not stored yet. */
-export const newRevision = ({parent, kind, labels, data, revision, collisionCount, naming, hashLabel = revisionHashLabel(naming)}: RevisionOf): ControllerRevision => {
+export const newRevision = ({
+  parent,
+  kind,
+  labels,
+  data,
+  revision,
+  collisionCount,
+  naming,
+  hashLabel = revisionHashLabel(naming),
+}: RevisionOf): ControllerRevision => {
   const hash = templateHash(data, collisionCount);
   return {
     metadata: {
@@ -71,7 +85,11 @@ export const newRevision = ({parent, kind, labels, data, revision, collisionCoun
 };
 
 /** Returns the revisions of a parent's history: its own and orphans that it selects. The oldest first. */
-export const revisionsOf = (lister: Lister<ControllerRevision>, parent: Frozen<KubeObject>, selector: LabelSelector): Frozen<ControllerRevision>[] =>
+export const revisionsOf = (
+  lister: Lister<ControllerRevision>,
+  parent: Frozen<KubeObject>,
+  selector: LabelSelector,
+): Frozen<ControllerRevision>[] =>
   possibleChildren(lister, parent, selector)
     .filter(({metadata}) => selector.matches(metadata?.labels))
     .sort(byRevision);
@@ -83,7 +101,8 @@ export const byRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRe
 const createdAt = ({metadata}: Frozen<ControllerRevision>): number => parseTime(metadata?.creationTimestamp) ?? 0;
 
 /** Returns the number of the next revision. */
-export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): number => 1 + Math.max(0, mostOf(revisions.map(({revision}) => revision)));
+export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): number =>
+  1 + Math.max(0, mostOf(revisions.map(({revision}) => revision)));
 
 /** Whether two revisions have equal data. */
 export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRevision>): boolean => sameJson(a.data, b.data);
@@ -92,7 +111,10 @@ export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<Controller
  * Stores a revision. If its name is used by other data, the collision count is incremented for a new name; the returned `collisionCount` is
  * to be stored in the parent. An existing revision with equal data is returned.
  */
-export const createRevision = async (client: Client, of: RevisionOf): Promise<{readonly revision: ControllerRevision; readonly collisionCount: number}> => {
+export const createRevision = async (
+  client: Client,
+  of: RevisionOf,
+): Promise<{readonly revision: ControllerRevision; readonly collisionCount: number}> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace = ''} = of.parent.metadata ?? {};
   // The label keeps the first hash: it identifies the data, not the name.
@@ -113,7 +135,11 @@ export const createRevision = async (client: Client, of: RevisionOf): Promise<{r
 const maxAttempts = 5;
 
 /** Changes the number of a stored revision, with retries on conflicts. */
-export const renumbered = async (client: Client, revision: Frozen<ControllerRevision>, number: number): Promise<Frozen<ControllerRevision>> => {
+export const renumbered = async (
+  client: Client,
+  revision: Frozen<ControllerRevision>,
+  number: number,
+): Promise<Frozen<ControllerRevision>> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace, name} = keyOf(revision);
   let latest = revision;

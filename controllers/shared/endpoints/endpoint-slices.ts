@@ -25,7 +25,10 @@ export const sliceNames = (naming: Naming) => ({
 export type SliceNames = ReturnType<typeof sliceNames>;
 
 /** Returns a lookup of a service's slices by manager. To be created once for a controller. */
-export const slicesOfService = (names: SliceNames, manager: string): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
+export const slicesOfService = (
+  names: SliceNames,
+  manager: string,
+): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
   const index: Index<EndpointSlice> = {
     name: 'service and manager',
     values({metadata}) {
@@ -33,12 +36,16 @@ export const slicesOfService = (names: SliceNames, manager: string): ((lister: L
       return name !== undefined && by === manager ? [keyText({namespace: metadata?.namespace ?? '', name})] : [];
     },
   };
-  const byName = (a: Frozen<EndpointSlice>, b: Frozen<EndpointSlice>): number => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1);
+  const byName = (a: Frozen<EndpointSlice>, b: Frozen<EndpointSlice>): number =>
+    (a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1;
   return (lister, service) => [...lister.by(index, keyText(service))].sort(byName);
 };
 
 /** Returns the slices by a text of each, in their order. */
-export const slicesBy = (slices: readonly Frozen<EndpointSlice>[], textOf: (slice: Frozen<EndpointSlice>) => string): Map<string, Frozen<EndpointSlice>[]> => {
+export const slicesBy = (
+  slices: readonly Frozen<EndpointSlice>[],
+  textOf: (slice: Frozen<EndpointSlice>) => string,
+): Map<string, Frozen<EndpointSlice>[]> => {
   const found = new Map<string, Frozen<EndpointSlice>[]>();
   for (const slice of slices) {
     const text = textOf(slice);
@@ -58,10 +65,14 @@ const serviceOf = ({metadata}: Frozen<EndpointSlice>, names: SliceNames): Object
  * Returns the services that a change of a slice concerns: none if the change is the controller's own, according to `tracker`. A change of
  * the manager concerns the service, a change of the service label concerns both services.
  */
-export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words: names, manager, tracker}: {readonly words: SliceNames; readonly manager: string; readonly tracker: SliceTracker}): readonly ObjectKey[] => {
+export const servicesOfSliceChange = (
+  change: Change<EndpointSlice>,
+  {words: names, manager, tracker}: {readonly words: SliceNames; readonly manager: string; readonly tracker: SliceTracker},
+): readonly ObjectKey[] => {
   const {object} = change;
   const isOurs = ({metadata}: Frozen<EndpointSlice>) => metadata?.labels?.[names.managedBy] === manager;
-  const found = (...slices: readonly Frozen<EndpointSlice>[]) => slices.map(slice => serviceOf(slice, names)).filter(key => key !== undefined);
+  const found = (...slices: readonly Frozen<EndpointSlice>[]) =>
+    slices.map(slice => serviceOf(slice, names)).filter(key => key !== undefined);
   switch (change.type) {
     case 'added':
       return isOurs(object) && tracker.isUnexpected(object) ? found(object) : [];
@@ -78,7 +89,8 @@ export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words: nam
 };
 
 /** Returns the name prefix of a service's new slices. */
-export const slicePrefix = (service: string): string => (dnsSubdomainProblems(asPrefix(`${service}-`)).length === 0 ? `${service}-` : service);
+export const slicePrefix = (service: string): string =>
+  dnsSubdomainProblems(asPrefix(`${service}-`)).length === 0 ? `${service}-` : service;
 
 /** A key that is equal for lists of the same ports, in any order. */
 export const portsText = (ports: readonly Frozen<SlicePort>[] | undefined | null): string =>
@@ -94,5 +106,10 @@ export const endpointText = ({addresses, hostname, targetRef}: Frozen<Endpoint>)
 /** Whether two states of an endpoint are equal, ignoring hints and the pod's resource version. */
 export const sameEndpoint = (a: Frozen<Endpoint>, b: Frozen<Endpoint>): boolean => {
   const conditions = ({conditions: {ready, serving, terminating} = {}}: Frozen<Endpoint>) => [ready, serving, terminating];
-  return a.nodeName === b.nodeName && a.zone === b.zone && sameJson(conditions(a), conditions(b)) && sameJson(withoutVersion(a.targetRef), withoutVersion(b.targetRef));
+  return (
+    a.nodeName === b.nodeName &&
+    a.zone === b.zone &&
+    sameJson(conditions(a), conditions(b)) &&
+    sameJson(withoutVersion(a.targetRef), withoutVersion(b.targetRef))
+  );
 };

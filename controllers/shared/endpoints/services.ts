@@ -28,7 +28,14 @@ export const podsOfService = (pods: Lister<Pod>, service: Frozen<Service>): read
 /** Returns the fields of a pod that its endpoints depend on, besides labels. Its node is left out: it is set before the pod has an address, and never changes. */
 const endpointFields = (pod: Frozen<Pod>): readonly unknown[] => {
   const {hostname, subdomain} = pod.spec ?? {};
-  return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
+  return [
+    pod.metadata?.deletionTimestamp,
+    isReady(pod),
+    isTerminal(pod),
+    hostname,
+    subdomain,
+    ...(pod.status?.podIPs ?? []).map(({ip}) => ip),
+  ];
 };
 
 /**

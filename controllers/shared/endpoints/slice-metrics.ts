@@ -30,7 +30,10 @@ export const commonSliceMetrics = (meter: Meter, {prefix, maxEndpoints, atLeast}
   const removed = counts('endpoints_removed_per_sync', 'Endpoints removed by one look at a service.');
   const endpoints = meter.gauge({name: `${prefix}_endpoints_desired`, help: 'Endpoints of all services.'});
   const slices = meter.gauge({name: `${prefix}_num_endpoint_slices`, help: 'Endpoint slices.'});
-  const desired = meter.gauge({name: `${prefix}_desired_endpoint_slices`, help: 'Endpoint slices that there would be if endpoints were spread perfectly.'});
+  const desired = meter.gauge({
+    name: `${prefix}_desired_endpoint_slices`,
+    help: 'Endpoint slices that there would be if endpoints were spread perfectly.',
+  });
   const changes = meter.counter({name: `${prefix}_changes`, help: 'Changes of endpoint slices.', labels: ['operation']});
 
   const totals = (parts: Iterable<Efficiency>): Totals => {

@@ -24,7 +24,8 @@ const uidOf = ({metadata}: Frozen<KubeObject>): string => metadata?.uid ?? '';
 /** Slices are grouped by their service label. */
 export const sliceTracker = (serviceLabel: string): SliceTracker => {
   const services = new Map<string, Map<string, number>>();
-  const keyFor = ({metadata}: Frozen<KubeObject>): string => keyText({namespace: metadata?.namespace ?? '', name: metadata?.labels?.[serviceLabel] ?? ''});
+  const keyFor = ({metadata}: Frozen<KubeObject>): string =>
+    keyText({namespace: metadata?.namespace ?? '', name: metadata?.labels?.[serviceLabel] ?? ''});
   const note = (slice: Frozen<KubeObject>, generation: number): void => {
     const key = keyFor(slice);
     const known = services.get(key);

@@ -18,7 +18,8 @@ export interface TriggerTimes {
   forget(key: string): void;
 }
 
-const podTime = ({status}: Frozen<Pod>): number | undefined => parseTime(status?.conditions?.find(({type}) => type === 'Ready')?.lastTransitionTime);
+const podTime = ({status}: Frozen<Pod>): number | undefined =>
+  parseTime(status?.conditions?.find(({type}) => type === 'Ready')?.lastTransitionTime);
 
 export const triggerTimes = (): TriggerTimes => {
   const known = new Map<string, Seen>();
@@ -44,7 +45,11 @@ export const triggerTimes = (): TriggerTimes => {
 };
 
 /** Returns the annotations with the trigger time replaced, or removed. */
-export const withTriggerTime = (annotations: Readonly<Record<string, string>> | undefined, name: string, time: string | undefined): Record<string, string> => {
+export const withTriggerTime = (
+  annotations: Readonly<Record<string, string>> | undefined,
+  name: string,
+  time: string | undefined,
+): Record<string, string> => {
   const {[name]: _, ...rest} = annotations ?? {};
   return time === undefined ? rest : {...rest, [name]: time};
 };

@@ -11,7 +11,11 @@ interface Expecting {
 }
 
 /** Calls `create` for pods that are expected, until calls fail, and lowers the expectations by the pods that were not created. */
-export const createExpected = async (count: number, create: (index: number) => Promise<unknown>, {key, expected}: Expecting): Promise<Started> => {
+export const createExpected = async (
+  count: number,
+  create: (index: number) => Promise<unknown>,
+  {key, expected}: Expecting,
+): Promise<Started> => {
   const started = await slowStart(count, async index => {
     try {
       await create(index);
@@ -25,7 +29,11 @@ export const createExpected = async (count: number, create: (index: number) => P
 };
 
 /** Calls `remove` for pods whose deletion is expected, and lowers the expectations by those that were not deleted. Returns the failures; that a pod is gone is none. */
-export const deleteExpected = async (pods: readonly Frozen<Pod>[], remove: (pod: Frozen<Pod>) => Promise<unknown>, {key, expected}: Expecting): Promise<unknown[]> => {
+export const deleteExpected = async (
+  pods: readonly Frozen<Pod>[],
+  remove: (pod: Frozen<Pod>) => Promise<unknown>,
+  {key, expected}: Expecting,
+): Promise<unknown[]> => {
   const failures: unknown[] = [];
   await Promise.all(
     pods.map(async pod => {

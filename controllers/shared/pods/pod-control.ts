@@ -11,7 +11,8 @@ import type {Writer} from '#src/runtime/writer.js';
 import {messageOf} from '#src/base/message.js';
 
 /** Returns the name prefix of a parent's pods. */
-export const podNamePrefix = (parent: string): string => (dnsSubdomainProblems(asPrefix(`${parent}-`)).length === 0 ? `${parent}-` : parent);
+export const podNamePrefix = (parent: string): string =>
+  dnsSubdomainProblems(asPrefix(`${parent}-`)).length === 0 ? `${parent}-` : parent;
 
 /** Creates a pod from a template, controlled by `parent`, with a generated name. Shares its parts with the template. */
 export const podFromTemplate = (parent: Frozen<KubeObject>, kind: Kind, template: Frozen<PodTemplateSpec>, naming: Naming): Pod => {

@@ -8,10 +8,14 @@ export interface Started {
  * Calls `call` for 0 to `count` - 1 in batches of 1, 2, 4 and so on, up to `maxBatch`, concurrently within a batch, and stops after the first batch with
  * a failure: calls that always fail are tried once, not a thousand times.
  */
-export const slowStart = async (count: number, call: (index: number) => Promise<unknown>, {mostAtOnce: maxBatch = Infinity}: {readonly mostAtOnce?: number} = {}): Promise<Started> => {
+export const slowStart = async (
+  count: number,
+  call: (index: number) => Promise<unknown>,
+  {mostAtOnce: maxBatch = Infinity}: {readonly mostAtOnce?: number} = {},
+): Promise<Started> => {
   let successes = 0;
   let size = 1;
-  for (let next = 0; next < count; ) {
+  for (let next = 0; next < count;) {
     const batch = Math.min(size, maxBatch, count - next);
     const results = await Promise.allSettled(Array.from({length: batch}, (_, offset) => call(next + offset)));
     const failure = results.find(({status}) => status === 'rejected');

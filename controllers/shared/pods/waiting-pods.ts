@@ -9,7 +9,10 @@ import type {ControllerManagerOptions} from '#src/options/controller-manager.js'
 /** The options of controllers that create pods. */
 export type WaitingPodsOptions = Pick<ControllerManagerOptions, 'maxWaitingPods'>;
 
-const waiting: Index<Pod> = {name: 'waiting for a node', values: pod => (!pod.spec?.nodeName && pod.status?.phase === 'Pending' && isActive(pod) ? [''] : [])};
+const waiting: Index<Pod> = {
+  name: 'waiting for a node',
+  values: pod => (!pod.spec?.nodeName && pod.status?.phase === 'Pending' && isActive(pod) ? [''] : []),
+};
 
 interface WaitingPodsContext {
   readonly name: string;
@@ -24,7 +27,13 @@ interface WaitingPodsContext {
  */
 export const waitingPodsLimit = ({name, options: {maxWaitingPods}, meter, lister}: WaitingPodsContext): (() => void) => {
   const pods = lister(kinds.pods);
-  const refused = meter.counter({name: 'controller_pods_not_created_total', help: 'How often a controller made no pod because too many wait for a node.', labels: ['controller']}).at({controller: name});
+  const refused = meter
+    .counter({
+      name: 'controller_pods_not_created_total',
+      help: 'How often a controller made no pod because too many wait for a node.',
+      labels: ['controller'],
+    })
+    .at({controller: name});
   return () => {
     if (maxWaitingPods === 0 || pods.count(waiting, '') < maxWaitingPods) return;
     refused.add();

@@ -28,8 +28,10 @@ interface RankedPod {
   readonly createdAt: number | undefined;
 }
 
-const maxRestarts = (statuses: readonly {readonly name: string; readonly restartCount: number}[], counted: (name: string) => boolean): number =>
-  statuses.reduce((most, {name, restartCount}) => (counted(name) ? Math.max(most, restartCount) : most), 0);
+const maxRestarts = (
+  statuses: readonly {readonly name: string; readonly restartCount: number}[],
+  counted: (name: string) => boolean,
+): number => statuses.reduce((most, {name, restartCount}) => (counted(name) ? Math.max(most, restartCount) : most), 0);
 
 /** Parses a 32-bit integer; an invalid annotation costs 0. */
 const costOf = (pod: Frozen<Pod>, annotation: string | undefined): number => {

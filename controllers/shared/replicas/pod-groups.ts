@@ -33,7 +33,9 @@ const podGroupOf = (group: Group<Pod>): PodGroup => {
 export const groupPods = (lister: Lister<Pod>): void => void lister.groups(podGrouping, '');
 
 /** Returns the groups of pods that `parent` controls. */
-export const podGroupsOf = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodGroup[] => Array.from(lister.groups(podGrouping, metadata?.uid ?? ''), podGroupOf);
+export const podGroupsOf = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodGroup[] =>
+  Array.from(lister.groups(podGrouping, metadata?.uid ?? ''), podGroupOf);
 
 /** Returns a group for each pod. */
-export const singlePodGroups = (pods: readonly Frozen<Pod>[]): PodGroup[] => pods.map(pod => ({representative: pod, count: 1, pods: () => [pod]}));
+export const singlePodGroups = (pods: readonly Frozen<Pod>[]): PodGroup[] =>
+  pods.map(pod => ({representative: pod, count: 1, pods: () => [pod]}));

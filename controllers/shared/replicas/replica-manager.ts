@@ -25,7 +25,11 @@ interface ManagerParts<T extends Replicated> {
 /** Creates or deletes pods to reach the requested number, given the active ones. Resolves to the failure. */
 type ReplicaManager<T extends Replicated> = (parent: Frozen<T>, active: readonly PodGroup[]) => Promise<unknown>;
 
-export const replicaManager = <T extends Replicated>(kind: Kind<T>, context: KeyedContext<WaitingPodsOptions>, {parents, pods, expected}: ManagerParts<T>): ReplicaManager<T> => {
+export const replicaManager = <T extends Replicated>(
+  kind: Kind<T>,
+  context: KeyedContext<WaitingPodsOptions>,
+  {parents, pods, expected}: ManagerParts<T>,
+): ReplicaManager<T> => {
   const {clock, naming, gates} = context;
   const control = podControl(kind, context, waitingPodsLimit(context));
   const costAnnotation = gates.enabled('PodDeletionCost') ? naming.subKey('controller', 'pod-deletion-cost') : undefined;
@@ -48,7 +52,10 @@ export const replicaManager = <T extends Replicated>(kind: Kind<T>, context: Key
     const key = keyText(keyOf(parent));
     const rankOf = ranksByNode(relatedPods(parent));
     const chosen = podsToDelete(active, Math.min(surplus, burst), {now: clock.now(), costAnnotation, rankOf});
-    expected.expectDeletions(key, chosen.map(pod => keyText(keyOf(pod))));
+    expected.expectDeletions(
+      key,
+      chosen.map(pod => keyText(keyOf(pod))),
+    );
     const [first] = await deleteExpected(chosen, pod => control.delete(parent, pod), {key, expected});
     return first;
   };
@@ -56,6 +63,12 @@ export const replicaManager = <T extends Replicated>(kind: Kind<T>, context: Key
   return async (parent, active) => {
     const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
     if (surplus < 0) return createPods(parent, -surplus);
-    return surplus > 0 ? deletePods(parent, active.flatMap(each => each.pods()), surplus) : undefined;
+    return surplus > 0
+      ? deletePods(
+          parent,
+          active.flatMap(each => each.pods()),
+          surplus,
+        )
+      : undefined;
   };
 };

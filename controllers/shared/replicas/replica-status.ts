@@ -49,10 +49,13 @@ export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCoun
   const {active, terminating, now} = count;
   const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
   const minReadySeconds = parent.spec?.minReadySeconds ?? 0;
-  const fullyLabeledReplicas = countOfAll(active.filter(({representative}) => wanted.every(([key, value]) => representative.metadata?.labels?.[key] === value)));
+  const fullyLabeledReplicas = countOfAll(
+    active.filter(({representative}) => wanted.every(([key, value]) => representative.metadata?.labels?.[key] === value)),
+  );
   const ready = active.filter(({representative}) => isReady(representative));
   const readyReplicas = countOfAll(ready);
-  const availableReplicas = minReadySeconds === 0 ? readyReplicas : ready.flatMap(each => each.pods()).filter(pod => isAvailable(pod, minReadySeconds, now)).length;
+  const availableReplicas =
+    minReadySeconds === 0 ? readyReplicas : ready.flatMap(each => each.pods()).filter(pod => isAvailable(pod, minReadySeconds, now)).length;
   const conditions = nextConditions(parent, count);
   return {
     replicas: countOfAll(active),

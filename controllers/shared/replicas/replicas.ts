@@ -25,7 +25,10 @@ export interface ReplicatedKind<T extends Replicated> {
 }
 
 /** Reconciles the number of active pods of each parent, and reports it in the parent's status. */
-export const replicaReconciler = <T extends Replicated>({kind, selecting, reportsTerminating}: ReplicatedKind<T>, context: KeyedContext<WaitingPodsOptions>): Reconcile => {
+export const replicaReconciler = <T extends Replicated>(
+  {kind, selecting, reportsTerminating}: ReplicatedKind<T>,
+  context: KeyedContext<WaitingPodsOptions>,
+): Reconcile => {
   const {lister, client, clock} = context;
   const parents = lister(kind);
   const pods = indexingChildren(lister(kinds.pods));
@@ -76,7 +79,9 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
       return settled;
     }
     const own = podGroupsOf(pods, parent);
-    const terminatingPods = own.filter(({representative}) => isTerminating(representative) && selector.matches(representative.metadata?.labels));
+    const terminatingPods = own.filter(
+      ({representative}) => isTerminating(representative) && selector.matches(representative.metadata?.labels),
+    );
     const terminating = reportsTerminating ? countOfAll(terminatingPods) : undefined;
     const active = await activePods(parent, selector, own);
 
@@ -87,7 +92,13 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
     if (failure !== undefined) throw failure;
     const {minReadySeconds = 0} = parent.spec ?? {};
     if (minReadySeconds > 0 && (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)) {
-      return requeueAfter(nextAvailability(active.flatMap(each => each.pods()), minReadySeconds, now) ?? minReadySeconds * 1000);
+      return requeueAfter(
+        nextAvailability(
+          active.flatMap(each => each.pods()),
+          minReadySeconds,
+          now,
+        ) ?? minReadySeconds * 1000,
+      );
     }
     return settled;
   };

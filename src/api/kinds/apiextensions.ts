@@ -4,5 +4,11 @@ import type {Wire} from '#src/api/types.js';
 
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const apiextensionsKinds = {
-  customResourceDefinitions: kind<Wire<upstream.V1CustomResourceDefinition>>('apiextensions', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+  customResourceDefinitions: kind<Wire<upstream.V1CustomResourceDefinition>>(
+    'apiextensions',
+    'v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    false,
+  ),
 } as const;

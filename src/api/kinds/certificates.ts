@@ -5,8 +5,35 @@ import type {Wire} from '#src/api/types.js';
 
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const certificatesKinds = {
-  certificateSigningRequests: kind<types.CertificateSigningRequest>('certificates', 'v1', 'CertificateSigningRequest', 'certificatesigningrequests', false),
-  clusterTrustBundles: kind<Wire<upstream.V1beta1ClusterTrustBundle>>('certificates', 'v1beta1', 'ClusterTrustBundle', 'clustertrustbundles', false, '1.33'),
-  clusterTrustBundlesV1alpha1: kind<Wire<upstream.V1alpha1ClusterTrustBundle>>('certificates', 'v1alpha1', 'ClusterTrustBundle', 'clustertrustbundles', false, '1.26'),
-  podCertificateRequests: kind<types.PodCertificateRequest>('certificates', 'v1beta1', 'PodCertificateRequest', 'podcertificaterequests', true, '1.35'),
+  certificateSigningRequests: kind<types.CertificateSigningRequest>(
+    'certificates',
+    'v1',
+    'CertificateSigningRequest',
+    'certificatesigningrequests',
+    false,
+  ),
+  clusterTrustBundles: kind<Wire<upstream.V1beta1ClusterTrustBundle>>(
+    'certificates',
+    'v1beta1',
+    'ClusterTrustBundle',
+    'clustertrustbundles',
+    false,
+    '1.33',
+  ),
+  clusterTrustBundlesV1alpha1: kind<Wire<upstream.V1alpha1ClusterTrustBundle>>(
+    'certificates',
+    'v1alpha1',
+    'ClusterTrustBundle',
+    'clustertrustbundles',
+    false,
+    '1.26',
+  ),
+  podCertificateRequests: kind<types.PodCertificateRequest>(
+    'certificates',
+    'v1beta1',
+    'PodCertificateRequest',
+    'podcertificaterequests',
+    true,
+    '1.35',
+  ),
 } as const;

@@ -7,5 +7,12 @@ import type {Wire} from '#src/api/types.js';
 export const coordinationKinds = {
   leases: kind<types.Lease>('coordination', 'v1', 'Lease', 'leases', true),
   leaseCandidates: kind<Wire<upstream.V1beta1LeaseCandidate>>('coordination', 'v1beta1', 'LeaseCandidate', 'leasecandidates', true, '1.33'),
-  leaseCandidatesV1alpha2: kind<Wire<upstream.V1alpha2LeaseCandidate>>('coordination', 'v1alpha2', 'LeaseCandidate', 'leasecandidates', true, '1.32'),
+  leaseCandidatesV1alpha2: kind<Wire<upstream.V1alpha2LeaseCandidate>>(
+    'coordination',
+    'v1alpha2',
+    'LeaseCandidate',
+    'leasecandidates',
+    true,
+    '1.32',
+  ),
 } as const;

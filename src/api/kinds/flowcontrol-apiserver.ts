@@ -5,5 +5,11 @@ import type {Wire} from '#src/api/types.js';
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const flowcontrolApiserverKinds = {
   flowSchemas: kind<Wire<upstream.V1FlowSchema>>('flowcontrol.apiserver', 'v1', 'FlowSchema', 'flowschemas', false),
-  priorityLevelConfigurations: kind<Wire<upstream.V1PriorityLevelConfiguration>>('flowcontrol.apiserver', 'v1', 'PriorityLevelConfiguration', 'prioritylevelconfigurations', false),
+  priorityLevelConfigurations: kind<Wire<upstream.V1PriorityLevelConfiguration>>(
+    'flowcontrol.apiserver',
+    'v1',
+    'PriorityLevelConfiguration',
+    'prioritylevelconfigurations',
+    false,
+  ),
 } as const;

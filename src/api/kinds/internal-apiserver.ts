@@ -4,5 +4,11 @@ import type {Wire} from '#src/api/types.js';
 
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const internalApiserverKinds = {
-  storageVersions: kind<Wire<upstream.V1alpha1StorageVersion>>('internal.apiserver', 'v1alpha1', 'StorageVersion', 'storageversions', false),
+  storageVersions: kind<Wire<upstream.V1alpha1StorageVersion>>(
+    'internal.apiserver',
+    'v1alpha1',
+    'StorageVersion',
+    'storageversions',
+    false,
+  ),
 } as const;

@@ -9,6 +9,20 @@ export const storageKinds = {
   csiStorageCapacities: kind<Wire<upstream.V1CSIStorageCapacity>>('storage', 'v1', 'CSIStorageCapacity', 'csistoragecapacities', true),
   storageClasses: kind<Wire<upstream.V1StorageClass>>('storage', 'v1', 'StorageClass', 'storageclasses', false),
   volumeAttachments: kind<Wire<upstream.V1VolumeAttachment>>('storage', 'v1', 'VolumeAttachment', 'volumeattachments', false),
-  volumeAttributesClasses: kind<Wire<upstream.V1VolumeAttributesClass>>('storage', 'v1', 'VolumeAttributesClass', 'volumeattributesclasses', false, '1.34'),
-  volumeAttributesClassesV1beta1: kind<Wire<upstream.V1beta1VolumeAttributesClass>>('storage', 'v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', false, '1.31'),
+  volumeAttributesClasses: kind<Wire<upstream.V1VolumeAttributesClass>>(
+    'storage',
+    'v1',
+    'VolumeAttributesClass',
+    'volumeattributesclasses',
+    false,
+    '1.34',
+  ),
+  volumeAttributesClassesV1beta1: kind<Wire<upstream.V1beta1VolumeAttributesClass>>(
+    'storage',
+    'v1beta1',
+    'VolumeAttributesClass',
+    'volumeattributesclasses',
+    false,
+    '1.31',
+  ),
 } as const;

@@ -73,7 +73,10 @@ export const pinnedValue = ({requirements}: FieldSelector, field: string): strin
   requirements.find(requirement => requirement.field === field && requirement.operator === '=')?.value;
 
 /** Returns the selector with each term mapped by `change`, which may rename the field, change the value, or throw. */
-export const transformed = ({requirements}: FieldSelector, change: (field: string, value: string) => {field: string; value: string}): FieldSelector =>
+export const transformed = (
+  {requirements}: FieldSelector,
+  change: (field: string, value: string) => {field: string; value: string},
+): FieldSelector =>
   fieldSelector(
     requirements
       .map(({field, operator, value}) => ({...change(field, value), operator}))

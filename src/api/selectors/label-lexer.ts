@@ -20,7 +20,7 @@ const next = (rest: string): Lexeme => {
 /** The tokens of a selector; the last one is always `end`. */
 export const tokens = (text: string): Lexeme[] => {
   const found: Lexeme[] = [];
-  for (let rest = text; ; ) {
+  for (let rest = text; ;) {
     rest = rest.replace(/^[ \t\r\n]+/, '');
     const lexeme = next(rest);
     found.push(lexeme);

@@ -37,7 +37,8 @@ export class LabelParser {
       if (after.token === 'end') return found;
       if (after.token !== ',') throw badRequest(`found '${after.text}', expected: ',' or 'end of string'`);
       const following = this.#peek();
-      if (following.token !== 'identifier' && following.token !== '!') throw badRequest(`found '${following.text}', expected: identifier after ','`);
+      if (following.token !== 'identifier' && following.token !== '!')
+        throw badRequest(`found '${following.text}', expected: identifier after ','`);
     }
   }
 

@@ -37,14 +37,18 @@ export const everything: LabelSelector = labelSelector([]);
 export const nothing: LabelSelector = {requirements: [], empty: false, matches: () => false, toString: () => ''};
 
 /** Reads a selector as queries carry it. Throws a 400 with the found and expected tokens. */
-export const parseLabelSelector = (text: string): LabelSelector => (text === '' ? everything : labelSelector(new LabelParser(text).parse()));
+export const parseLabelSelector = (text: string): LabelSelector =>
+  text === '' ? everything : labelSelector(new LabelParser(text).parse());
 
-const operators: Readonly<Record<string, LabelOperator>> = Object.assign(Object.create(null) as object, {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-} as const);
+const operators: Readonly<Record<string, LabelOperator>> = Object.assign(
+  Object.create(null) as object,
+  {
+    In: 'in',
+    NotIn: 'notin',
+    Exists: 'exists',
+    DoesNotExist: '!',
+  } as const,
+);
 
 /** Returns the selector of an object: absent matches nothing, empty matches everything. Throws a 400 for a malformed one. */
 export const labelSelectorOf = (object: LabelSelectorObject | null | undefined): LabelSelector => {

@@ -61,7 +61,11 @@ export interface AdmissionPlugin {
 }
 
 /** Runs the plugins of one phase in order. Awaits only promises: most plugins ignore most requests, and an await costs as much as they do. */
-export const runPhase = async (plugins: readonly AdmissionPlugin[], phase: 'admit' | 'validate', attributes: AdmissionAttributes): Promise<void> => {
+export const runPhase = async (
+  plugins: readonly AdmissionPlugin[],
+  phase: 'admit' | 'validate',
+  attributes: AdmissionAttributes,
+): Promise<void> => {
   let isCalled = false;
   for (const plugin of plugins) {
     const answer = plugin[phase]?.(attributes);

@@ -6,7 +6,10 @@ import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {podWritten, combinedMessage} from './request-kind.js';
 import {refuse} from './refuse.js';
 
-const imagesOf = (spec: Readonly<PodSpec>): string[] => [...containersOf(spec).map(({image = ''}) => image), ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? [])];
+const imagesOf = (spec: Readonly<PodSpec>): string[] => [
+  ...containersOf(spec).map(({image = ''}) => image),
+  ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? []),
+];
 
 /** Sets the pull policy of all images to Always, so that an image cached on a node is available only to pods that may pull it. */
 export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {

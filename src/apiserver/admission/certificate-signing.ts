@@ -9,7 +9,9 @@ export const certificateSigning = (guard: SignerGuard): AdmissionPlugin => ({
   name: 'CertificateSigning',
   async validate(attributes) {
     if (attributes.operation !== 'UPDATE' || !isForSigningRequests(attributes, guard.naming, 'status')) return;
-    const [now, before] = [attributes.object, attributes.oldObject].map(object => (object as CertificateSigningRequest | undefined)?.status);
+    const [now, before] = [attributes.object, attributes.oldObject].map(
+      object => (object as CertificateSigningRequest | undefined)?.status,
+    );
     if ((now?.certificate ?? '') === (before?.certificate ?? '') && sameContent(now?.conditions, before?.conditions)) return;
     const signer = storedSigner(attributes);
     if (await mayForSigner(guard, attributes.user, 'sign', signer)) return;

@@ -22,7 +22,10 @@ export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: 
       const name = classOf(now, naming);
       const found = name && name === classOf(before, naming) ? await reader.get(kinds.storageClasses, '', name) : undefined;
       if (found?.allowVolumeExpansion) return;
-      throw refuse(attributes, 'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize');
+      throw refuse(
+        attributes,
+        'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+      );
     },
   };
 };

@@ -11,7 +11,13 @@ export const clusterTrustBundleAttest = (guard: SignerGuard & {gate(name: string
   name: 'ClusterTrustBundleAttest',
   async validate(attributes) {
     const {operation, group, resource, subresource, object, oldObject, user} = attributes;
-    if (!guard.gate('ClusterTrustBundle') || group !== guard.naming.group('certificates') || resource !== 'clustertrustbundles' || subresource) return;
+    if (
+      !guard.gate('ClusterTrustBundle') ||
+      group !== guard.naming.group('certificates') ||
+      resource !== 'clustertrustbundles' ||
+      subresource
+    )
+      return;
     if ((operation !== 'CREATE' && operation !== 'UPDATE') || !object) return;
     if (oldObject && changesOnlyOwnership(object, oldObject)) return;
     const signer = (object as Bundle).spec?.signerName;

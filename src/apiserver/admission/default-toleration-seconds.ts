@@ -8,7 +8,13 @@ export interface TolerationSeconds {
 }
 
 /** Adds default tolerations for nodes that are not ready or unreachable to pods without their own. */
-export const defaultTolerationSeconds = ({naming, seconds}: {readonly naming: Naming; readonly seconds: TolerationSeconds}): AdmissionPlugin => {
+export const defaultTolerationSeconds = ({
+  naming,
+  seconds,
+}: {
+  readonly naming: Naming;
+  readonly seconds: TolerationSeconds;
+}): AdmissionPlugin => {
   const wanted = [
     {key: naming.subKey('node', 'not-ready'), tolerationSeconds: seconds.notReady},
     {key: naming.subKey('node', 'unreachable'), tolerationSeconds: seconds.unreachable},
@@ -19,8 +25,14 @@ export const defaultTolerationSeconds = ({naming, seconds}: {readonly naming: Na
       const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
       if (!pod) return;
       const own = pod.spec.tolerations ?? [];
-      const missing = wanted.filter(({key}) => !own.some(one => (!one.key || one.key === key) && (!one.effect || one.effect === 'NoExecute')));
-      if (missing.length > 0) pod.spec.tolerations = [...own, ...missing.map(({key, tolerationSeconds}) => ({key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds}))];
+      const missing = wanted.filter(
+        ({key}) => !own.some(one => (!one.key || one.key === key) && (!one.effect || one.effect === 'NoExecute')),
+      );
+      if (missing.length > 0)
+        pod.spec.tolerations = [
+          ...own,
+          ...missing.map(({key, tolerationSeconds}) => ({key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds})),
+        ];
     },
   };
 };

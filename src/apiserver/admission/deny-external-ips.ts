@@ -13,6 +13,7 @@ export const denyServiceExternalIps = (naming: Naming): AdmissionPlugin => ({
     const {operation, object, oldObject} = attributes;
     if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isForKind(attributes, naming, kinds.services)) return;
     const known = (oldObject as Service | undefined)?.spec?.externalIPs ?? [];
-    if ((object as Service).spec?.externalIPs?.some(address => !known.includes(address))) throw refuse(attributes, 'Use of external IPs is denied by admission control');
+    if ((object as Service).spec?.externalIPs?.some(address => !known.includes(address)))
+      throw refuse(attributes, 'Use of external IPs is denied by admission control');
   },
 });

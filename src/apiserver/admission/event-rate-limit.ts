@@ -35,7 +35,10 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
 
 /** Limits events by token buckets: one for the server, each namespace, each user, or each source and object. Dry runs do not count. */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
-  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, maxEntries: limit.cacheSize || defaultCacheSize})}));
+  const buckets = limits.map(limit => ({
+    limit,
+    kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, maxEntries: limit.cacheSize || defaultCacheSize}),
+  }));
   return {
     name: 'EventRateLimit',
     validate(attributes) {

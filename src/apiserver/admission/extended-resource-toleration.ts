@@ -10,7 +10,9 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
   admit(attributes) {
     const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
     if (!pod) return;
-    const requested = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) => Object.keys(resources?.requests ?? {}));
+    const requested = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) =>
+      Object.keys(resources?.requests ?? {}),
+    );
     for (const key of [...new Set(requested)].filter(name => isExtendedResource(name, naming)).sort()) {
       const wanted = {key, operator: 'Exists', effect: 'NoSchedule'};
       const own = pod.spec.tolerations ?? [];

@@ -10,7 +10,10 @@ export const limitPodHardAntiAffinityTopology = (naming: Naming): AdmissionPlugi
     const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
     for (const {topologyKey} of pod?.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
       if (topologyKey === naming.labels.hostname) continue;
-      throw refuse(attributes, `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${topologyKey} but only key ${naming.labels.hostname} is allowed`);
+      throw refuse(
+        attributes,
+        `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${topologyKey} but only key ${naming.labels.hostname} is allowed`,
+      );
     }
   },
 });

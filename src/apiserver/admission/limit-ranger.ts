@@ -18,12 +18,20 @@ type List = Record<string, string>;
 /** Sets missing values, and returns a description of them. */
 const fill = (container: Container, defaults: {readonly requests: List; readonly limits: List}, what: string): string[] => {
   const notes: string[] = [];
-  for (const [field, singular] of [['requests', 'request'], ['limits', 'limit']] as const) {
+  for (const [field, singular] of [
+    ['requests', 'request'],
+    ['limits', 'limit'],
+  ] as const) {
     const missing = Object.entries(defaults[field]).filter(([name]) => container.resources?.[field]?.[name] === undefined);
     if (missing.length === 0) continue;
     const resources = (container.resources ??= {});
     resources[field] = {...resources[field], ...Object.fromEntries(missing)};
-    notes.push(`${missing.map(([name]) => name).sort().join(', ')} ${singular} for ${what} ${container.name}`);
+    notes.push(
+      `${missing
+        .map(([name]) => name)
+        .sort()
+        .join(', ')} ${singular} for ${what} ${container.name}`,
+    );
   }
   return notes;
 };
@@ -44,7 +52,8 @@ const fillPod = (pod: Pod & {spec: PodSpec}, {spec: range}: Readonly<LimitRange>
 /** Applies the limit ranges of a namespace: defaults of containers, and limits of pods and claims. */
 export const limitRanger = ({naming, reader, gate}: LimitRangerParts): AdmissionPlugin => {
   const isPod = (attributes: AdmissionAttributes): boolean =>
-    (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) || (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));
+    (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) ||
+    (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));
   const isClaim = (attributes: AdmissionAttributes): boolean =>
     (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && isForKind(attributes, naming, kinds.persistentVolumeClaims);
   const rangesFor = async ({namespace, oldObject}: AdmissionAttributes): Promise<readonly Readonly<LimitRange>[]> =>
@@ -54,14 +63,19 @@ export const limitRanger = ({naming, reader, gate}: LimitRangerParts): Admission
     name: 'LimitRanger',
     async admit(attributes) {
       if (!isPod(attributes)) return;
-      for (const range of await rangesFor(attributes)) fillPod(attributes.object as Pod & {spec: PodSpec}, range, naming.key('limit-ranger'));
+      for (const range of await rangesFor(attributes))
+        fillPod(attributes.object as Pod & {spec: PodSpec}, range, naming.key('limit-ranger'));
     },
     async validate(attributes) {
       const ofPod = isPod(attributes);
       if (!ofPod && !isClaim(attributes)) return;
       for (const range of await rangesFor(attributes)) {
         const {object} = attributes;
-        const why = [...(ofPod ? podObjections((object as Pod & {spec: PodSpec}).spec, range, gate('PodLevelResources')) : claimObjections(object as Claim, range))];
+        const why = [
+          ...(ofPod
+            ? podObjections((object as Pod & {spec: PodSpec}).spec, range, gate('PodLevelResources'))
+            : claimObjections(object as Claim, range)),
+        ];
         if (why.length > 0) throw refuse(attributes, combinedMessage(why));
       }
     },

@@ -1,6 +1,14 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {PodSpec} from '#src/api/pod.js';
-import {compareQuantities, formatQuantity, parseQuantity, quantityMilliValue, quantityNumber, quantityValue, type Quantity} from '#src/api/quantity.js';
+import {
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  quantityMilliValue,
+  quantityNumber,
+  quantityValue,
+  type Quantity,
+} from '#src/api/quantity.js';
 import {containerLimits, containerRequests, formatResourceList} from '#src/model/pod/requests.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
 
@@ -20,7 +28,13 @@ const zero = parseQuantity('0');
 const amount = (list: List, name: string): Quantity | undefined => (list[name] === undefined ? undefined : parseQuantity(list[name]));
 
 /** One constraint of a range on a resource: returns why a usage violates it. */
-type Demand = (what: string, type: string, enforced: Quantity, request: Quantity | undefined, limit: Quantity | undefined) => string | undefined;
+type Demand = (
+  what: string,
+  type: string,
+  enforced: Quantity,
+  request: Quantity | undefined,
+  limit: Quantity | undefined,
+) => string | undefined;
 
 const minimum: Demand = (what, type, enforced, request, limit) => {
   const rule = `minimum ${what} usage per ${type} is ${formatQuantity(enforced)}`;
@@ -43,7 +57,8 @@ const maximumRequest: Demand = (what, type, enforced, request) => {
 };
 
 /** Large quantities are compared by whole units, as the reported ratio is. */
-const measured = (quantity: Quantity, bySmallParts: boolean): number => Number(bySmallParts ? quantityMilliValue(quantity) : quantityValue(quantity));
+const measured = (quantity: Quantity, bySmallParts: boolean): number =>
+  Number(bySmallParts ? quantityMilliValue(quantity) : quantityValue(quantity));
 const largestInParts = 9_223_372_036_854_775n;
 
 const ratio: Demand = (what, type, enforced, request, limit) => {
@@ -68,7 +83,10 @@ function* objectionsTo(usage: Usage, {type, min, max, maxLimitRequestRatio}: Lim
   yield* broken(ratio, type, maxLimitRequestRatio, usage);
 }
 
-const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevelResource(name)))});
+const overridden = (sums: List, own: List | undefined): List => ({
+  ...sums,
+  ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevelResource(name))),
+});
 
 /** The usage of the pod as a whole: if allowed, its own values take precedence over the sum of its containers. */
 const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
@@ -80,7 +98,8 @@ const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
 export function* podObjections(spec: Readonly<PodSpec>, {spec: range}: Readonly<LimitRange>, podLevel: boolean): Iterable<string> {
   for (const limit of range?.limits ?? []) {
     if (limit.type === 'Container') {
-      for (const {resources} of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) yield* objectionsTo({requests: resources?.requests ?? {}, limits: resources?.limits ?? {}}, limit);
+      for (const {resources} of [...(spec.containers ?? []), ...(spec.initContainers ?? [])])
+        yield* objectionsTo({requests: resources?.requests ?? {}, limits: resources?.limits ?? {}}, limit);
     }
     if (limit.type === 'Pod') yield* objectionsTo(podUsage(spec, podLevel), limit);
   }

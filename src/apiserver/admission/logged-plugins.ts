@@ -18,7 +18,11 @@ const fieldsOf = (plugin: string, phase: Phase, {operation, resource, subresourc
 });
 
 /** Wraps plugins to log their refusals at verbosity 4 and their durations at 5; `--vmodule=admission=5` enables these alone. */
-export const loggedPlugins = (plugins: readonly AdmissionPlugin[], parent: Log, clock: Pick<Clock, 'monotonic'>): readonly AdmissionPlugin[] => {
+export const loggedPlugins = (
+  plugins: readonly AdmissionPlugin[],
+  parent: Log,
+  clock: Pick<Clock, 'monotonic'>,
+): readonly AdmissionPlugin[] => {
   const log = parent.child({component: 'admission'});
   const timed = async <T>(plugin: string, phase: Phase, attributes: AdmissionAttributes, run: () => T | Promise<T>): Promise<T> => {
     const startedAt = clock.monotonic();
@@ -28,13 +32,29 @@ export const loggedPlugins = (plugins: readonly AdmissionPlugin[], parent: Log, 
       log.v(durations).info({...fieldsOf(plugin, phase, attributes), duration: duration()}, 'admission plugin has finished');
       return answer;
     } catch (error) {
-      log.v(refusals).info({...fieldsOf(plugin, phase, attributes), duration: duration(), reason: messageOf(error)}, 'request is refused by admission');
+      log
+        .v(refusals)
+        .info({...fieldsOf(plugin, phase, attributes), duration: duration(), reason: messageOf(error)}, 'request is refused by admission');
       throw error;
     }
   };
   return plugins.map(plugin => ({
     name: plugin.name,
-    ...(plugin.admit ? {admit: attributes => (log.v(refusals) === noLog ? plugin.admit!(attributes) : timed(plugin.name, 'admit', attributes, () => plugin.admit!(attributes)))} : {}),
-    ...(plugin.validate ? {validate: attributes => (log.v(refusals) === noLog ? plugin.validate!(attributes) : timed(plugin.name, 'validate', attributes, () => plugin.validate!(attributes)))} : {}),
+    ...(plugin.admit
+      ? {
+          admit: attributes =>
+            log.v(refusals) === noLog
+              ? plugin.admit!(attributes)
+              : timed(plugin.name, 'admit', attributes, () => plugin.admit!(attributes)),
+        }
+      : {}),
+    ...(plugin.validate
+      ? {
+          validate: attributes =>
+            log.v(refusals) === noLog
+              ? plugin.validate!(attributes)
+              : timed(plugin.name, 'validate', attributes, () => plugin.validate!(attributes)),
+        }
+      : {}),
   }));
 };

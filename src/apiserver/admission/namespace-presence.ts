@@ -3,7 +3,8 @@ import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 
-const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boolean => Boolean(namespace) && !(group === '' && resource === 'namespaces');
+const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boolean =>
+  Boolean(namespace) && !(group === '' && resource === 'namespaces');
 
 /** Refuses requests in a namespace that does not exist. */
 export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({

@@ -22,20 +22,32 @@ export const ownerReferencesPermission = ({naming, authorizer, kindsOf}: OwnerRe
 
   const checkDelete = async (attributes: AdmissionAttributes): Promise<void> => {
     const {user, group, version, resource, subresource, namespace, name} = attributes;
-    const {decision, reason} = await authorizer.authorize({user, verb: 'delete', path: '', resource: {group, version, resource, subresource, namespace, name}});
+    const {decision, reason} = await authorizer.authorize({
+      user,
+      verb: 'delete',
+      path: '',
+      resource: {group, version, resource, subresource, namespace, name},
+    });
     if (decision !== 'allow') throw refuse(attributes, `cannot set an ownerRef on a resource you can't delete: ${reason ?? ''}, <nil>`);
   };
 
   const checkBlocking = async (attributes: AdmissionAttributes, {apiVersion, kind, name}: OwnerReference): Promise<void> => {
     const found = kindsOf(apiVersion, kind);
     if (found.length === 0) {
-      throw refuse(attributes, `cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`);
+      throw refuse(
+        attributes,
+        `cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`,
+      );
     }
     for (const {group, version, plural, namespaced} of found) {
       const namespace = namespaced ? attributes.namespace : '';
       const resource = {group: naming.group(group), version, resource: plural, subresource: 'finalizers', namespace, name};
       const {decision, reason} = await authorizer.authorize({user: attributes.user, verb: 'update', path: '', resource});
-      if (decision !== 'allow') throw refuse(attributes, `cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: ${reason ?? ''}, <nil>`);
+      if (decision !== 'allow')
+        throw refuse(
+          attributes,
+          `cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: ${reason ?? ''}, <nil>`,
+        );
     }
   };
 

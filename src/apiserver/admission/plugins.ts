@@ -70,7 +70,8 @@ const guard = (name: PluginName, {naming, authorizer, gate}: PluginContext) => {
 };
 
 const configured = <T>(name: PluginName, value: T | undefined): T => {
-  if (value === undefined) throw new Error(`--enable-admission-plugins: ${name} needs a configuration in the file of --admission-control-config-file`);
+  if (value === undefined)
+    throw new Error(`--enable-admission-plugins: ${name} needs a configuration in the file of --admission-control-config-file`);
   return value;
 };
 
@@ -98,7 +99,10 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['ExtendedResourceToleration', ({naming}) => extendedResourceToleration(naming)],
   ['DefaultStorageClass', defaultStorageClass],
   ['StorageObjectInUseProtection', ({naming}) => storageObjectInUseProtection(naming)],
-  ['OwnerReferencesPermissionEnforcement', context => ownerReferencesPermission({...guard('OwnerReferencesPermissionEnforcement', context), kindsOf: context.kindsOf})],
+  [
+    'OwnerReferencesPermissionEnforcement',
+    context => ownerReferencesPermission({...guard('OwnerReferencesPermissionEnforcement', context), kindsOf: context.kindsOf}),
+  ],
   ['PersistentVolumeClaimResize', persistentVolumeClaimResize],
   ['RuntimeClass', runtimeClass],
   ['CertificateApproval', context => certificateApproval(guard('CertificateApproval', context))],
@@ -112,7 +116,10 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['MutatingAdmissionPolicy', mutatingPolicies],
   ['MutatingAdmissionWebhook', context => mutatingWebhooks(hookContext(kinds.mutatingWebhookConfigurations as Kind, 'admit', context))],
   ['ValidatingAdmissionPolicy', validatingPolicies],
-  ['ValidatingAdmissionWebhook', context => validatingWebhooks(hookContext(kinds.validatingWebhookConfigurations as Kind, 'validating', context))],
+  [
+    'ValidatingAdmissionWebhook',
+    context => validatingWebhooks(hookContext(kinds.validatingWebhookConfigurations as Kind, 'validating', context)),
+  ],
   ['ResourceQuota', resourceQuota],
   ['AlwaysDeny', () => alwaysDeny],
 ];

@@ -41,7 +41,11 @@ export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): 
     const own = found.metadata?.annotations?.[annotation];
     return own === undefined ? {...nodeSelectors?.otherwise} : labelsIn(own);
   };
-  const check = (attributes: AdmissionAttributes, wanted: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> = {}): void => {
+  const check = (
+    attributes: AdmissionAttributes,
+    wanted: Readonly<Record<string, string>>,
+    own: Readonly<Record<string, string>> = {},
+  ): void => {
     if (conflicts(wanted, own)) {
       throw refuse(attributes, 'pod node label selector conflicts with its namespace node label selector');
     }
@@ -56,7 +60,8 @@ export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): 
       const pod = podWritten(attributes, naming, ['CREATE']);
       if (!pod) return;
       const wanted = await selectorOf(attributes);
-      if (Object.keys(wanted).length > 0 && !conflicts(wanted, pod.spec.nodeSelector)) pod.spec.nodeSelector = {...wanted, ...pod.spec.nodeSelector};
+      if (Object.keys(wanted).length > 0 && !conflicts(wanted, pod.spec.nodeSelector))
+        pod.spec.nodeSelector = {...wanted, ...pod.spec.nodeSelector};
       check(attributes, wanted, pod.spec.nodeSelector);
     },
     async validate(attributes) {

@@ -26,7 +26,10 @@ export interface PodSecurityParts {
   readonly podSecurity?: PodSecuritySettings | undefined;
 }
 
-type Templated = KubeObject & {readonly spec?: {readonly template?: PodTemplateSpec; readonly jobTemplate?: {readonly spec?: {readonly template?: PodTemplateSpec}}}; readonly template?: PodTemplateSpec};
+type Templated = KubeObject & {
+  readonly spec?: {readonly template?: PodTemplateSpec; readonly jobTemplate?: {readonly spec?: {readonly template?: PodTemplateSpec}}};
+  readonly template?: PodTemplateSpec;
+};
 
 const templateIn = ({spec}: Templated): PodTemplateSpec | undefined => spec?.template;
 
@@ -55,8 +58,20 @@ const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boole
   (now.ephemeralContainers ?? []).some(({name, image}) => before.ephemeralContainers?.find(other => other.name === name)?.image !== image);
 
 /** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
-export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: settings = openSettings}: PodSecurityParts): AdmissionPlugin => {
-  const checkedPod = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): CheckedPod => ({
+export const podSecurity = ({
+  naming,
+  reader,
+  findNamespace,
+  minor,
+  podSecurity: settings = openSettings,
+}: PodSecurityParts): AdmissionPlugin => {
+  const checkedPod = ({
+    metadata,
+    spec,
+  }: {
+    readonly metadata?: {readonly annotations?: Record<string, string>};
+    readonly spec?: PodSpec;
+  }): CheckedPod => ({
     annotations: metadata?.annotations ?? {},
     spec: spec ?? {containers: []},
     naming,
@@ -111,8 +126,10 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     const {operation, object, oldObject, name, warn} = attributes;
     const labels = (object as Namespace).metadata?.labels ?? {};
     const now = policyIn(labels, naming, settings.defaults);
-    const before = operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming, settings.defaults) : undefined;
-    if (now.errors.length > 0 && !(before && sameJson(now.errors, before.errors))) throw invalidObject({group: '', kind: 'Namespace'}, name, now.errors);
+    const before =
+      operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming, settings.defaults) : undefined;
+    if (now.errors.length > 0 && !(before && sameJson(now.errors, before.errors)))
+      throw invalidObject({group: '', kind: 'Namespace'}, name, now.errors);
     const [wanted, old] = [now.policy.enforce, before?.policy.enforce];
     if (old && (wanted.level === 'privileged' || (wanted.minor === old.minor && !isStricter(wanted.level, old.level)))) return;
     if (settings.exempt.namespaces.has(name)) {
@@ -121,7 +138,9 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
       return;
     }
     if (!old) return;
-    const pods = (await reader.list(kinds.pods, name)).filter(({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''));
+    const pods = (await reader.list(kinds.pods, name)).filter(
+      ({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''),
+    );
     for (const text of existingPodWarnings(name, pods, wanted, checkedPod, minor)) warn(text);
   };
 

@@ -46,7 +46,9 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
     if (tolerations.length === 0) return;
     const own = await tolerationsIn(attributes, allowed);
     if (areAllowed(tolerations, own ?? settings?.allowed ?? [])) return;
-    throw plainFailure(`pod tolerations (possibly merged with namespace default tolerations) conflict with its ${own ? 'namespace' : 'cluster'} whitelist`);
+    throw plainFailure(
+      `pod tolerations (possibly merged with namespace default tolerations) conflict with its ${own ? 'namespace' : 'cluster'} whitelist`,
+    );
   };
 
   return {

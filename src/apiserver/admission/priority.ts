@@ -21,7 +21,10 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
   const defaultClass = async (): Promise<Readonly<PriorityClass> | undefined> => {
     const candidates = (await reader.list(kinds.priorityClasses)).filter(({globalDefault}) => globalDefault);
     // Several may have been created concurrently: the lowest one does the least harm.
-    return candidates.reduce<Readonly<PriorityClass> | undefined>((least, one) => (least && least.value <= one.value ? least : one), undefined);
+    return candidates.reduce<Readonly<PriorityClass> | undefined>(
+      (least, one) => (least && least.value <= one.value ? least : one),
+      undefined,
+    );
   };
 
   const resolved = async (attributes: AdmissionAttributes, {priorityClassName}: PodSpec): Promise<Resolved> => {
@@ -38,7 +41,10 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
     const {className, priority: value, preemptionPolicy} = await resolved(attributes, spec);
     if (className) spec.priorityClassName = className;
     if (spec.priority !== undefined && spec.priority !== value) {
-      throw refuse(attributes, `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`);
+      throw refuse(
+        attributes,
+        `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
+      );
     }
     spec.priority = value;
     if (!preemptionPolicy) return;

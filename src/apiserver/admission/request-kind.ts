@@ -9,7 +9,11 @@ export const isForKind = ({group, resource, subresource}: AdmissionAttributes, n
   resource === kind.plural && subresource === at && group === naming.group(kind.group);
 
 /** The pod that one of the operations writes, without a subresource; otherwise undefined. Validating phases must not change it. */
-export const podWritten = (attributes: AdmissionAttributes, naming: Naming, operations: readonly AdmissionAttributes['operation'][]): (Pod & {spec: PodSpec}) | undefined => {
+export const podWritten = (
+  attributes: AdmissionAttributes,
+  naming: Naming,
+  operations: readonly AdmissionAttributes['operation'][],
+): (Pod & {spec: PodSpec}) | undefined => {
   if (!operations.includes(attributes.operation) || !isForKind(attributes, naming, kinds.pods)) return undefined;
   const pod = attributes.object as Pod | undefined;
   return pod?.spec ? (pod as Pod & {spec: PodSpec}) : undefined;

@@ -13,12 +13,16 @@ import {mergedTolerations} from './tolerations.js';
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;
 type List = Readonly<Record<string, string>>;
 
-const canonical = (list: List = {}): List => Object.fromEntries(Object.entries(list).map(([name, text]) => [name, canonicalQuantity(text)]));
+const canonical = (list: List = {}): List =>
+  Object.fromEntries(Object.entries(list).map(([name, text]) => [name, canonicalQuantity(text)]));
 const isSame = (one: List | undefined, other: List | undefined): boolean => sameJson(canonical(one), canonical(other));
 
 /** Sets the overhead and scheduling of pods from their runtime class, and refuses conflicting values. */
 export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
-  const classOf = async (attributes: AdmissionAttributes, {runtimeClassName: name}: Readonly<PodSpec>): Promise<Readonly<RuntimeClass> | undefined> => {
+  const classOf = async (
+    attributes: AdmissionAttributes,
+    {runtimeClassName: name}: Readonly<PodSpec>,
+  ): Promise<Readonly<RuntimeClass> | undefined> => {
     if (name === undefined) return undefined;
     const invalid = invalidName(name);
     if (invalid !== undefined) throw plainFailure(invalid);
@@ -42,7 +46,10 @@ export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonl
     for (const [key, value] of Object.entries(nodeSelector)) {
       const own = spec.nodeSelector?.[key];
       if (own !== undefined && own !== value) {
-        throw refuse(attributes, `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`);
+        throw refuse(
+          attributes,
+          `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`,
+        );
       }
     }
     if (Object.keys(nodeSelector).length > 0) spec.nodeSelector = {...spec.nodeSelector, ...nodeSelector};
@@ -64,7 +71,8 @@ export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonl
       if (!pod) return;
       const overhead = (await classOf(attributes, pod.spec))?.overhead;
       if (overhead) {
-        if (!isSame(overhead.podFixed, pod.spec.overhead)) throw refuse(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+        if (!isSame(overhead.podFixed, pod.spec.overhead))
+          throw refuse(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
       } else if (Object.keys(pod.spec.overhead ?? {}).length > 0) {
         throw refuse(attributes, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
       }

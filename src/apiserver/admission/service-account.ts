@@ -47,8 +47,14 @@ const mountToken = (spec: PodSpec, {naming, random}: ServiceAccountParts): void 
 };
 
 /** Why a container must not reference its secrets. */
-function* forbiddenUses(what: string, {name, env = [], envFrom = []}: AnyContainer, allowed: ReadonlySet<string>, account: string): Iterable<string> {
-  const so = (secret: string): string => `referencing secret.secretName="${secret}" is not allowed because service account ${account} does not reference that secret`;
+function* forbiddenUses(
+  what: string,
+  {name, env = [], envFrom = []}: AnyContainer,
+  allowed: ReadonlySet<string>,
+  account: string,
+): Iterable<string> {
+  const so = (secret: string): string =>
+    `referencing secret.secretName="${secret}" is not allowed because service account ${account} does not reference that secret`;
   for (const {name: variable, valueFrom} of env) {
     const secret = valueFrom?.secretKeyRef?.name;
     if (secret !== undefined && !allowed.has(secret)) yield `${what} ${name} with envVar ${variable} ${so(secret)}`;
@@ -64,13 +70,15 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
   const allowed = new Set((account.secrets ?? []).map(({name = ''}) => name));
   for (const {secret} of spec.volumes ?? []) {
     const name = secret?.secretName ?? '';
-    if (secret && !allowed.has(name)) yield `volume with secret.secretName="${name}" is not allowed because service account ${own} does not reference that secret`;
+    if (secret && !allowed.has(name))
+      yield `volume with secret.secretName="${name}" is not allowed because service account ${own} does not reference that secret`;
   }
   for (const container of spec.initContainers ?? []) yield* forbiddenUses('init container', container, allowed, own);
   for (const container of spec.containers ?? []) yield* forbiddenUses('container', container, allowed, own);
   const pull = new Set((account.imagePullSecrets ?? []).map(({name = ''}) => name));
   for (const [at, {name = ''}] of (spec.imagePullSecrets ?? []).entries()) {
-    if (!pull.has(name)) yield `imagePullSecrets[${at}].name="${name}" is not allowed because service account ${own} does not reference that imagePullSecret`;
+    if (!pull.has(name))
+      yield `imagePullSecrets[${at}].name="${name}" is not allowed because service account ${own} does not reference that imagePullSecret`;
   }
 }
 
@@ -78,25 +86,34 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   const {naming, reader} = parts;
   const isMirror = ({metadata}: Pod): boolean => metadata?.annotations?.[naming.key('config.mirror')] !== undefined;
-  const enforces = ({metadata}: Readonly<ServiceAccount>): boolean => /^(1|t|T|true|TRUE|True)$/.test(metadata?.annotations?.[naming.key('enforce-mountable-secrets')] ?? '');
+  const enforces = ({metadata}: Readonly<ServiceAccount>): boolean =>
+    /^(1|t|T|true|TRUE|True)$/.test(metadata?.annotations?.[naming.key('enforce-mountable-secrets')] ?? '');
 
-  const accountOf = async (attributes: AdmissionAttributes, {serviceAccountName: name = ''}: Readonly<PodSpec>): Promise<Readonly<ServiceAccount>> => {
+  const accountOf = async (
+    attributes: AdmissionAttributes,
+    {serviceAccountName: name = ''}: Readonly<PodSpec>,
+  ): Promise<Readonly<ServiceAccount>> => {
     const {namespace} = attributes;
     const found = await reader.get(kinds.serviceAccounts, namespace, name);
     if (found) return found;
-    throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${invalidName(name) ?? `serviceaccount "${name}" not found`}`);
+    throw refuse(
+      attributes,
+      `error looking up service account ${namespace}/${name}: ${invalidName(name) ?? `serviceaccount "${name}" not found`}`,
+    );
   };
 
   const checkMirror = (attributes: AdmissionAttributes, {spec}: Pod): void => {
     if (spec?.serviceAccountName) throw refuse(attributes, 'a mirror pod may not reference service accounts');
     if (secretNamesOf(spec!).length > 0) throw refuse(attributes, 'a mirror pod may not reference secrets');
     const projections = (spec?.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
-    if (projections.some(({serviceAccountToken}) => serviceAccountToken)) throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+    if (projections.some(({serviceAccountToken}) => serviceAccountToken))
+      throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
   };
 
   const check = async (attributes: AdmissionAttributes, pod: Pod & {spec: PodSpec}): Promise<void> => {
     if (isMirror(pod)) return checkMirror(attributes, pod);
-    if (!pod.spec.serviceAccountName) throw refuse(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata?.name ?? ''}`);
+    if (!pod.spec.serviceAccountName)
+      throw refuse(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata?.name ?? ''}`);
     const account = await accountOf(attributes, pod.spec);
     if (!enforces(account)) return;
     for (const why of forbiddenSecrets(pod.spec, account)) throw refuse(attributes, why);
@@ -109,7 +126,8 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
     if (!account || !enforces(account)) return;
     const allowed = new Set((account.secrets ?? []).map(({name = ''}) => name));
     for (const container of spec.ephemeralContainers ?? []) {
-      for (const why of forbiddenUses('ephemeral container', container, allowed, account.metadata?.name ?? '')) throw refuse(attributes, why);
+      for (const why of forbiddenUses('ephemeral container', container, allowed, account.metadata?.name ?? ''))
+        throw refuse(attributes, why);
     }
   };
 
@@ -125,11 +143,13 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       spec.serviceAccount = spec.serviceAccountName;
       const account = await accountOf(attributes, spec);
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, parts);
-      if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) spec.imagePullSecrets = account.imagePullSecrets.map(({name}) => (name === undefined ? {} : {name}));
+      if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
+        spec.imagePullSecrets = account.imagePullSecrets.map(({name}) => (name === undefined ? {} : {name}));
       await check(attributes, pod);
     },
     async validate(attributes) {
-      if (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'ephemeralcontainers')) return checkAdded(attributes);
+      if (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'ephemeralcontainers'))
+        return checkAdded(attributes);
       const pod = podWritten(attributes, naming, ['CREATE']);
       if (pod) await check(attributes, pod);
     },

@@ -9,4 +9,5 @@ export const isForSigningRequests = ({group, resource, subresource}: AdmissionAt
   resource === 'certificatesigningrequests' && subresource === wanted && group === naming.group('certificates');
 
 /** The signer of the stored request. */
-export const storedSigner = ({oldObject}: AdmissionAttributes): string => (oldObject as CertificateSigningRequest | undefined)?.spec.signerName ?? '';
+export const storedSigner = ({oldObject}: AdmissionAttributes): string =>
+  (oldObject as CertificateSigningRequest | undefined)?.spec.signerName ?? '';

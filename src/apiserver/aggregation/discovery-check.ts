@@ -33,7 +33,14 @@ export const discoveryCheck =
       const at = await resolve(service);
       const url = `https://${endpoint(at.host, at.port)}${path}`;
       const failing = (why: string, cause?: unknown) => new Error(`failing or missing response from ${url}: ${why}`, {cause});
-      const {status} = await requestRemote(backends, {at, tls: unverifiedTls, path, user: {name: naming.componentUser('aggregator'), groups: [wellKnown.masters]}, headers: {}, timeoutMs}).catch((error: unknown) => {
+      const {status} = await requestRemote(backends, {
+        at,
+        tls: unverifiedTls,
+        path,
+        user: {name: naming.componentUser('aggregator'), groups: [wellKnown.masters]},
+        headers: {},
+        timeoutMs,
+      }).catch((error: unknown) => {
         throw failing(`Get ${JSON.stringify(url)}: ${messageOf(error)}`, error);
       });
       if (status < 200 || status >= 300) throw failing(`bad status from ${url}: ${status}`);

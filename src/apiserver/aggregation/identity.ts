@@ -7,7 +7,9 @@ const isHeaderLetter = (byte: number): boolean => /[!#$&'*+\-.^_`|~0-9A-Za-z]/.t
 
 /** A key of extra attributes, escaped for use in a header's name. */
 const escapedKey = (key: string): string =>
-  [...Buffer.from(key, 'utf8')].map(byte => (isHeaderLetter(byte) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)).join('');
+  [...Buffer.from(key, 'utf8')]
+    .map(byte => (isHeaderLetter(byte) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`))
+    .join('');
 
 /** The headers that pass the user to an aggregated server, which trusts them from a client with this server's certificate. */
 export const identityHeaders = ({name, uid, groups, extra}: UserInfo, withUid: boolean): Record<string, string | readonly string[]> => ({

@@ -58,12 +58,17 @@ export class MergedOpenApi {
   /** The version 2 document in its binary form. */
   swaggerMessage(): Promise<PackedDocument> {
     if (this.#remote.versionTwo.length === 0) return this.#own.swaggerMessage();
-    return (this.#message ??= this.#merged().then(({paths, definitions, ...frame}) => Packing.whole(swaggerMessage(frame, pieces(paths, pathMessage), pieces(definitions, definitionMessage)))));
+    return (this.#message ??= this.#merged().then(({paths, definitions, ...frame}) =>
+      Packing.whole(swaggerMessage(frame, pieces(paths, pathMessage), pieces(definitions, definitionMessage))),
+    ));
   }
 
   async #merged(): Promise<PlainObject> {
     const own = JSON.parse((await unpacked(await this.#own.swagger())).toString()) as PlainObject;
-    return mergeParts(own, this.#remote.versionTwo.map(([, part]) => part));
+    return mergeParts(
+      own,
+      this.#remote.versionTwo.map(([, part]) => part),
+    );
   }
 }
 

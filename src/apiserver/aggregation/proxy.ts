@@ -26,12 +26,18 @@ const addressOf = async ({service}: Remote, {resolve, log}: ProxyParts): Promise
   try {
     return await resolve(service);
   } catch (error) {
-    log.warn({namespace: service.namespace, service: service.name, err: error}, 'a service behind which a server should be could not be found');
+    log.warn(
+      {namespace: service.namespace, service: service.name, err: error},
+      'a service behind which a server should be could not be found',
+    );
     throw unavailable();
   }
 };
 
-const wantsUpgrade = (request: ApiRequest): boolean => Boolean(request.upgradable) && (header(request, 'connection')?.toLowerCase().includes('upgrade') ?? false) && header(request, 'upgrade') !== undefined;
+const wantsUpgrade = (request: ApiRequest): boolean =>
+  Boolean(request.upgradable) &&
+  (header(request, 'connection')?.toLowerCase().includes('upgrade') ?? false) &&
+  header(request, 'upgrade') !== undefined;
 
 /** Relays requests, with the user's identity, to the server of a group version, and its responses unchanged. */
 export const proxied =

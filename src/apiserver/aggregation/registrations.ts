@@ -33,7 +33,8 @@ export interface Registration {
 }
 
 /** The path of a group version. */
-export const rootOf = ({group, version}: Pick<Registration, 'group' | 'version'>): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
+export const rootOf = ({group, version}: Pick<Registration, 'group' | 'version'>): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
 /** The path below which all requests go to the version's server: for the core group, `/api` as a whole. */
 const routeOf = (registration: Registration): string => (registration.group === '' ? '/api' : rootOf(registration));
@@ -113,12 +114,22 @@ const registrationOf = (object: Frozen<ApiService>, pair: ClientPair | undefined
 };
 
 /** The TLS settings of a server; the same objects while nothing changed, since connections are pooled by them. */
-const tlsOf = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'unverifiedTls'> => {
+const tlsOf = (
+  {spec}: Frozen<ApiService>,
+  service: ServiceReference,
+  pair: ClientPair | undefined,
+  before: Remote | undefined,
+): Pick<Remote, 'tls' | 'unverifiedTls'> => {
   const {caBundle, insecureSkipTLSVerify: insecure = false} = spec ?? {};
   const ca = caBundle ? Buffer.from(caBundle, 'base64').toString() : undefined;
   const serverName = serviceServerName(service);
   const tls = {serverName, insecure, ca, pair};
-  const isSame = (other: BackendTls): boolean => other.serverName === serverName && other.insecure === insecure && other.ca === ca && other.pair?.cert === pair?.cert && other.pair?.key === pair?.key;
+  const isSame = (other: BackendTls): boolean =>
+    other.serverName === serverName &&
+    other.insecure === insecure &&
+    other.ca === ca &&
+    other.pair?.cert === pair?.cert &&
+    other.pair?.key === pair?.key;
   if (before && !(before.tls instanceof Error) && isSame(before.tls)) return {tls: before.tls, unverifiedTls: before.unverifiedTls};
   return {tls: usable(tls), unverifiedTls: {serverName, insecure: true, pair}};
 };

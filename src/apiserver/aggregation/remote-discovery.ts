@@ -74,7 +74,8 @@ export class RemoteDiscovery {
     if (version) this.#versions.set(name, version);
     else this.#versions.delete(name);
     if (!version && !before) return;
-    if (version && before && version.isFresh === before.isFresh && JSON.stringify(version.resources) === JSON.stringify(before.resources)) return;
+    if (version && before && version.isFresh === before.isFresh && JSON.stringify(version.resources) === JSON.stringify(before.resources))
+      return;
     for (const listener of this.#listeners) listener();
   }
 
@@ -84,7 +85,12 @@ export class RemoteDiscovery {
     const key = `${namespace}/${name}:${port}`;
     const known = this.#documents.get(key);
     const gv = `${registration.group}/${registration.version}`;
-    const answer = await this.#request(remote, '/apis', {groups: [wellKnown.masters]}, {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})});
+    const answer = await this.#request(
+      remote,
+      '/apis',
+      {groups: [wellKnown.masters]},
+      {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})},
+    );
     if (answer.status === 304 && known) return known.versions.get(gv);
     if (answer.status === 503) throw new Error(`service ${key} returned non-success response code: 503`);
     if (answer.status === 200 && isAggregated(answer.header('content-type'))) {
@@ -98,20 +104,35 @@ export class RemoteDiscovery {
     return resourcesOfList(JSON.parse(list.body.toString())).map(readable);
   }
 
-  async #request({service, tls}: Remote, path: string, {groups}: Pick<UserInfo, 'groups'>, headers: Readonly<Record<string, string>>): Promise<RemoteResponse> {
+  async #request(
+    {service, tls}: Remote,
+    path: string,
+    {groups}: Pick<UserInfo, 'groups'>,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<RemoteResponse> {
     const {naming, backends, resolve} = this.#parts;
     if (tls instanceof Error) throw tls;
-    return requestRemote(backends, {at: await resolve(service), tls, path, user: {name: naming.componentUser('aggregator'), groups}, headers, timeoutMs});
+    return requestRemote(backends, {
+      at: await resolve(service),
+      tls,
+      path,
+      user: {name: naming.componentUser('aggregator'), groups},
+      headers,
+      timeoutMs,
+    });
   }
 }
 
 /** This server's own naming first, then the others that servers may use. */
 const acceptAggregated = (naming: Naming): string => {
   const groups = [...new Set([naming.group('apidiscovery'), ...knownApiSuffixes.map(suffix => `apidiscovery.${suffix}`)])];
-  return groups.flatMap(group => ['v2', 'v2beta1'].map(version => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`)).join(',');
+  return groups
+    .flatMap(group => ['v2', 'v2beta1'].map(version => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`))
+    .join(',');
 };
 
-const isAggregated = (contentType = ''): boolean => /;\s*as=APIGroupDiscoveryList\b/.test(contentType) && /;\s*v=v2(beta1)?\b/.test(contentType);
+const isAggregated = (contentType = ''): boolean =>
+  /;\s*as=APIGroupDiscoveryList\b/.test(contentType) && /;\s*v=v2(beta1)?\b/.test(contentType);
 
 const listOf = (value: unknown, field: string): readonly PlainObject[] => {
   const list = isPlainObject(value) ? value[field] : undefined;
@@ -127,11 +148,16 @@ const kindOf = ({responseKind}: PlainObject): object => {
   return {group: text(group), version: text(version), kind: text(kind)};
 };
 
-const named = (field: 'shortNames' | 'categories', of: PlainObject): object => (texts(of[field]).length > 0 ? {[field]: texts(of[field])} : {});
+const named = (field: 'shortNames' | 'categories', of: PlainObject): object =>
+  texts(of[field]).length > 0 ? {[field]: texts(of[field])} : {};
 
 /** Keeps only the fields that clients use. */
 const readable = (resource: PlainObject): object => {
-  const subresources = listOf(resource, 'subresources').map(each => ({subresource: text(each['subresource']), responseKind: kindOf(each), verbs: texts(each['verbs'])}));
+  const subresources = listOf(resource, 'subresources').map(each => ({
+    subresource: text(each['subresource']),
+    responseKind: kindOf(each),
+    verbs: texts(each['verbs']),
+  }));
   return {
     resource: text(resource['resource']),
     responseKind: kindOf(resource),
@@ -149,6 +175,8 @@ const versionsOf = (document: unknown): ReadonlyMap<string, readonly unknown[]> 
     listOf(document, 'items').flatMap(group => {
       const {metadata} = group;
       const name = isPlainObject(metadata) ? String(metadata['name'] ?? '') : '';
-      return listOf(group, 'versions').map(version => [`${name}/${String(version['version'])}`, listOf(version, 'resources').map(readable)] as const);
+      return listOf(group, 'versions').map(
+        version => [`${name}/${String(version['version'])}`, listOf(version, 'resources').map(readable)] as const,
+      );
     }),
   );

@@ -31,10 +31,12 @@ interface VersionTwo {
   readonly frame: PlainObject;
 }
 
-const isSame = (one: object | undefined, other: object | undefined): boolean => one === other || (textOf(one) === textOf(other) && one !== undefined);
+const isSame = (one: object | undefined, other: object | undefined): boolean =>
+  one === other || (textOf(one) === textOf(other) && one !== undefined);
 
 /** Compares packed documents by their hash. */
-const textOf = (document: object | undefined): string => JSON.stringify(document, (key, value: unknown) => (key === 'packed' ? undefined : value)) ?? '';
+const textOf = (document: object | undefined): string =>
+  JSON.stringify(document, (key, value: unknown) => (key === 'packed' ? undefined : value)) ?? '';
 
 /** Caches the OpenAPI documents of the aggregated servers. The last one is kept while a server is not available. */
 export class RemoteOpenApi {
@@ -87,10 +89,16 @@ export class RemoteOpenApi {
       const registration = registrations.get(name);
       return registration ? [[registration, document] as const] : [];
     });
-    return found.sort(([a], [b]) => b.groupPriority - a.groupPriority || b.versionPriority - a.versionPriority || (a.name < b.name ? -1 : 1));
+    return found.sort(
+      ([a], [b]) => b.groupPriority - a.groupPriority || b.versionPriority - a.versionPriority || (a.name < b.name ? -1 : 1),
+    );
   }
 
-  async #refresh<T extends object>(name: string, documents: Map<string, T>, load: (registration: Registration) => Promise<T | undefined>): Promise<void> {
+  async #refresh<T extends object>(
+    name: string,
+    documents: Map<string, T>,
+    load: (registration: Registration) => Promise<T | undefined>,
+  ): Promise<void> {
     const {registrations, log} = this.#parts;
     const registration = registrations.get(name);
     const before = documents.get(name);
@@ -112,7 +120,14 @@ export class RemoteOpenApi {
     if (!remote?.available) throw new Error('service unavailable');
     const {service, tls} = remote;
     if (tls instanceof Error) throw tls;
-    return requestRemote(backends, {at: await resolve(service), tls, path, user: reader, headers: {accept: 'application/json', ...headers}, timeoutMs});
+    return requestRemote(backends, {
+      at: await resolve(service),
+      tls,
+      path,
+      user: reader,
+      headers: {accept: 'application/json', ...headers},
+      timeoutMs,
+    });
   }
 
   /** Undefined if it has not changed or there is none. */
@@ -130,7 +145,10 @@ export class RemoteOpenApi {
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
     const two = await this.#requestTwo(registration, undefined);
     if (!two) return undefined;
-    const [{convertToV3}, {Packing}] = await Promise.all([import('#src/schema/openapi/aggregated.js'), import('#src/schema/openapi/packing.js')]);
+    const [{convertToV3}, {Packing}] = await Promise.all([
+      import('#src/schema/openapi/aggregated.js'),
+      import('#src/schema/openapi/packing.js'),
+    ]);
     return {made: await Packing.whole(Buffer.from(JSON.stringify(convertToV3(two.frame, two.part))))};
   }
 }

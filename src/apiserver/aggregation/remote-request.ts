@@ -40,12 +40,19 @@ const readAll = async (source: Readable): Promise<Buffer> => {
 };
 
 /** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
-export const requestRemote = async (backends: Backends, {at, tls, path, user, headers, timeoutMs}: RemoteRequest): Promise<RemoteResponse> => {
+export const requestRemote = async (
+  backends: Backends,
+  {at, tls, path, user, headers, timeoutMs}: RemoteRequest,
+): Promise<RemoteResponse> => {
   using _ = backends.clock.hold();
   const timeout = new AbortController();
   using _timer = backends.clock.schedule(timeoutMs, () => timeout.abort());
   try {
-    const {status, headers: answered, body} = await relayCall(backends, {
+    const {
+      status,
+      headers: answered,
+      body,
+    } = await relayCall(backends, {
       request: {method: 'GET', url: path, headers, caller: {user}, remoteAddress: '', signal: timeout.signal},
       to: {scheme: 'https', host: at.host, port: String(at.port), tls},
       path,
@@ -55,7 +62,8 @@ export const requestRemote = async (backends: Backends, {at, tls, path, user, he
     const named = new Map(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)]));
     return {status, header: name => named.get(name), body: body.kind === 'stream' ? await readAll(body.source) : Buffer.alloc(0)};
   } catch (error) {
-    if (timeout.signal.aborted) throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
+    if (timeout.signal.aborted)
+      throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
     throw new Error(messageOf(error), {cause: error});
   }
 };

@@ -7,7 +7,8 @@ const kindOf = ({group = '', version = '', kind}: PlainObject): object => (kind 
 const scopeOf = ({namespaced}: PlainObject): string => (namespaced ? 'Namespaced' : 'Cluster');
 
 /** Keeps only lists with items. */
-const filled = (of: PlainObject, fields: readonly string[]): PlainObject => Object.fromEntries(fields.flatMap(field => (Array.isArray(of[field]) && of[field].length > 0 ? [[field, of[field]]] : [])));
+const filled = (of: PlainObject, fields: readonly string[]): PlainObject =>
+  Object.fromEntries(fields.flatMap(field => (Array.isArray(of[field]) && of[field].length > 0 ? [[field, of[field]]] : [])));
 
 /** Converts an `APIResourceList` to the form of aggregated discovery, in which subresources are listed with their resource. */
 export const resourcesOfList = (list: unknown): readonly PlainObject[] => {
@@ -19,7 +20,15 @@ export const resourcesOfList = (list: unknown): readonly PlainObject[] => {
     found.set(name, known);
     const verbs = Array.isArray(line['verbs']) ? line['verbs'] : [];
     if (subresource !== undefined) known.subresources.push({subresource, responseKind: kindOf(line), verbs});
-    else known.resource = {resource: name, responseKind: kindOf(line), scope: scopeOf(line), singularResource: line['singularName'] ?? '', verbs, ...filled(line, ['shortNames', 'categories'])};
+    else
+      known.resource = {
+        resource: name,
+        responseKind: kindOf(line),
+        scope: scopeOf(line),
+        singularResource: line['singularName'] ?? '',
+        verbs,
+        ...filled(line, ['shortNames', 'categories']),
+      };
   }
   return [...found.values()].map(({resource, subresources}) => (subresources.length > 0 ? {...resource, subresources} : resource));
 };

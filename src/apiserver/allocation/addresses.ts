@@ -55,7 +55,10 @@ export class ServiceAddresses implements AddressPool {
     const {random} = this.#registry.settings;
     for (const {range, first, reserved, count} of await this.#usable()) {
       if (range.address.family !== (family === 'IPv6' ? 6 : 4)) continue;
-      for (const [from, size] of [[reserved, count - reserved], [0n, reserved]] as const) {
+      for (const [from, size] of [
+        [reserved, count - reserved],
+        [0n, reserved],
+      ] as const) {
         const start = BigInt(Math.floor(random.float() * Number(size)));
         for (let i = 0n; i < size; i++) {
           const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
@@ -84,7 +87,9 @@ export class ServiceAddresses implements AddressPool {
     const parsed = parseLooseIp(address);
     if (parsed && (await this.#isUsable(parsed))) return;
     const range = this.#configured[this.families.indexOf(familyOf(address))];
-    throw new PoolError(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`);
+    throw new PoolError(
+      `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`,
+    );
   }
 
   get #addresses(): Resource {
@@ -105,7 +110,10 @@ export class ServiceAddresses implements AddressPool {
     const resource = this.#registry.of(kinds.serviceCIDRs);
     const objects = await allObjects<ServiceCIDR>(resource);
     if (objects.length === 0) return this.#configured.map(usable);
-    const ready = objects.filter(({metadata, status}) => !metadata?.deletionTimestamp && status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
+    const ready = objects.filter(
+      ({metadata, status}) =>
+        !metadata?.deletionTimestamp && status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'),
+    );
     const texts = new Set(ready.flatMap(({spec}) => spec?.cidrs ?? []));
     return [...texts].flatMap(text => parseRange(text) ?? []).map(usable);
   }

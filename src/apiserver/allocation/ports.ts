@@ -23,7 +23,8 @@ interface RangeAllocation extends KubeObject {
 const reservedShare = 32;
 const [leastReserved, mostReserved] = [16, 128];
 
-const reservedOf = (size: number): number => (size <= leastReserved ? 0 : Math.min(Math.max(Math.floor(size / reservedShare), leastReserved), mostReserved));
+const reservedOf = (size: number): number =>
+  size <= leastReserved ? 0 : Math.min(Math.max(Math.floor(size / reservedShare), leastReserved), mostReserved);
 
 const bitsOf = (data = ''): bigint => {
   const hex = Buffer.from(data, 'base64').toString('hex');
@@ -94,7 +95,9 @@ export class NodePorts implements PortPool {
     const record = await this.#settings.store.get(this.#key);
     const bits = record ? this.#bits(record.value, record.revision) : 0n;
     const {from, to} = this.#range;
-    return placesOf(bits).map(place => from + place).filter(port => port <= to);
+    return placesOf(bits)
+      .map(place => from + place)
+      .filter(port => port <= to);
   }
 
   get #text(): string {
@@ -104,7 +107,10 @@ export class NodePorts implements PortPool {
   #free(bits: bigint): number {
     const size = this.#range.to - this.#range.from + 1;
     const reserved = reservedOf(size);
-    for (const [from, count] of [[reserved, size - reserved], [0, reserved]] as const) {
+    for (const [from, count] of [
+      [reserved, size - reserved],
+      [0, reserved],
+    ] as const) {
       const start = Math.floor(this.#settings.random.float() * count);
       for (let i = 0; i < count; i++) {
         const place = from + ((start + i) % count);
@@ -129,7 +135,9 @@ export class NodePorts implements PortPool {
       if (record && after === before) return;
       const allocation: RangeAllocation = {apiVersion: 'v1', kind: 'RangeAllocation', metadata: {}, range: this.#text, data: dataOf(after)};
       try {
-        await (record ? store.update(this.#key, encodeRecord(allocation), record.revision) : store.create(this.#key, encodeRecord(allocation)));
+        await (record
+          ? store.update(this.#key, encodeRecord(allocation), record.revision)
+          : store.create(this.#key, encodeRecord(allocation)));
         return;
       } catch (error) {
         if (!(error instanceof RevisionMismatch || error instanceof KeyExists)) throw error;

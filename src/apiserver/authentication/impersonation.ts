@@ -8,7 +8,8 @@ import {denial} from '#src/serving/authorizers/denial.js';
 
 const extraPrefix = 'impersonate-extra-';
 
-const values = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : typeof value === 'string' ? [value] : value);
+const values = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : typeof value === 'string' ? [value] : value;
 
 const decodedKey = (key: string): string => {
   try {
@@ -35,12 +36,26 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   const groups = values(headers['impersonate-group']);
   const extra = Object.keys(headers).filter(header => header.startsWith(extraPrefix));
   if (!name) {
-    const parts = requestedParts({uid, groups, extra: extra.flatMap(header => values(headers[header]).map(value => [decodedKey(header.slice(extraPrefix.length)), value] as const))}, naming);
+    const parts = requestedParts(
+      {
+        uid,
+        groups,
+        extra: extra.flatMap(header =>
+          values(headers[header]).map(value => [decodedKey(header.slice(extraPrefix.length)), value] as const),
+        ),
+      },
+      naming,
+    );
     if (parts.length > 0) throw badRequest(`requested [${parts.join(' ')}] without impersonating a user`);
     return user;
   }
   const may = async (group: string, resource: string, subresource: string, namespace: string, target: string) => {
-    const attributes: Attributes = {user, verb: 'impersonate', resource: {group, version: 'v1', resource, subresource, namespace, name: target}, path: ''};
+    const attributes: Attributes = {
+      user,
+      verb: 'impersonate',
+      resource: {group, version: 'v1', resource, subresource, namespace, name: target},
+      path: '',
+    };
     const {decision, reason} = await authorizer.authorize(attributes);
     if (decision !== 'allow') throw denial(attributes, reason);
   };
@@ -67,9 +82,20 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
 };
 
 /** The parts of an identity as an error shows them: as object references, with the empty fields in between. */
-const requestedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]}, naming: Naming): string[] => {
+const requestedParts = (
+  {
+    uid,
+    groups,
+    extra,
+  }: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]},
+  naming: Naming,
+): string[] => {
   const version = naming.apiVersion('authentication', 'v1');
-  return [...groups.map(group => `{Group  ${group}    }`), ...extra.map(([key, value]) => `{UserExtra  ${value}  ${version}  ${key}}`), ...(uid ? [`{UID  ${uid}  ${version}  }`] : [])];
+  return [
+    ...groups.map(group => `{Group  ${group}    }`),
+    ...extra.map(([key, value]) => `{UserExtra  ${value}  ${version}  ${key}}`),
+    ...(uid ? [`{UID  ${uid}  ${version}  }`] : []),
+  ];
 };
 
 const accountPrefix = 'system:serviceaccount:';

@@ -45,7 +45,11 @@ const coverageOfPaths = (values: readonly string[] | undefined): CoveredValues =
   const prefixes = new Set((values ?? []).map(grantedPrefix).filter(prefix => prefix !== undefined));
   if (prefixes.has('')) return everything;
   const lengths = [...new Set([...prefixes].map(({length}) => length))];
-  return {all: false, cost: 1 + lengths.length, has: path => known.has(path) || lengths.some(length => length <= path.length && prefixes.has(path.slice(0, length)))};
+  return {
+    all: false,
+    cost: 1 + lengths.length,
+    has: path => known.has(path) || lengths.some(length => length <= path.length && prefixes.has(path.slice(0, length))),
+  };
 };
 
 /** The coverage of a rule by list, in the order of the lists of a `Box`. */
@@ -57,8 +61,12 @@ interface CoveredRule {
 const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): CoveredRule => {
   const ofVerbs = coverageOfValues(verbs);
   const names = new Set(resourceNames);
-  const ofNames: CoveredValues = names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
-  return {onResources: [coverageOfValues(apiGroups), coverageOfResources(resources), ofVerbs, ofNames], onPaths: [coverageOfPaths(nonResourceURLs), ofVerbs]};
+  const ofNames: CoveredValues =
+    names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
+  return {
+    onResources: [coverageOfValues(apiGroups), coverageOfResources(resources), ofVerbs, ofNames],
+    onPaths: [coverageOfPaths(nonResourceURLs), ofVerbs],
+  };
 };
 
 /** Represents the absence of a name: only matched by rules without names. */
@@ -74,7 +82,13 @@ interface Wanted {
 }
 
 /** Rules may come from clients, before validation. */
-const wantedOf = ({verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = []}: Readonly<PolicyRule>): Wanted[] => {
+const wantedOf = ({
+  verbs = [],
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: Readonly<PolicyRule>): Wanted[] => {
   const isNamed = resourceNames.length > 0;
   return [
     {
@@ -160,7 +174,10 @@ export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule
   let text = 0;
   for (const rule of wanted) {
     const [onResources, onPaths] = wantedOf(rule) as [Wanted, Wanted];
-    for (const [{lists, grant}, boxes] of [[onResources, subtraction.left(onResources, 'onResources')], [onPaths, subtraction.left(onPaths, 'onPaths')]] as const) {
+    for (const [{lists, grant}, boxes] of [
+      [onResources, subtraction.left(onResources, 'onResources')],
+      [onPaths, subtraction.left(onPaths, 'onPaths')],
+    ] as const) {
       const found: (readonly number[])[] = [];
       let hasMore = false;
       for (const box of boxes) {

@@ -22,7 +22,10 @@ const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.
 /** Returns why a user may not grant the rules in a namespace (cluster-wide without one): permissions that the user lacks. Undefined if allowed. */
 export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
   const {rules: held, errors} = rbac.effectiveRules(user, namespace);
-  const lacking = missing(held.map(({rule}) => rule), rules);
+  const lacking = missing(
+    held.map(({rule}) => rule),
+    rules,
+  );
   if (lacking.grants.length === 0) return undefined;
   const lines = [...grantLines(lacking.grants), ...(lacking.hasMore ? ['and more that are not listed'] : [])];
   const resolution = errors.length > 0 ? `; resolution errors: [${aggregated(errors)}]` : '';
@@ -36,7 +39,12 @@ export interface EscalationSettings {
   readonly authorizer: Authorizer;
 }
 
-const may = async ({authorizer, naming}: EscalationSettings, {user}: AdmissionAttributes, verb: string, target: {resource: string; namespace: string; name: string}): Promise<boolean> => {
+const may = async (
+  {authorizer, naming}: EscalationSettings,
+  {user}: AdmissionAttributes,
+  verb: string,
+  target: {resource: string; namespace: string; name: string},
+): Promise<boolean> => {
   const resource = {group: naming.group('rbac.authorization'), version: '*', subresource: '', ...target};
   return (await authorizer.authorize({user, verb, resource, path: ''})).decision === 'allow';
 };
@@ -88,7 +96,8 @@ export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin =
     name: 'EscalationCheck',
     async admit(attributes) {
       const {operation, object, oldObject, subresource, user} = attributes;
-      const check = attributes.group === group && !subresource && object && operation !== 'DELETE' ? checks.get(attributes.resource) : undefined;
+      const check =
+        attributes.group === group && !subresource && object && operation !== 'DELETE' ? checks.get(attributes.resource) : undefined;
       if (!check || isPrivileged(user)) return;
       if (oldObject && object && changesOnlyOwnership(object, oldObject)) return;
       await check(settings, attributes);

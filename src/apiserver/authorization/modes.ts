@@ -58,13 +58,15 @@ export const union = (authorizers: readonly Authorizer[]): Authorizer => {
 };
 
 /** The combined permissions that all of them list for a user. */
-export const unionRules = (listers: readonly RuleLister[]) => async (user: UserInfo, namespace: string): Promise<UserRules> => {
-  const lists = await Promise.all(listers.map(lister => lister.rulesFor(user, namespace)));
-  const errors = lists.flatMap(({error}) => error || []);
-  return {
-    resourceRules: lists.flatMap(({resourceRules}) => resourceRules),
-    nonResourceRules: lists.flatMap(({nonResourceRules}) => nonResourceRules),
-    incomplete: lists.some(({incomplete}) => incomplete),
-    ...(errors.length > 0 ? {error: errors.join(', ')} : {}),
+export const unionRules =
+  (listers: readonly RuleLister[]) =>
+  async (user: UserInfo, namespace: string): Promise<UserRules> => {
+    const lists = await Promise.all(listers.map(lister => lister.rulesFor(user, namespace)));
+    const errors = lists.flatMap(({error}) => error || []);
+    return {
+      resourceRules: lists.flatMap(({resourceRules}) => resourceRules),
+      nonResourceRules: lists.flatMap(({nonResourceRules}) => nonResourceRules),
+      incomplete: lists.some(({incomplete}) => incomplete),
+      ...(errors.length > 0 ? {error: errors.join(', ')} : {}),
+    };
   };
-};

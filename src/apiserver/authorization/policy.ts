@@ -36,7 +36,8 @@ const keyOf = ({kind, name, namespace}: Readonly<RbacSubject>, bindingNamespace:
   return kind === 'ServiceAccount' && home ? user(`system:serviceaccount:${home}:${name}`) : undefined;
 };
 
-const byName = (one: Applied, other: Applied): number => ((one.binding.metadata?.name ?? '') < (other.binding.metadata?.name ?? '') ? -1 : 1);
+const byName = (one: Applied, other: Applied): number =>
+  (one.binding.metadata?.name ?? '') < (other.binding.metadata?.name ?? '') ? -1 : 1;
 
 /** The bindings of one namespace (or of none), by subject. */
 class BindingIndex {

@@ -55,7 +55,9 @@ const userKey = ({name, groups}: UserInfo): string => JSON.stringify([name, ...g
 export class Rbac implements Authorizer {
   readonly #naming: Naming;
   readonly #policy = new Policy();
-  readonly #cached = new Lru<string, EffectiveRules>(bound, {bytesOf: ({rules, errors}) => 200 + rules.length * ruleBytes + errors.length * errorBytes});
+  readonly #cached = new Lru<string, EffectiveRules>(bound, {
+    bytesOf: ({rules, errors}) => 200 + rules.length * ruleBytes + errors.length * errorBytes,
+  });
   #revision = -1;
 
   constructor(naming: Naming) {

@@ -8,6 +8,10 @@ const policyKinds: readonly Kind[] = [kinds.clusterRoles, kinds.clusterRoleBindi
 /** The roles and bindings of a server's own registry. A write is effective when its response is sent. */
 export const registryPolicy = (registry: Registry): PolicySource => ({
   async follow(changed, signal) {
-    await Promise.all(policyKinds.map(kind => listAndWatchKind(registry, kind, (object, gone) => changed({kind: kind.kind, object, gone} as PolicyChange), signal)));
+    await Promise.all(
+      policyKinds.map(kind =>
+        listAndWatchKind(registry, kind, (object, gone) => changed({kind: kind.kind, object, gone} as PolicyChange), signal),
+      ),
+    );
   },
 });

@@ -23,7 +23,10 @@ const matchesPath = (granted: string, path: string): boolean => {
 /** Whether a list of resources covers one: by itself, with its subresource, by `*`, or by any resource's subresource. */
 const namesResource = (resources: Texts, resource: string, subresource: string): boolean => {
   if (!resources) return false;
-  return holds(resources, subresource ? `${resource}/${subresource}` : resource) || (subresource !== '' && resources.includes(`*/${subresource}`));
+  return (
+    holds(resources, subresource ? `${resource}/${subresource}` : resource) ||
+    (subresource !== '' && resources.includes(`*/${subresource}`))
+  );
 };
 
 /** Whether a rule allows a request. A rule with names never matches a request without one. */

@@ -26,7 +26,10 @@ const textOf = (answer: CallResult): string => {
 const refusal = (answer: CallResult): StatusError => {
   const {status: code} = answer;
   const text = textOf(answer);
-  const general = code >= 500 ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const) : (['', `the server responded with the status code ${code} but did not return more information`] as const);
+  const general =
+    code >= 500
+      ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const)
+      : (['', `the server responded with the status code ${code} but did not return more information`] as const);
   const [reason, template] = refusals[code] ?? genericReasons[code] ?? general;
   const message = code === 406 && text && text !== 'unknown' ? text : template === '{}' ? text : template;
   const retryAfter = Number(answer.header('retry-after'));
@@ -49,7 +52,13 @@ const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toS
 const statedFailure = (body: Buffer): StatusError | undefined => {
   try {
     const value = JSON.parse(body.toString('utf8')) as unknown;
-    if (!isPlainObject(value) || (value['kind'] ?? 'Status') !== 'Status' || (value['apiVersion'] ?? 'v1') !== 'v1' || value['status'] !== 'Failure') return undefined;
+    if (
+      !isPlainObject(value) ||
+      (value['kind'] ?? 'Status') !== 'Status' ||
+      (value['apiVersion'] ?? 'v1') !== 'v1' ||
+      value['status'] !== 'Failure'
+    )
+      return undefined;
     return new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, ...value} as Status);
   } catch {
     return undefined;
@@ -60,7 +69,8 @@ const statedFailure = (body: Buffer): StatusError | undefined => {
 export const responseObject = (answer: CallResult): PlainObject => {
   const {status, body} = answer;
   if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);
-  if (body.length === 0) throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
+  if (body.length === 0)
+    throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
   const value = parsed(body);
   if (!isPlainObject(value)) return {};
   const failure = value['kind'] === 'Status' ? statedFailure(body) : undefined;

@@ -36,14 +36,23 @@ export const statusFields: SchemaNode = {
   ]),
 };
 
-export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string => `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string =>
+  `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
-export const readReview = <T extends KubeObject>(answer: PlainObject, review: ReviewKind, {naming, version}: {readonly naming: Naming; readonly version: string}): T => {
+export const readReview = <T extends KubeObject>(
+  answer: PlainObject,
+  review: ReviewKind,
+  {naming, version}: {readonly naming: Naming; readonly version: string},
+): T => {
   const {apiVersion, kind} = answer as KubeObject;
   const known = reviewVersions.find(version => apiVersion === naming.apiVersion(review.group, version));
-  if (apiVersion && kind && (!known || kind !== review.kind)) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(naming.reviewScheme)}`);
-  if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
+  if (apiVersion && kind && (!known || kind !== review.kind))
+    throw new Error(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(naming.reviewScheme)}`,
+    );
+  if (apiVersion && kind && known !== version)
+    throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
   try {
     return decodeValue<T>(answer, review.fields, 'Ignore').object;
   } catch (error) {

@@ -17,10 +17,27 @@ export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): Ke
   close() {},
 });
 
-const answered = async ({method, path, headers, body, maxBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<CallResult> => {
-  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]));
-  const response = await handler({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
-  const headersByName = new Map(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]));
+const answered = async (
+  {method, path, headers, body, maxBytes}: Call,
+  handler: ApiHandler,
+  user: UserInfo,
+  signal: AbortSignal,
+): Promise<CallResult> => {
+  const lower = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]),
+  );
+  const response = await handler({
+    method,
+    url: path,
+    headers: lower,
+    caller: {user},
+    remoteAddress: '127.0.0.1',
+    body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))},
+    signal,
+  });
+  const headersByName = new Map(
+    Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]),
+  );
   if ('contentType' in response.body) headersByName.set('content-type', response.body.contentType);
   return {status: response.status, header: name => headersByName.get(name), body: await bytesOf(response, maxBytes)};
 };

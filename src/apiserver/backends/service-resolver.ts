@@ -40,7 +40,8 @@ export interface ServiceResolverParts {
 export const serviceServerName = ({namespace, name}: Pick<ServiceReference, 'namespace' | 'name'>): string => `${name}.${namespace}.svc`;
 
 /** Whether a reference refers to this server itself. */
-export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming): boolean => namespace === 'default' && name === self && port === 443;
+export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming): boolean =>
+  namespace === 'default' && name === self && port === 443;
 
 /** Resolves services as the options specify. This server itself is found at its listener, whatever its service contains. */
 export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
@@ -87,10 +88,16 @@ const clusterAddress = (service: Service, {port}: ServiceReference): ServiceAddr
   return {host: clusterIP, port: portOf(service, port).port};
 };
 
-const endpointOf = async (service: Service, {namespace, name, port}: ServiceReference, {reader, random, naming}: Found): Promise<ServiceAddress> => {
+const endpointOf = async (
+  service: Service,
+  {namespace, name, port}: ServiceReference,
+  {reader, random, naming}: Found,
+): Promise<ServiceAddress> => {
   checkRouted(typeOf(service));
   const servicePort = portOf(service, port);
-  const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')] === name);
+  const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(
+    ({metadata}) => metadata?.labels?.[naming.key('service-name')] === name,
+  );
   for (const slice of inRandomOrder(slices, service.spec?.ipFamilies?.[0], random)) {
     for (const {name: portName, port: number} of slice.ports ?? []) {
       if ((portName ?? '') !== (servicePort.name ?? '') || number === undefined) continue;

@@ -21,7 +21,9 @@ import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-us
 /** The location of a webhook: a URL or a service. */
 export interface WebhookLocation {
   readonly url?: string | undefined;
-  readonly service?: {readonly namespace: string; readonly name: string; readonly path?: string | undefined; readonly port?: number | undefined} | undefined;
+  readonly service?:
+    | {readonly namespace: string; readonly name: string; readonly path?: string | undefined; readonly port?: number | undefined}
+    | undefined;
   /** The CAs of its certificate: PEM in base64. */
   readonly caBundle?: string | undefined;
 }
@@ -35,7 +37,14 @@ export class WebhookFailure extends Error {
   /** Whether the call was not attempted because of a wrong configuration. */
   readonly isMisconfigured: boolean;
 
-  constructor(message: string, {cause, status, isMisconfigured = false}: {readonly cause: unknown; readonly status?: StatusError | undefined; readonly isMisconfigured?: boolean}) {
+  constructor(
+    message: string,
+    {
+      cause,
+      status,
+      isMisconfigured = false,
+    }: {readonly cause: unknown; readonly status?: StatusError | undefined; readonly isMisconfigured?: boolean},
+  ) {
     super(message, {cause});
     this.status = status;
     this.isCanceled = cause instanceof CallAborted && cause.isCanceled;
@@ -97,7 +106,11 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const kept = new Lru<string, Promise<Webhook>>(bound, {
     bytesOf: () => webhookBytes,
     maxEntries: maxWebhooks,
-    onEvict: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
+    onEvict: webhook =>
+      void webhook.then(
+        ({calls}) => calls.close(),
+        () => undefined,
+      ),
   });
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
     const key = JSON.stringify([location.url, location.service, location.caBundle]);
@@ -127,7 +140,12 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
 const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
   ...webhook,
   calls: {
-    send: call => log.run(() => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}), () => webhook.calls.send(call), answer => answer),
+    send: call =>
+      log.run(
+        () => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}),
+        () => webhook.calls.send(call),
+        answer => answer,
+      ),
     close: () => webhook.calls.close(),
   },
 });
@@ -140,16 +158,23 @@ const cleanPath = (path: string): string => {
 };
 
 /** Prepares the calls of a webhook. Rejects if its configuration is wrong. */
-const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, users, clientPair, self}: WebhookCallerParts): Promise<Webhook> => {
+const open = async (
+  {url, service, caBundle}: WebhookLocation,
+  {clock, resolve, users, clientPair, self}: WebhookCallerParts,
+): Promise<Webhook> => {
   const anchors = caBundle ? readAnchors(Buffer.from(caBundle, 'base64').toString()) : undefined;
   if (service) {
     const {port = 443} = service;
     const serverName = serviceServerName(service);
     const host = `${serverName}:${port}`;
-    if (self?.is({namespace: service.namespace, name: service.name, port})) return {calls: self.calls, host, path: cleanPath(service.path ?? ''), credentials: anonymousCaller};
+    if (self?.is({namespace: service.namespace, name: service.name, port}))
+      return {calls: self.calls, host, path: cleanPath(service.path ?? ''), credentials: anonymousCaller};
     const credentials = await (users?.(host) ?? anonymousCaller);
     const trust = () => ({anchors, serverName, pair: credentials.pair ?? clientPair?.()});
-    const calls = keepAliveCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock), clock);
+    const calls = keepAliveCalls(
+      async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock),
+      clock,
+    );
     return {calls, host, path: cleanPath(service.path ?? ''), credentials};
   }
   if (!url) throw new Error('webhook configuration must have either service or URL');
@@ -160,25 +185,55 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
   const number = Number(port || 443);
   const credentials = await (users?.(endpoint(bare, number)) ?? anonymousCaller);
   const trust = () => ({anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()});
-  return {calls: keepAliveCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock), host, path: cleanPath(pathname), credentials};
+  return {
+    calls: keepAliveCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock),
+    host,
+    path: cleanPath(pathname),
+    credentials,
+  };
 };
 
 /** Posts a review, and retries if the webhook asks for it by `Retry-After`. */
-const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = maxResponseBytes}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
+const post = async (
+  {calls, host, path, credentials}: Webhook,
+  review: object,
+  {timeoutMs, signal, maxBytes = maxResponseBytes}: CallOptions,
+  {clock, userAgent}: WebhookCallerParts,
+  deadline: number,
+): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   const body = jsonText(review);
   for (let retries = 0; ; retries++) {
     let answer: CallResult;
     try {
-      const headers = {'User-Agent': userAgent, Accept: 'application/json, */*', 'Content-Type': 'application/json', ...(await credentials.headers())};
-      answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, maxBytes});
+      const headers = {
+        'User-Agent': userAgent,
+        Accept: 'application/json, */*',
+        'Content-Type': 'application/json',
+        ...(await credentials.headers()),
+      };
+      answer = await calls.send({
+        method: 'POST',
+        host,
+        path: target,
+        headers,
+        body,
+        timeoutMs: deadline - clock.monotonic(),
+        signal,
+        maxBytes,
+      });
     } catch (cause) {
       const reason = (cause as Error).message;
-      throw new WebhookFailure(cause instanceof BrokenResponse ? reason : `Post ${JSON.stringify(`https://${host}${target}`)}: ${reason}`, {cause});
+      throw new WebhookFailure(cause instanceof BrokenResponse ? reason : `Post ${JSON.stringify(`https://${host}${target}`)}: ${reason}`, {
+        cause,
+      });
     }
     const waitMs = retries < maxRetries ? retryAfterMs(answer) : undefined;
     if (waitMs === undefined) return objectOf(answer);
-    if (clock.monotonic() + waitMs >= deadline) throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {cause: new CallAborted(false)});
+    if (clock.monotonic() + waitMs >= deadline)
+      throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {
+        cause: new CallAborted(false),
+      });
     if (waitMs > 0) await sleep(clock, waitMs, signal);
   }
 };

@@ -42,7 +42,11 @@ const withStars = (host: string): string[] => {
 };
 
 /** The names that match a host, best first. */
-const namesFor = (host: string): string[] => [...withStars(host), ...(host.endsWith(':443') ? withStars(host.slice(0, -':443'.length).replace(/^\[(.*)\]$/, '$1')) : []), '*'];
+const namesFor = (host: string): string[] => [
+  ...withStars(host),
+  ...(host.endsWith(':443') ? withStars(host.slice(0, -':443'.length).replace(/^\[(.*)\]$/, '$1')) : []),
+  '*',
+];
 
 const credentialsOf = async (identity: ClientIdentity, source: string, clock: Clock): Promise<Credentials> => {
   const settings = {server: '', trust: {}, identity, source};

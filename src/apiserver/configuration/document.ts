@@ -28,7 +28,8 @@ export const readConfiguration = <T>(source: string | ParsedBody, kinds: readonl
   const wanted = kinds.map(nameOf).join(' or ');
   if (!kind || !apiVersion) throw new Error(`${kind ? 'apiVersion' : 'kind'} is missing: expected ${wanted}`);
   const found = kinds.find(one => one.kind === kind && one.versions.some(version => apiVersion === `${one.group}/${version}`));
-  if (!found) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}: expected ${wanted}`);
+  if (!found)
+    throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}: expected ${wanted}`);
   const {object, problems} = decodeParsed<T>(body, record({kind: text, apiVersion: text, ...found.fields}), 'Strict');
   if (problems.length > 0) throw new Error(strictDecodingText(problems));
   return object;

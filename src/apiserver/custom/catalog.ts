@@ -7,7 +7,14 @@ import {customFamily, isServed, sameService, type CustomFamily, type CustomVersi
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchRecords} from '#src/apiserver/registry/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
-import {refOf, Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
+import {
+  refOf,
+  Resource,
+  type CustomResources,
+  type Registry,
+  type ServedResource,
+  type Siblings,
+} from '#src/apiserver/registry/registry.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
@@ -73,7 +80,11 @@ export class CustomCatalog implements CustomResources {
   async follow(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#setKnown(Infinity), {once: true});
     this.#isListing = true;
-    await listAndWatchRecords(this.#definitions, {handle: (key, record) => this.#take(key, record), reached: revision => this.#setKnown(revision)}, signal);
+    await listAndWatchRecords(
+      this.#definitions,
+      {handle: (key, record) => this.#take(key, record), reached: revision => this.#setKnown(revision)},
+      signal,
+    );
     this.#isListing = false;
     if (this.#entries.size > 0) this.#parts.registry.notifyChange();
   }
@@ -134,7 +145,9 @@ export class CustomCatalog implements CustomResources {
   }
 
   #resourcesOf(entry: Entry): EntryResources {
-    return entry.resources((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : {served: new Map()}));
+    return entry.resources((definition, signal) =>
+      isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : {served: new Map()},
+    );
   }
 
   #make(family: CustomFamily, signal: AbortSignal): EntryResources {
@@ -143,7 +156,8 @@ export class CustomCatalog implements CustomResources {
     const conversion = this.#parts.conversion(definition);
     const schemas = {
       of: (group: string, version: string, kind: string) =>
-        family.versions.find(one => one.kind.group === group && one.kind.version === version && one.kind.kind === kind)?.schema.node ?? settings.schemas.of(group, version, kind),
+        family.versions.find(one => one.kind.group === group && one.kind.version === version && one.kind.kind === kind)?.schema.node ??
+        settings.schemas.of(group, version, kind),
     };
     const siblings: Siblings = {
       served: () => [...served.values()],
@@ -154,10 +168,25 @@ export class CustomCatalog implements CustomResources {
       },
     };
     const resourceOf = (version: CustomVersion): Resource => {
-      const store = translatedStore(measuredStore(settings.store, refOf(version.definition, settings), settings), translationOf(family, version, conversion), signal);
-      return new Resource(version.definition, {...settings, schemas, siblings, store, readBack: store.readBack, wouldReadBack: store.wouldReadBack});
+      const store = translatedStore(
+        measuredStore(settings.store, refOf(version.definition, settings), settings),
+        translationOf(family, version, conversion),
+        signal,
+      );
+      return new Resource(version.definition, {
+        ...settings,
+        schemas,
+        siblings,
+        store,
+        readBack: store.readBack,
+        wouldReadBack: store.wouldReadBack,
+      });
     };
-    const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
+    const served = new Map(
+      family.versions
+        .filter(version => version.served)
+        .map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]),
+    );
     return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};
   }
 }

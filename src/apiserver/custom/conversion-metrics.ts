@@ -15,7 +15,11 @@ export interface ConversionMetrics {
 const labels = ['result', 'failure_type'];
 
 export const conversionMetrics = (meter: Meter, clock: Clock): ConversionMetrics => {
-  const requests = meter.counter({name: 'apiserver_conversion_webhook_request_total', help: 'Conversions that webhooks were asked for, by whether they succeeded and what failed.', labels});
+  const requests = meter.counter({
+    name: 'apiserver_conversion_webhook_request_total',
+    help: 'Conversions that webhooks were asked for, by whether they succeeded and what failed.',
+    labels,
+  });
   const durations = meter.histogram({
     name: 'apiserver_conversion_webhook_duration_seconds',
     help: 'How long webhooks took to convert objects, in seconds.',
@@ -36,7 +40,8 @@ export const conversionMetrics = (meter: Meter, clock: Clock): ConversionMetrics
       durations.observe(since(startedAt), result);
     },
     converted(definition, from, to, startedAt, succeeded) {
-      if (from !== to) byDefinition.observe(since(startedAt), {crd_name: definition, from_version: from, to_version: to, succeeded: String(succeeded)});
+      if (from !== to)
+        byDefinition.observe(since(startedAt), {crd_name: definition, from_version: from, to_version: to, succeeded: String(succeeded)});
     },
   };
 };

@@ -56,7 +56,13 @@ export const reviewRequest = (objects: readonly object[], desiredAPIVersion: str
   response: {uid: '', convertedObjects: null, result: {metadata: {}}},
 });
 
-type Review = KubeObject & {readonly response?: {readonly uid?: string; readonly convertedObjects?: readonly unknown[]; readonly result?: {readonly status?: string; readonly message?: string}}};
+type Review = KubeObject & {
+  readonly response?: {
+    readonly uid?: string;
+    readonly convertedObjects?: readonly unknown[];
+    readonly result?: {readonly status?: string; readonly message?: string};
+  };
+};
 
 /** Reads a response. Throws an error that describes any other content. */
 export const readResponse = (answer: PlainObject, request: ReviewRequest): Review => readReview<Review>(answer, review, request);
@@ -64,10 +70,12 @@ export const readResponse = (answer: PlainObject, request: ReviewRequest): Revie
 /** Returns the objects of a response. Throws the reason if there are none: in v1 the uid of the request must match. */
 export const objectsOf = (answer: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {
   const expected = {apiVersion: naming.apiVersion(review.group, version), kind};
-  if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
+  if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected))
+    throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
   const {response} = answer;
   if (!response) throw new Error('no response provided');
-  if (version === 'v1' && response.uid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
+  if (version === 'v1' && response.uid !== uid)
+    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
   const {status = '', message} = response.result ?? {};
   if (status !== 'Success') throw new Error(message || `response.result.status was '${status}', not 'Success'`);
   return response.convertedObjects ?? [];

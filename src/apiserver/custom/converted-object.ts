@@ -61,7 +61,8 @@ export const restoreMetadata = (original: Readonly<KubeObject>, converted: Plain
     if (!isPlainObject(now)) throw new Error(`invalid metadata.${field} of type ${typeOf(now)} in converted object`);
     const entries = Object.entries(now);
     for (const [key, value] of entries) {
-      if (typeof value !== 'string') throw new Error(`metadata.${field}[${key}] must be a string, but is ${typeOf(value)} in converted object`);
+      if (typeof value !== 'string')
+        throw new Error(`metadata.${field}[${key}] must be a string, but is ${typeOf(value)} in converted object`);
     }
     // Entries that the original has are not validated again.
     if (entries.length !== Object.keys(before).length || entries.some(([key, value]) => before[key] !== value)) {

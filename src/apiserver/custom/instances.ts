@@ -27,14 +27,18 @@ const keysUnder = async function* (registry: Registry, prefix: string): AsyncGen
 export const customInstances = (registry: Registry, catalog: CustomCatalog, user: UserInfo) => {
   const resourceOf = ({metadata, spec, status}: Definition): Resource => {
     const resource = catalog.stored(metadata?.name ?? '');
-    if (!resource) throw new Error(`unable to find a custom resource client for ${status?.acceptedNames?.plural ?? ''}.${spec.group}: it is not served yet`);
+    if (!resource)
+      throw new Error(
+        `unable to find a custom resource client for ${status?.acceptedNames?.plural ?? ''}.${spec.group}: it is not served yet`,
+      );
     return resource;
   };
   return {
     async namespaces(definition: Definition): Promise<string[]> {
       const {root, kind} = resourceOf(definition);
       const found: string[] = [];
-      for await (const key of keysUnder(registry, root)) found.push(kind.namespaced ? key.slice(root.length, key.indexOf('/', root.length)) : '');
+      for await (const key of keysUnder(registry, root))
+        found.push(kind.namespaced ? key.slice(root.length, key.indexOf('/', root.length)) : '');
       return found;
     },
     async remove(definition: Definition, namespace: string): Promise<void> {

@@ -83,7 +83,10 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       const result = records.map(record => (isCurrent(record.value) ? record : remember(record)));
       const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
       if (left.length === 0) return result as StoredRecord[];
-      const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);
+      const converted = conversion.convert(
+        left.map(({record}) => inOwnVersion(record)),
+        version.apiVersion,
+      );
       const finish = (objects: readonly KubeObject[]): StoredRecord[] => {
         for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!, version));
         return result as StoredRecord[];
@@ -93,8 +96,11 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     toStored,
     wouldReadBack(value) {
       if (isStored) return value;
-      const show = ([converted]: readonly KubeObject[]): Buffer => encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
-      return andThen(toStored(value), record => andThen(conversion.convert([inOwnVersion({value: record, revision: 0})], version.apiVersion), show));
+      const show = ([converted]: readonly KubeObject[]): Buffer =>
+        encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
+      return andThen(toStored(value), record =>
+        andThen(conversion.convert([inOwnVersion({value: record, revision: 0})], version.apiVersion), show),
+      );
     },
   };
 };

@@ -49,7 +49,8 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     return translated;
   };
   const changes = new WeakMap<Change, Eventually<Change>>();
-  const alone = (change: Change): Eventually<Change> => andThen(translatedRecords(recordsOf(change)), records => withRecords(change, records));
+  const alone = (change: Change): Eventually<Change> =>
+    andThen(translatedRecords(recordsOf(change)), records => withRecords(change, records));
   /** Each change is translated once for all watchers; those that come together are translated together. */
   const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
     const fresh = batch.filter(change => !changes.has(change));
@@ -63,7 +64,12 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
         const from = at;
         at += recordsOf(change).length;
         const mine = (records: readonly StoredRecord[]): Change => withRecords(change, records.slice(from));
-        changes.set(change, batchResult instanceof Promise ? batchResult.then(mine, () => (turn = turn.catch(() => undefined).then(() => alone(change))) as Promise<Change>) : mine(batchResult));
+        changes.set(
+          change,
+          batchResult instanceof Promise
+            ? batchResult.then(mine, () => (turn = turn.catch(() => undefined).then(() => alone(change))) as Promise<Change>)
+            : mine(batchResult),
+        );
       }
     }
     return batch.map(change => changes.get(change)!);
@@ -81,7 +87,15 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
       return andThen(store.range({...query, filter: early}), range =>
         andThen(translatedRecords(range.records), (records): Range => {
           if (records === range.records) return range;
-          return {...range, records: filter ? records.filter((record, index) => record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record))) : records};
+          return {
+            ...range,
+            records: filter
+              ? records.filter(
+                  (record, index) =>
+                    record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record)),
+                )
+              : records,
+          };
         }),
       );
     },
@@ -89,7 +103,8 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
     wouldReadBack: value => translation.wouldReadBack(value),
-    readBack: (key, written, revision) => andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
+    readBack: (key, written, revision) =>
+      andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),
@@ -111,7 +126,12 @@ class TranslatedWatch implements Disposable {
   #waiting: Promise<void> | undefined;
   #over = false;
 
-  constructor(store: Store, query: WatchQuery, watcher: Watcher, {translated, signal}: {translated(batch: readonly Change[]): readonly Eventually<Change>[]; readonly signal: AbortSignal}) {
+  constructor(
+    store: Store,
+    query: WatchQuery,
+    watcher: Watcher,
+    {translated, signal}: {translated(batch: readonly Change[]): readonly Eventually<Change>[]; readonly signal: AbortSignal},
+  ) {
     this.#watcher = watcher;
     this.#translated = translated;
     this.#signal = signal;
@@ -133,15 +153,19 @@ class TranslatedWatch implements Disposable {
     if (this.#over) return;
     const done = this.#waiting ? this.#waiting.then(() => (this.#over ? undefined : act())) : act();
     if (!(done instanceof Promise)) return;
-    const waiting = done.catch((error: unknown) => this.#fail(error)).then(() => {
-      if (this.#waiting === waiting) this.#waiting = undefined;
-    });
+    const waiting = done
+      .catch((error: unknown) => this.#fail(error))
+      .then(() => {
+        if (this.#waiting === waiting) this.#waiting = undefined;
+      });
     this.#waiting = waiting;
   }
 
   #deliver(batch: readonly Change[]): Eventually<void> {
     const translated = this.#translated(batch);
-    return translated.some(change => change instanceof Promise) ? this.#deliverLater(translated) : this.#watcher.changes(translated as readonly Change[]);
+    return translated.some(change => change instanceof Promise)
+      ? this.#deliverLater(translated)
+      : this.#watcher.changes(translated as readonly Change[]);
   }
 
   /** Delivers the changes before the first one whose translation failed, and rejects with its error. */

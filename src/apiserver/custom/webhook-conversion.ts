@@ -56,7 +56,10 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}), request);
+      answer = readResponse(
+        await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}),
+        request,
+      );
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
@@ -74,15 +77,25 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     const from = versionOf(first!.apiVersion);
     try {
       const answered = await callWebhook(originals.map(withoutRevision), apiVersion);
-      if (answered.length !== originals.length) throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
-      const converted = answered.map((value, index) => accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
+      if (answered.length !== originals.length)
+        throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
+      const converted = answered.map((value, index) =>
+        accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}),
+      );
       metrics.called(startedAt);
       metrics.converted(name, from, versionOf(apiVersion), startedAt, true);
       return converted;
     } catch (cause) {
       if (cause instanceof Fault) metrics.called(startedAt, cause.fault);
       metrics.converted(name, from, versionOf(apiVersion), startedAt, false);
-      throw cause instanceof StatusError ? cause : plainFailure(cause instanceof Fault ? `conversion webhook for ${first!.apiVersion}, Kind=${first!.kind} ${cause.message}` : (cause as Error).message, cause);
+      throw cause instanceof StatusError
+        ? cause
+        : plainFailure(
+            cause instanceof Fault
+              ? `conversion webhook for ${first!.apiVersion}, Kind=${first!.kind} ${cause.message}`
+              : (cause as Error).message,
+            cause,
+          );
     }
   };
 
@@ -92,7 +105,10 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
       const others = [...objects.keys()].filter(index => objects[index]!.apiVersion !== apiVersion);
       for (let at = 0; at < others.length; at += maxObjects) {
         const part = others.slice(at, at + maxObjects);
-        const converted = await convertPart(part.map(index => objects[index]!), apiVersion);
+        const converted = await convertPart(
+          part.map(index => objects[index]!),
+          apiVersion,
+        );
         for (const [i, index] of part.entries()) result[index] = converted[i]!;
       }
       return result;
@@ -106,8 +122,14 @@ const withoutRevision = ({metadata = {}, ...object}: KubeObject): KubeObject => 
 };
 
 /** Accepts a converted object from a webhook. Throws an error that describes what is wrong with it. */
-const accept = (original: KubeObject, value: unknown, apiVersion: string, {index, isAlone}: {readonly index: number; readonly isAlone: boolean}): KubeObject => {
-  const invalid = (what: string, why: string, cause?: unknown) => new Fault('invalid_converted_object', `returned invalid ${what}: ${why}`, cause);
+const accept = (
+  original: KubeObject,
+  value: unknown,
+  apiVersion: string,
+  {index, isAlone}: {readonly index: number; readonly isAlone: boolean},
+): KubeObject => {
+  const invalid = (what: string, why: string, cause?: unknown) =>
+    new Fault('invalid_converted_object', `returned invalid ${what}: ${why}`, cause);
   const object = isAlone ? `object at index ${index}` : `converted object at index ${index}`;
   const problem = formProblem(value);
   if (problem !== undefined) throw invalid(object, problem);
@@ -131,7 +153,8 @@ const accept = (original: KubeObject, value: unknown, apiVersion: string, {index
 /** Why a value is not an object of any kind. */
 const formProblem = (value: unknown): string | undefined => {
   if (value === null) return 'unexpected end of JSON input';
-  if (!isPlainObject(value)) return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
+  if (!isPlainObject(value))
+    return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
   if (typeof value['kind'] !== 'string' || value['kind'] === '') return `Object 'Kind' is missing in '${jsonText(value)}'`;
   return undefined;
 };

@@ -62,7 +62,11 @@ export const apiResourceList = (naming: Naming, {group}: DiscoveredGroup, {versi
 };
 
 /** The kind of a response: for built-in kinds, group and version only if they differ. */
-const responseKind = (naming: Naming, address: DiscoveredAddress, {group, version, custom}: {readonly group: string; readonly version: string; readonly custom: boolean}) => ({
+const responseKind = (
+  naming: Naming,
+  address: DiscoveredAddress,
+  {group, version, custom}: {readonly group: string; readonly version: string; readonly custom: boolean},
+) => ({
   group: custom ? group : '',
   version: custom ? version : '',
   ...foreign(naming, address, group, version),
@@ -92,7 +96,13 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
  * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`; `remoteVersionOf` returns the resources of
  * aggregated servers.
  */
-export const aggregated = (naming: Naming, groups: readonly ListedGroup[], remoteVersionOf: (registration: Registration) => RemoteVersion, shapeVersion: string, core: boolean): unknown => ({
+export const aggregated = (
+  naming: Naming,
+  groups: readonly ListedGroup[],
+  remoteVersionOf: (registration: Registration) => RemoteVersion,
+  shapeVersion: string,
+  core: boolean,
+): unknown => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: shapeVersion,
   metadata: {},
@@ -101,7 +111,12 @@ export const aggregated = (naming: Naming, groups: readonly ListedGroup[], remot
     .map(({name, versions}) => ({
       metadata: name === '' ? {} : {name},
       versions: versions.map(({version, served}) => {
-        if ('local' in served) return {version, resources: served.local.resources.map(resource => aggregatedResource(naming, resource, name, version)), freshness: 'Current'};
+        if ('local' in served)
+          return {
+            version,
+            resources: served.local.resources.map(resource => aggregatedResource(naming, resource, name, version)),
+            freshness: 'Current',
+          };
         const {resources, isFresh} = remoteVersionOf(served.remote);
         return {version, ...(resources ? {resources} : {}), freshness: isFresh ? 'Current' : 'Stale'};
       }),

@@ -105,7 +105,15 @@ export class Discovery {
     const key = `${core} ${accepted.contentType}`;
     let document = this.#documents.get(key);
     if (!document) {
-      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.listed, ({name}) => this.#aggregation?.discovery.get(name) ?? {isFresh: false}, accepted.shapeVersion, core));
+      const object = deepFreeze(
+        aggregated(
+          this.#registry.settings.naming,
+          this.listed,
+          ({name}) => this.#aggregation?.discovery.get(name) ?? {isFresh: false},
+          accepted.shapeVersion,
+          core,
+        ),
+      );
       const bytes = bytesOf(encoded(accepted, () => object, false));
       const body: ResponseBody = {kind: 'object', contentType: accepted.contentType, object: () => object, bytes: () => bytes};
       document = {body, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"`};
@@ -143,5 +151,8 @@ const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet
   return accepted;
 };
 
-const plain = (context: RequestContext, naming: Naming, make: () => unknown): ApiResponse =>
-  ({status: 200, headers: {}, body: encoded(acceptedHere(context, 'plain', plainShapes, naming), make, isPretty(context))});
+const plain = (context: RequestContext, naming: Naming, make: () => unknown): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: encoded(acceptedHere(context, 'plain', plainShapes, naming), make, isPretty(context)),
+});

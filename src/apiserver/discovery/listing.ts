@@ -26,7 +26,8 @@ const registrationPriority: Priority = {group: 20_001, version: 0};
 
 const bestOf = (versions: readonly PrioritizedVersion[]): number => Math.max(...versions.map(({priority}) => priority.group));
 
-const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? registrationPriority : (builtInPriority(group, version) ?? customPriority));
+const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority =>
+  group === registrationGroup ? registrationPriority : (builtInPriority(group, version) ?? customPriority);
 
 /** Groups and versions are ordered by priority; of equal versions the newer comes first. */
 const sorted = (groups: ReadonlyMap<string, readonly PrioritizedVersion[]>): ListedGroup[] =>

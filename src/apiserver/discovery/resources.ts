@@ -45,7 +45,11 @@ const endpointVerbs = ['get', 'patch', 'update'];
 
 /** The storage version hash, by which clients detect a change of the storage version: 8 bytes of SHA-256 over group, version and kind. */
 const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
-  createHash('sha256').update(`${naming.group(group)}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+  createHash('sha256')
+    .update(`${naming.group(group)}/${version}/${kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString('base64');
 
 const wireTypes = {string: 'string', strings: 'string', integer: 'integer', ports: 'integer', boolean: 'boolean'} as const;
 
@@ -59,14 +63,30 @@ const byName = (a: {readonly name: string}, b: {readonly name: string}): number 
 
 const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
-  const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
+  const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({
+    name,
+    kind: view?.shows.kind ?? kind,
+    verbs: verbs ? [...verbs].sort() : endpointVerbs,
+  }));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
-  const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({name, kind: connect.kind, verbs: [...connect.verbs].sort(), connect: describedConnect(connect)}));
-  const isHashOmitted = definition.review || definition.virtual || definition.storageVersionUnserved || !settings.gate('StorageVersionHash');
+  const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({
+    name,
+    kind: connect.kind,
+    verbs: [...connect.verbs].sort(),
+    connect: describedConnect(connect),
+  }));
+  const isHashOmitted =
+    definition.review || definition.virtual || definition.storageVersionUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
     kind,
-    verbs: definition.verbs ?? (definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.excludedVerbs?.some(lacked => lacked === verb))),
+    verbs:
+      definition.verbs ??
+      (definition.review
+        ? ['create']
+        : definition.virtual
+          ? ['get', 'list']
+          : storedVerbs.filter(verb => !definition.excludedVerbs?.some(lacked => lacked === verb))),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     storageVersionHash: isHashOmitted ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
@@ -97,6 +117,8 @@ export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
     .sort((a, b) => (a.place === b.place ? (a.group < b.group ? -1 : 1) : b.place - a.place))
     .map(({group, versions}) => ({
       group,
-      versions: [...versions].sort(([a], [b]) => compareVersions(a, b)).map(([version, resources]) => ({version, resources: resources.sort(byName)})),
+      versions: [...versions]
+        .sort(([a], [b]) => compareVersions(a, b))
+        .map(([version, resources]) => ({version, resources: resources.sort(byName)})),
     }));
 };

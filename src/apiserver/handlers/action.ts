@@ -19,11 +19,22 @@ import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
 /** Runs the action of a POST that does not store its body, and responds with its result. */
-export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
+export const runAction = async (
+  services: ResourceServices,
+  served: ServedResource,
+  context: ResourceContext,
+  action: Action,
+): Promise<ApiResponse> => {
   const {resource} = served;
   const {definition} = resource;
   const {naming, schemas, cbor, yaml} = resource.settings;
-  const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind, package: naming.packageOf(action.kind.group)});
+  const accepted = acceptedShape(context, 'outcome', {
+    naming,
+    cbor,
+    apiVersion: naming.apiVersion(action.kind.group, action.kind.version),
+    kind: action.kind.kind,
+    package: naming.packageOf(action.kind.group),
+  });
   const query = parseWriteQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   if (subresource && context.mayMove) {
@@ -77,7 +88,11 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
   await runPhase(resource.settings.writes.admission, 'validate', attributes);
-  const {kind = action.kind.kind, apiVersion = naming.apiVersion(action.kind.group, action.kind.version), ...outcome} = await action.run(object, actionContext);
+  const {
+    kind = action.kind.kind,
+    apiVersion = naming.apiVersion(action.kind.group, action.kind.version),
+    ...outcome
+  } = await action.run(object, actionContext);
   const response = {kind, apiVersion, ...outcome};
   return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, response), isPretty(context))};
 };

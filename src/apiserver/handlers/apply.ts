@@ -35,13 +35,19 @@ interface Intent {
 }
 
 /** The endpoint's definition of writable fields. */
-const endpointOf = ({definition}: Resource, subresource: string): Endpoint<KubeObject> => (subresource ? own(definition.subresources, subresource)! : definition.main);
+const endpointOf = ({definition}: Resource, subresource: string): Endpoint<KubeObject> =>
+  subresource ? own(definition.subresources, subresource)! : definition.main;
 
 /**
  * Reads an apply patch and returns its effect on an object, or on none. Throws 400 if it is malformed or of another kind, and 500, as upstream,
  * if it does not match the kind's schema.
  */
-export const applyIntentOf = async (served: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
+export const applyIntentOf = async (
+  served: ServedResource,
+  context: ResourceContext,
+  write: WriteContext,
+  query: WriteQuery,
+): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {naming, schemas} = resource.settings;
   const {body, ...intent} = await intentOf(kind, resource, context);
@@ -52,14 +58,19 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
-    return andThen(acrossVersions(resource, versions => applyWithLastApplied(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
-      reportDoubles(body, query, context);
-      const object = held(applied.object, node, intent);
-      setEntries((object.metadata ??= {}), applied.entries);
-      checkAddress(object, context.target, resource.kind);
-      version?.default?.(object, resource.hooks(context.user));
-      return version ? version.toHub(object, naming) : object;
-    });
+    return andThen(
+      acrossVersions(resource, versions =>
+        applyWithLastApplied(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied),
+      ),
+      applied => {
+        reportDoubles(body, query, context);
+        const object = held(applied.object, node, intent);
+        setEntries((object.metadata ??= {}), applied.entries);
+        checkAddress(object, context.target, resource.kind);
+        version?.default?.(object, resource.hooks(context.user));
+        return version ? version.toHub(object, naming) : object;
+      },
+    );
   };
 };
 
@@ -67,7 +78,13 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
  * Reads an apply patch of the kind that a subresource shows instead of the object. The field manager then owns, through the subresource, the fields that the
  * view sets in the object itself.
  */
-export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
+export const applyViewOf = async (
+  view: View<KubeObject>,
+  {resource}: ServedResource,
+  context: ResourceContext,
+  write: WriteContext,
+  query: WriteQuery,
+): Promise<Transform> => {
   const {naming, schemas} = resource.settings;
   const {body, value} = await intentOf(view.shows.kind, resource, context);
   const {target} = context;
@@ -78,10 +95,18 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
     checkView(view, resource, shown, old, write.dryRun);
     const intent: KubeObject = {};
     view.put(shown, intent);
-    const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
-    const writer = (versions: Versions) => applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
+    const application = {
+      live: old as PlainObject,
+      intent: intent as PlainObject,
+      node: schemaOf(schemas, resource.kind),
+      entries: entriesOf(old),
+      force: query.force,
+    };
+    const writer = (versions: Versions) =>
+      applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
     const apiVersion = naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
-    const applied = (versions: Versions) => throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
+    const applied = (versions: Versions) =>
+      throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
     return andThen(acrossVersions(resource, applied), ({entries}) => {
       reportDoubles(body, query, context);
       const object = withView(view, shown, old);
@@ -119,14 +144,16 @@ const readIntent = async ({request}: ResourceContext, settings: Resource['settin
   try {
     return cbor ? cbor.parseIntent(bytes) : await settings.yaml.parse(bytes, request.signal);
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${cbor ? error.message : intentProblem(error)}`, error);
+    if (error instanceof DecodeError)
+      throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${cbor ? error.message : intentProblem(error)}`, error);
     throw error;
   }
 };
 
 /** A patch is read in two steps; upstream reports which one failed. */
 const intentProblem = (error: DecodeError): string => {
-  if (error instanceof NoObject) return `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${error.given} into Go value of type map[string]interface {}`;
+  if (error instanceof NoObject)
+    return `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${error.given} into Go value of type map[string]interface {}`;
   return error.message.startsWith('yaml: ') ? `error converting YAML to JSON: ${error.message}` : error.message;
 };
 
@@ -136,11 +163,13 @@ const groupVersion = (apiVersion: string): string => (apiVersion.includes('/') ?
 
 const checkKind = (body: ParsedBody, apiVersion: string, kind: string): void => {
   const {metadata} = body.value as PlainObject;
-  if (body.kind !== kind || groupOf(body.apiVersion) !== groupOf(apiVersion)) throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
+  if (body.kind !== kind || groupOf(body.apiVersion) !== groupOf(apiVersion))
+    throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
   if (body.apiVersion !== apiVersion) {
     throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${body.apiVersion}, expected: ${apiVersion}`);
   }
-  if (isPlainObject(metadata) && own(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil');
+  if (isPlainObject(metadata) && own(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null)
+    throw badRequest('metadata.managedFields must be nil');
 };
 
 const labelOf = ({metadata}: PlainObject, apiVersion: string, kind: string): string => {
@@ -151,7 +180,10 @@ const labelOf = ({metadata}: PlainObject, apiVersion: string, kind: string): str
 /** Duplicate keys are refused or warned about, but only after all other checks. */
 const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {warnings}: ResourceContext): void => {
   if (fieldValidation === 'Ignore' || problems.length === 0) return;
-  if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${problems.map(({text}) => `  ${text}`).join('\n')}`);
+  if (fieldValidation === 'Strict')
+    throw badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${problems.map(({text}) => `  ${text}`).join('\n')}`,
+    );
   for (const {text} of problems) warnings.add(text);
 };
 
@@ -160,6 +192,9 @@ const held = (object: PlainObject, node: Parameters<typeof decodeValue>[1], {lab
     return decodeValue<KubeObject>(object, node, 'Ignore', 'applied').object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new StatusError({...inapplicable(`failed to convert new object (${label}) to proper version: ${error.message}`).status}, {cause: error});
+    throw new StatusError(
+      {...inapplicable(`failed to convert new object (${label}) to proper version: ${error.message}`).status},
+      {cause: error},
+    );
   }
 };

@@ -28,7 +28,12 @@ export interface CallPath {
 }
 
 /** Relays a call to a backend and its response, with links rewritten so that they go through this server. */
-export const connectCall = async ({backends}: ResourceServices, to: Backend, {before, path}: CallPath, {request}: ResourceContext): Promise<ApiResponse> => {
+export const connectCall = async (
+  {backends}: ResourceServices,
+  to: Backend,
+  {before, path}: CallPath,
+  {request}: ResourceContext,
+): Promise<ApiResponse> => {
   const query = request.url.indexOf('?');
   const relayed = {request, to, path: (path === '' ? '/' : escapedPath(path)) + (query < 0 ? '' : request.url.slice(query))};
   if (request.upgradable && request.headers['upgrade'] !== undefined) {
@@ -36,9 +41,11 @@ export const connectCall = async ({backends}: ResourceServices, to: Backend, {be
       throw plainFailure(error.message, error);
     });
   }
-  const response = await relayCall(backends, {...relayed, headers: {'x-forwarded-uri': escapedPath(before + path)}}).catch((error: Error) => {
-    throw serviceUnavailable(`error trying to reach service: ${error.message}`);
-  });
+  const response = await relayCall(backends, {...relayed, headers: {'x-forwarded-uri': escapedPath(before + path)}}).catch(
+    (error: Error) => {
+      throw serviceUnavailable(`error trying to reach service: ${error.message}`);
+    },
+  );
   for (const name of removed) delete response.headers[canonical(name)];
   return rewriteResponse(response, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
 };

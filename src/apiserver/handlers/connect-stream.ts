@@ -25,13 +25,22 @@ const has = ({options: {fields}}: ConnectSubresource, option: string): boolean =
  * Connects a client with an agent. Bytes are relayed unchanged, with two exceptions for WebSocket clients, so that agents need only support SPDY: streams of
  * a command with half-close (version 5), and SPDY tunneled through the WebSocket for port-forward.
  */
-export const connectStream = async ({backends, registry, connectMetrics: metrics}: ResourceServices, {connect, options, to, path}: StreamConnection, {request}: ResourceContext): Promise<ApiResponse> => {
+export const connectStream = async (
+  {backends, registry, connectMetrics: metrics}: ResourceServices,
+  {connect, options, to, path}: StreamConnection,
+  {request}: ResourceContext,
+): Promise<ApiResponse> => {
   if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');
   const {gate} = registry.settings;
   const relayed = {request, to, path};
   const command = has(connect, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
   if (command) {
-    const wanted = {stdin: options['stdin'] === true, stdout: options['stdout'] === true, stderr: options['stderr'] === true, tty: options['tty'] === true};
+    const wanted = {
+      stdin: options['stdin'] === true,
+      stdout: options['stdout'] === true,
+      stderr: options['stderr'] === true,
+      tty: options['tty'] === true,
+    };
     return commandRelay(backends, {relayed, wanted, ...command, ended: code => metrics.translated(code)});
   }
   const tunnels = has(connect, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;

@@ -12,13 +12,31 @@ import type {ResourceServices} from './resource.js';
 const maxRefusalBytes = 50_000;
 
 /** A request of this server's own with the client's options; no header of the client is sent to the agent. */
-const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
+const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({
+  method: 'GET',
+  url: '/',
+  headers: {},
+  caller,
+  remoteAddress,
+  signal,
+});
 
 /** Relays a text from an agent to the client while it is being written. */
-export const connectText = async ({backends, connectMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
+export const connectText = async (
+  {backends, connectMetrics: metrics}: ResourceServices,
+  to: Backend,
+  path: string,
+  context: ResourceContext,
+): Promise<ApiResponse> => {
   const requestText = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
   metrics.logRequested(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);
-  const response = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
+  const response = await relayCall(backends, {
+    request: ownRequest(context),
+    to,
+    path,
+    host: authority(to),
+    headers: {'x-forwarded-for': undefined},
+  }).catch((error: Error) => {
     metrics.logFailed(error);
     throw plainFailure(`${requestText}: ${error.message}`, error);
   });
@@ -30,7 +48,9 @@ export const connectText = async ({backends, connectMetrics: metrics}: ResourceS
     throw plainFailure(`${requestText}: redirects forbidden`);
   }
   if (status < 200 || status > 206) throw refusalOf(status, await beginning(source), context);
-  return wantsWebSocket(context.request) ? textOverWebSocket(context.request, source, backends.clock) : {status: 200, headers: {'Content-Type': 'text/plain'}, body: {kind: 'stream', source}};
+  return wantsWebSocket(context.request)
+    ? textOverWebSocket(context.request, source, backends.clock)
+    : {status: 200, headers: {'Content-Type': 'text/plain'}, body: {kind: 'stream', source}};
 };
 
 const beginning = async (source: Readable): Promise<string> => {
@@ -51,5 +71,7 @@ const beginning = async (source: Readable): Promise<string> => {
 const refusalOf = (code: number, text: string, {target: {group, resource, subresource, name}}: ResourceContext): StatusError => {
   if (code === 500) return internalError(text);
   if (code === 400) return badRequest(text);
-  return new StatusError(statusOfCode({code, method: '', text, subject: {verb: '', group, resource: `${resource}/${subresource}`, name}, unexpected: false}));
+  return new StatusError(
+    statusOfCode({code, method: '', text, subject: {verb: '', group, resource: `${resource}/${subresource}`, name}, unexpected: false}),
+  );
 };

@@ -16,7 +16,12 @@ import {connectOptions} from './connect-options.js';
 import {writeContext, type ResourceServices} from './resource.js';
 
 /** Handles a connect subresource: validates, finds the backend, and connects it with the client. Responds without content if there is no backend yet. */
-export const connect = async (connectSubresource: ConnectSubresource, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+export const connect = async (
+  connectSubresource: ConnectSubresource,
+  services: ResourceServices,
+  served: ServedResource,
+  context: ResourceContext,
+): Promise<ApiResponse> => {
   const {registry, reader, network, agents} = services;
   const {gate, random} = registry.settings;
   const {before, path} = connectSubresource.mode === 'calls' ? pathBeyond(context) : {before: '', path: ''};
@@ -40,16 +45,32 @@ export const connect = async (connectSubresource: ConnectSubresource, services: 
   const to = backendOf(destination, options, agents);
   // The code of each mode is loaded on first use.
   if (connectSubresource.mode === 'text') return (await import('./connect-text.js')).connectText(services, to, destination.path, context);
-  if (connectSubresource.mode === 'stream') return (await import('./connect-stream.js')).connectStream(services, {connect: connectSubresource, options, to, path: destination.path}, context);
+  if (connectSubresource.mode === 'stream')
+    return (await import('./connect-stream.js')).connectStream(
+      services,
+      {connect: connectSubresource, options, to, path: destination.path},
+      context,
+    );
   const upgrades = context.request.upgradable && header(context.request, 'upgrade') !== undefined;
   if (!upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
   return (await import('./connect-calls.js')).connectCall(services, to, {before, path}, context);
 };
 
 /** The backend of a connection. Only agents are verified by certificate: pods have no known one. */
-const backendOf = ({scheme, host, addresses, port, agent}: ConnectDestination, options: ConnectOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
+const backendOf = (
+  {scheme, host, addresses, port, agent}: ConnectDestination,
+  options: ConnectOptions,
+  {trust: {current}, timeoutMs}: AgentAccess,
+): Backend => {
   if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: unverified} : {})};
-  return {scheme, host, addresses, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
+  return {
+    scheme,
+    host,
+    addresses,
+    port,
+    tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified,
+    connectTimeoutMs: timeoutMs,
+  };
 };
 
 const unverified: BackendTls = {insecure: true};
@@ -68,7 +89,12 @@ const slashed = ({request: {url}}: ResourceContext): ApiResponse => {
   return {status: 301, headers: {Location: [`${path}/`, ...query].join('?')}, body: {kind: 'empty'}};
 };
 
-const admitted = async (connectSubresource: ConnectSubresource, options: ConnectOptions, served: ServedResource, context: ResourceContext): Promise<void> => {
+const admitted = async (
+  connectSubresource: ConnectSubresource,
+  options: ConnectOptions,
+  served: ServedResource,
+  context: ResourceContext,
+): Promise<void> => {
   const {resource} = served;
   const {namespace, name, subresource} = context.target;
   const attributes: AdmissionAttributes = {

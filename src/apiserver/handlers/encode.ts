@@ -6,7 +6,11 @@ import {yamlText} from '#src/schema/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is encoded on demand: as bytes in the negotiated media type, or as the object itself. */
-export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType' | 'pretty'>, make: () => unknown, pretty: boolean): ResponseBody => {
+export const encoded = (
+  form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType' | 'pretty'>,
+  make: () => unknown,
+  pretty: boolean,
+): ResponseBody => {
   let made: unknown;
   const object = () => (made ??= make());
   return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty || form.pretty === true)};

@@ -27,16 +27,31 @@ export interface ShownList {
 }
 
 /** The response for a list: at once if it is small, otherwise page by page. */
-export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isComplete && !parsesLong(list) ? singleBody(list) : new ListPages(list)});
+export const listResponse = (list: ShownList): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: list.listed.isComplete && !parsesLong(list) ? singleBody(list) : new ListPages(list),
+});
 
 /** Whether a record has to be parsed that takes long. */
-const parsesLong = (list: ShownList): boolean => (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
+const parsesLong = (list: ShownList): boolean =>
+  (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
 
 const singleBody = (list: ShownList): ApiResponse['body'] => {
-  const {listed: {first}, shown, pretty} = list;
+  const {
+    listed: {first},
+    shown,
+    pretty,
+  } = list;
   const whole = () => partOf(list, first);
   const item = itemTextOf(list);
-  if (item) return {kind: 'object', contentType: shown.accepted.contentType, bytes: () => Buffer.from(`${itemsOpen(list)}${first.map(item).join(',')}${rawClose}`), object: whole};
+  if (item)
+    return {
+      kind: 'object',
+      contentType: shown.accepted.contentType,
+      bytes: () => Buffer.from(`${itemsOpen(list)}${first.map(item).join(',')}${rawClose}`),
+      object: whole,
+    };
   if (!isRaw(list)) return encoded(shown.accepted, whole, pretty);
   return {kind: 'object', contentType: 'application/json', bytes: () => rawPart(list, first, rawOpen(list), rawClose), object: whole};
 };
@@ -59,7 +74,11 @@ const partInPieces = async ({resource, shown, meta}: ShownList, records: readonl
 };
 
 /** A list of some of the objects. */
-const partOf = ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): unknown => shown.list(records.map(record => objectOf(resource, record)), meta);
+const partOf = ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): unknown =>
+  shown.list(
+    records.map(record => objectOf(resource, record)),
+    meta,
+  );
 
 const rawClose = ']}\n';
 
@@ -114,11 +133,14 @@ class ListPages implements PagedBody {
 const itemsOf = (list: Record<string, unknown>): unknown[] => (list['rows'] ?? list['items']) as unknown[];
 
 /** The error for a list whose revision was compacted. */
-const readable = (error: unknown): unknown => (error instanceof Compacted ? expired('The resourceVersion for the provided list is too old.') : error);
+const readable = (error: unknown): unknown =>
+  error instanceof Compacted ? expired('The resourceVersion for the provided list is too old.') : error;
 
-const encodedList = ({shown: {accepted}, pretty}: ShownList, part: unknown): Buffer => bytesOf(accepted, part, pretty || accepted.pretty === true);
+const encodedList = ({shown: {accepted}, pretty}: ShownList, part: unknown): Buffer =>
+  bytesOf(accepted, part, pretty || accepted.pretty === true);
 
-const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> => encodedList(list, await partInPieces(list, records));
+const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> =>
+  encodedList(list, await partInPieces(list, records));
 
 /** The encoding of pages in one form. */
 interface PageForm {
@@ -131,17 +153,34 @@ interface PageForm {
 }
 
 const pageFormOf = (list: ShownList): PageForm => {
-  if (isRaw(list)) return {open: async () => rawOpen(list), page: (before, records) => rawPart(list, records, String(before), ''), separator: ',', close: rawClose};
+  if (isRaw(list))
+    return {
+      open: async () => rawOpen(list),
+      page: (before, records) => rawPart(list, records, String(before), ''),
+      separator: ',',
+      close: rawClose,
+    };
   const item = itemTextOf(list);
-  if (item) return {open: async () => itemsOpen(list), page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`), separator: ',', close: rawClose};
-  const {shown: {accepted}, pretty} = list;
+  if (item)
+    return {
+      open: async () => itemsOpen(list),
+      page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`),
+      separator: ',',
+      close: rawClose,
+    };
+  const {
+    shown: {accepted},
+    pretty,
+  } = list;
   return encodedForm(list, listText(accepted, encodedList(list, partOf(list, [])), pretty || accepted.pretty === true));
 };
 
 const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => ({
   async open() {
     let total = 0;
-    if (needs) for await (const records of list.listed.chunks()) total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
+    if (needs)
+      for await (const records of list.listed.chunks())
+        total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
     return open(total);
   },
   page: async (before, records) => Buffer.concat([Buffer.from(before), part(await encodedPart(list, records))]),

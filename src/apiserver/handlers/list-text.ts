@@ -31,7 +31,13 @@ export const listText = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, em
 
 const between = (before: Buffer, after: string, separator: string): ListText => {
   const close = Buffer.from(after);
-  return {open: () => before, part: encoded => encoded.subarray(before.length, encoded.length - close.length), separator, close, needs: undefined};
+  return {
+    open: () => before,
+    part: encoded => encoded.subarray(before.length, encoded.length - close.length),
+    separator,
+    close,
+    needs: undefined,
+  };
 };
 
 /** YAML keys are sorted: the items are in the middle. */

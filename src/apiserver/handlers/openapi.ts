@@ -35,7 +35,13 @@ const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number):
   return known === undefined ? Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt : known === etag;
 };
 
-const documentResponse = async (context: RequestContext, document: PackedDocument, clock: Clock, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
+const documentResponse = async (
+  context: RequestContext,
+  document: PackedDocument,
+  clock: Clock,
+  headers: Record<string, string>,
+  contentType = json,
+): Promise<ApiResponse> => {
   const etag = `"${document.hash}"`;
   const modifiedAt = firstRequestedAt.get(document) ?? Math.floor(clock.now() / 1000) * 1000;
   firstRequestedAt.set(document, modifiedAt);
@@ -57,7 +63,10 @@ export interface OpenApiRouteOptions {
 /** The routes of the OpenAPI documents, which are made on request. */
 export const openApiRoutes = ({documents, relayTo, clock}: OpenApiRouteOptions): Route[] => {
   const handler =
-    (respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
+    (
+      respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>,
+      offered: readonly string[] = [],
+    ): Handler =>
     async context => {
       const form = accepted(header(context.request, 'accept'), offered);
       return respond(context, await documents(), form);
@@ -71,10 +80,17 @@ export const openApiRoutes = ({documents, relayTo, clock}: OpenApiRouteOptions):
 };
 
 const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> =>
-  form === json ? documentResponse(context, await all.swagger(), clock, {}) : documentResponse(context, await all.swaggerMessage(), clock, {}, message);
+  form === json
+    ? documentResponse(context, await all.swagger(), clock, {})
+    : documentResponse(context, await all.swaggerMessage(), clock, {}, message);
 
 /** A document requested by its hash may be cached indefinitely; an outdated hash is redirected to the current one. */
-const oneDocument = async (context: RequestContext, all: MergedOpenApi, relayTo: OpenApiRouteOptions['relayTo'], clock: Clock): Promise<ApiResponse> => {
+const oneDocument = async (
+  context: RequestContext,
+  all: MergedOpenApi,
+  relayTo: OpenApiRouteOptions['relayTo'],
+  clock: Clock,
+): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
   const found = all.document(name);
   if (!found) return {status: 404, headers: {}, body: {kind: 'empty'}};

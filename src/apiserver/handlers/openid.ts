@@ -22,7 +22,8 @@ export const issuerObjection = (issuer: string): string | undefined => {
 };
 
 /** Whether the Accept header includes a type, by name or by wildcard; weights are ignored. */
-const accepts = (accept: string | undefined, type: string): boolean => !accept || accept.split(',').some(clause => ['*/*', type].includes(clause.split(';')[0]!.trim()));
+const accepts = (accept: string | undefined, type: string): boolean =>
+  !accept || accept.split(',').some(clause => ['*/*', type].includes(clause.split(';')[0]!.trim()));
 
 export const keySetPath = '/openid/v1/jwks';
 
@@ -42,9 +43,13 @@ export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[]
       methods: ['get'],
       hidden: at > 0,
       handler: ({request}) => {
-        if (!accepts(header(request, 'accept'), contentType)) throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${contentType}`, {details: {}});
+        if (!accepts(header(request, 'accept'), contentType))
+          throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${contentType}`, {details: {}});
         return {status: 200, headers: {'Cache-Control': 'public, max-age=3600'}, body: {kind: 'bytes', bytes: text(), contentType}};
       },
     }));
-  return [...routes('/.well-known/openid-configuration', 'application/json', () => JSON.stringify(document())), ...routes(keySetPath, 'application/jwk-set+json', () => keySet)];
+  return [
+    ...routes('/.well-known/openid-configuration', 'application/json', () => JSON.stringify(document())),
+    ...routes(keySetPath, 'application/jwk-set+json', () => keySet),
+  ];
 };

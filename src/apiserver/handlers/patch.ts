@@ -16,7 +16,10 @@ import {kindMismatch, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/req
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
-const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
+const types = new Map<string, PatchType | 'apply'>([
+  ...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const),
+  [applyMediaType, 'apply'],
+]);
 
 /** Whether a request carries a patch of a type that is known for any kind. */
 export const carriesPatch = ({request}: ResourceContext): boolean => types.has(mediaTypeOf(request));
@@ -28,11 +31,18 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
   const type = types.get(media);
   const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.custom;
   if (type && offered(type)) return type;
-  throw definition.custom ? unsupportedMediaType([patchMediaTypes.json, patchMediaTypes.merge, applyMediaType, ...(settings.cbor ? [cborApplyMediaType] : [])]) : unsupportedMedia();
+  throw definition.custom
+    ? unsupportedMediaType([patchMediaTypes.json, patchMediaTypes.merge, applyMediaType, ...(settings.cbor ? [cborApplyMediaType] : [])])
+    : unsupportedMedia();
 };
 
 /** Reads the patch of a request and returns its effect on an object. Throws 400 if it is malformed. */
-export const applyPatch = async (served: ServedResource, context: ResourceContext, type: PatchType, {fieldValidation}: WriteQuery): Promise<Transform> => {
+export const applyPatch = async (
+  served: ServedResource,
+  context: ResourceContext,
+  type: PatchType,
+  {fieldValidation}: WriteQuery,
+): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {definition} = resource;
   const {naming, schemas} = resource.settings;
@@ -65,7 +75,10 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
  * The error for a patch result that does not match the schema, with the patched text. For built-in kinds the order of fields comes from the protobuf codec,
  * which is loaded for that.
  */
-const refused = async (error: InvalidPatchResult, {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming}): Promise<never> => {
+const refused = async (
+  error: InvalidPatchResult,
+  {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming},
+): Promise<never> => {
   const {shown} = error;
   if ('text' in shown) throw undecodable(shown.text, error.message);
   const order = kind === undefined ? undefined : (await protobufCodec()).fieldOrder(apiVersion, kind, naming);
@@ -73,12 +86,21 @@ const refused = async (error: InvalidPatchResult, {apiVersion, kind, naming}: {a
 };
 
 /** A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its result is an object of the kind. */
-const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: ParsedPatch, {resource, kind: served}: ServedResource): void => {
+const checkIdentity = (
+  object: KubeObject,
+  live: Readonly<KubeObject>,
+  patch: ParsedPatch,
+  {resource, kind: served}: ServedResource,
+): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
   if (resource.definition.custom) {
     const kind = String(object.kind || live.kind);
-    throw invalidObject({group: resource.ref.group, kind}, live.metadata?.name ?? '', changed.map(field => invalid(field, object[field], `must be ${live[field]}`)));
+    throw invalidObject(
+      {group: resource.ref.group, kind},
+      live.metadata?.name ?? '',
+      changed.map(field => invalid(field, object[field], `must be ${live[field]}`)),
+    );
   }
   if (patch.type !== 'strategic') {
     const label = {apiVersion: object.apiVersion || live.apiVersion!, kind: object.kind || live.kind!};

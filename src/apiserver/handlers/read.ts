@@ -58,7 +58,12 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
   const check = cancellationCheck(context, resource.settings.clock);
-  const listed = await listObjects(resource, context.target.namespace, {filter, options, needsParsing: pretty || !(shown.raw || shown.itemText), check});
+  const listed = await listObjects(resource, context.target.namespace, {
+    filter,
+    options,
+    needsParsing: pretty || !(shown.raw || shown.itemText),
+    check,
+  });
   return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
 };
 
@@ -75,7 +80,14 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   const shown = representationFor(context, served, 'watch');
   const options = parseListOptions(resource.settings, context.info.query, true);
   const filter = filterOf(served, options);
-  const request = {namespace, filter: item ? ofOne(filter, options, name) : filter, options, representation: shown, takesObjects: context.request.inProcess === true || !shown.raw, labels: longRunningLabels(context.info)};
+  const request = {
+    namespace,
+    filter: item ? ofOne(filter, options, name) : filter,
+    options,
+    representation: shown,
+    takesObjects: context.request.inProcess === true || !shown.raw,
+    labels: longRunningLabels(context.info),
+  };
   return watchObjects(resource, request, services.watch);
 };
 

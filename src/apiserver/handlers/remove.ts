@@ -22,7 +22,8 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
   const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   const {missingPropagationWarning} = resource.definition;
-  if (missingPropagationWarning && options.propagationPolicy === undefined && options.orphanDependents === undefined) context.warnings.add(missingPropagationWarning);
+  if (missingPropagationWarning && options.propagationPolicy === undefined && options.orphanDependents === undefined)
+    context.warnings.add(missingPropagationWarning);
   return options;
 };
 
@@ -43,7 +44,8 @@ function* problems({orphanDependents, propagationPolicy, dryRun}: DeleteOptions)
   if (orphanDependents !== undefined && propagationPolicy !== undefined) {
     yield invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
   }
-  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) yield notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy))
+    yield notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
   yield* dryRunErrors(dryRun ?? []);
 }
 
@@ -77,7 +79,12 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const filter = filterOf(served, selection);
   const options = await deleteOptions(served, context);
   const write = {...writeContext(context, served, Boolean(options.dryRun?.length)), ofCollection: true};
-  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, needsParsing: true, check: cancellationCheck(context, settings.clock)});
+  const listed = await listObjects(resource, context.target.namespace, {
+    filter,
+    options: selection,
+    needsParsing: true,
+    check: cancellationCheck(context, settings.clock),
+  });
   const first = [...listed.first];
   for await (const records of listed.chunks()) {
     await inParallel(settings.deleteCollectionWorkers, records, async record => {
@@ -90,10 +97,21 @@ export const removeCollection = async (served: ServedResource, context: Resource
     });
   }
   if (resource.definition.deleteResponse === 'statusAlways') {
-    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
+    return {
+      status: 200,
+      headers: {},
+      body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context)),
+    };
   }
   // A deleted object is still returned as of the list's revision.
-  return listResponse({resource, shown, listed: listed.isComplete ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context), takesObjects: context.request.inProcess === true});
+  return listResponse({
+    resource,
+    shown,
+    listed: listed.isComplete ? {...listed, first} : listed,
+    meta: {resourceVersion: String(listed.revision)},
+    pretty: isPretty(context),
+    takesObjects: context.request.inProcess === true,
+  });
 };
 
 const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T) => Promise<void>): Promise<void> => {

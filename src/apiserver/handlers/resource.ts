@@ -70,27 +70,41 @@ export interface ResponseKind {
 /** The naming and codecs of a server's responses. */
 export type ResponseEncodings = Pick<ResponseKind, 'naming' | 'cbor'>;
 
-export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status', package: 'v1'});
+export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({
+  naming,
+  cbor,
+  apiVersion: 'v1',
+  kind: 'Status',
+  package: 'v1',
+});
 
 /** The naming in which a kind has a binary form, once the codec is loaded. */
-const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasProtobuf(apiVersion, kind, naming) ? naming : undefined);
+const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined =>
+  loadedCodec()?.hasProtobuf(apiVersion, kind, naming) ? naming : undefined;
 
 /** Negotiates the form of the response. Throws 406 when the client accepts none of the available ones. */
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {
   const stream = wanted === 'watch';
   const binary = binaryOf(responseKind);
   const accept = header(request, 'accept');
-  const accepted = passesRoute(accept, responseKind) && negotiate(accept, wanted, shapes[wanted], {
-    stream,
-    binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
-    onlyMetadata: !binary,
-    cbor: responseKind.cbor,
-  });
+  const accepted =
+    passesRoute(accept, responseKind) &&
+    negotiate(accept, wanted, shapes[wanted], {
+      stream,
+      binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
+      onlyMetadata: !binary,
+      cbor: responseKind.cbor,
+    });
   if (!accepted) throw unacceptable(accept ?? '', wanted, responseKind);
   return accepted;
 };
 
-const mediaTypes = ({naming, cbor}: ResponseKind): string[] => ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
+const mediaTypes = ({naming, cbor}: ResponseKind): string[] => [
+  'application/json',
+  'application/yaml',
+  naming.protobufMediaType,
+  ...(cbor ? [cborMediaType] : []),
+];
 
 /** The paths of built-in kinds accept known media types and the full wildcard; `application/*` is neither. */
 const passesRoute = (accept: string | undefined, responseKind: ResponseKind): boolean =>
@@ -132,9 +146,22 @@ export const wantedItem = ({resource: {definition}}: ServedResource, {target: {s
   subresource && own(definition.subresources, subresource)?.hasNoTable ? 'outcome' : 'item';
 
 /** Whether any of the media types that an address answers in is accepted: a request that accepts none does not get to the address. */
-export const reachesAddress = ({request}: RequestContext, {kind, resource: {definition, settings: {naming, cbor}}}: ServedResource): boolean => {
+export const reachesAddress = (
+  {request}: RequestContext,
+  {
+    kind,
+    resource: {
+      definition,
+      settings: {naming, cbor},
+    },
+  }: ServedResource,
+): boolean => {
   const accept = header(request, 'accept');
-  return accept === undefined || definition.custom === true || namedClauses(accept, mediaTypes({naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind})).length > 0;
+  return (
+    accept === undefined ||
+    definition.custom === true ||
+    namedClauses(accept, mediaTypes({naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind})).length > 0
+  );
 };
 
 /** The answer that carries one object (which must be frozen when it is shared). */
@@ -150,7 +177,12 @@ export const storedResponse = (context: RequestContext, shown: Representation, s
   return {
     status,
     headers: {},
-    body: {kind: 'object', contentType: shown.accepted.contentType, bytes: () => recordJson(value, revision, '', '\n'), object: () => stored.object},
+    body: {
+      kind: 'object',
+      contentType: shown.accepted.contentType,
+      bytes: () => recordJson(value, revision, '', '\n'),
+      object: () => stored.object,
+    },
   };
 };
 
@@ -165,7 +197,10 @@ const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 /** The requested form of errors; JSON if the client accepts none of the available ones, so that it gets the original error. */
 export const errorFormat = (request: ApiRequest, encodings: ResponseEncodings): ErrorFormat => {
   const mark = request.url.indexOf('?');
-  const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(encodings)), cbor: encodings.cbor?.loaded});
+  const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {
+    binary: binaryOf(statusKind(encodings)),
+    cbor: encodings.cbor?.loaded,
+  });
   return {
     accepted: accepted ?? plainJson,
     pretty: !accepted || isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),

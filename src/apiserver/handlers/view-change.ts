@@ -6,12 +6,21 @@ import {checkPreconditions} from '#src/apiserver/registry/preconditions.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
 /** Throws 422 for what a view may not say, 409 when it speaks of another object. */
-export const checkView = (view: View<KubeObject>, resource: Resource, shown: KubeObject, old: Readonly<KubeObject>, dryRun: boolean): void => {
+export const checkView = (
+  view: View<KubeObject>,
+  resource: Resource,
+  shown: KubeObject,
+  old: Readonly<KubeObject>,
+  dryRun: boolean,
+): void => {
   const {group, kind} = view.shows.kind;
   const name = old.metadata?.name ?? '';
   const errors = collectErrors(view.validate?.(shown) ?? []);
   if (errors.length > 0) throw invalidObject({group: resource.settings.naming.group(group), kind}, name, errors);
-  checkPreconditions(resource, resource.key(old.metadata?.namespace ?? '', name), {uid: shown.metadata?.uid}, old, {ref: resource.ref, dryRun});
+  checkPreconditions(resource, resource.key(old.metadata?.namespace ?? '', name), {uid: shown.metadata?.uid}, old, {
+    ref: resource.ref,
+    dryRun,
+  });
 };
 
 /** The object with the view's changes, under the resourceVersion that the view requires. */

@@ -34,7 +34,12 @@ const servedView = ({resource}: ServedResource, view: View<KubeObject>): ServedR
   return served;
 };
 
-const viewResponse = (served: ServedResource, view: View<KubeObject>, context: ResourceContext, object: Readonly<KubeObject>): ApiResponse => {
+const viewResponse = (
+  served: ServedResource,
+  view: View<KubeObject>,
+  context: ResourceContext,
+  object: Readonly<KubeObject>,
+): ApiResponse => {
   const {naming} = served.resource.settings;
   const {group, version, kind} = view.shows.kind;
   const shown = {kind, apiVersion: naming.apiVersion(group, version), ...view.of(object)};
@@ -50,7 +55,12 @@ export const getView = async (view: View<KubeObject>, served: ServedResource, co
 
 /** Applies a change of the view to the object. */
 const through =
-  (view: View<KubeObject>, {resource}: ServedResource, {name, dryRun}: {readonly name: string; readonly dryRun: boolean}, change: Transform): Transform =>
+  (
+    view: View<KubeObject>,
+    {resource}: ServedResource,
+    {name, dryRun}: {readonly name: string; readonly dryRun: boolean},
+    change: Transform,
+  ): Transform =>
   async old => {
     if (!old) throw notFound(resource.ref, name);
     const shown = await change(old);
@@ -59,12 +69,21 @@ const through =
   };
 
 /** PUT of the kind that a subresource shows instead of the object. */
-export const updateView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+export const updateView = async (
+  view: View<KubeObject>,
+  services: ResourceServices,
+  served: ServedResource,
+  context: ResourceContext,
+): Promise<ApiResponse> => {
   const {name} = context.target;
   const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
   const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind, custom: false});
   checkAddress(shown, context.target, served.resource.kind);
-  const done = await updateObject(targetOf(services, served, context), through(view, served, {name, dryRun: query.dryRun}, () => shown), writeContext(context, served, query.dryRun));
+  const done = await updateObject(
+    targetOf(services, served, context),
+    through(view, served, {name, dryRun: query.dryRun}, () => shown),
+    writeContext(context, served, query.dryRun),
+  );
   return viewResponse(served, view, context, done.object);
 };
 
@@ -76,17 +95,33 @@ const withOwners = (view: View<KubeObject>, object: Readonly<KubeObject>, apiVer
 };
 
 /** PATCH of what a subresource shows instead of the object. */
-export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+export const patchView = async (
+  view: View<KubeObject>,
+  services: ResourceServices,
+  served: ServedResource,
+  context: ResourceContext,
+): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
   const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const target = {...targetOf(services, served, context), patches: true};
   const write = writeContext(context, served, query.dryRun);
   if (type === 'apply') {
-    const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {...write, isOwnershipRecorded: true});
+    const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {
+      ...write,
+      isOwnershipRecorded: true,
+    });
     return viewResponse(served, view, context, applied.object);
   }
   const apiVersion = served.resource.settings.naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
-  const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: (object: Readonly<KubeObject>) => withOwners(view, object, apiVersion)}};
+  const shown = {
+    resource: served.resource,
+    kind: view.shows.kind,
+    version: {
+      kind: view.shows.kind,
+      toHub: (object: KubeObject) => object,
+      fromHub: (object: Readonly<KubeObject>) => withOwners(view, object, apiVersion),
+    },
+  };
   const change = await applyPatch(shown, context, type, query);
   const done = await updateObject(target, through(view, served, {name: context.target.name, dryRun: query.dryRun}, change), write);
   return viewResponse(served, view, context, done.object);

@@ -19,7 +19,8 @@ import {applyPatch, patchTypeOf} from './patch.js';
 import {checkCreatePermission, representationFor, storedResponse, wantedItem, writeContext, type ResourceServices} from './resource.js';
 
 /** The object of a body in the hub's version. */
-const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
+const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject =>
+  version ? version.toHub(object, resource.settings.naming) : object;
 
 /** Reads bodies in the served kind. */
 export const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
@@ -67,7 +68,11 @@ export const update = async (services: ResourceServices, served: ServedResource,
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
-  const done = await updateObject(targetOf(services, served, context), () => withEmptied(copied(hub), emptiedOf(incoming)), writeContext(context, served, query.dryRun));
+  const done = await updateObject(
+    targetOf(services, served, context),
+    () => withEmptied(copied(hub), emptiedOf(incoming)),
+    writeContext(context, served, query.dryRun),
+  );
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };
 
@@ -80,7 +85,10 @@ export const patch = async (services: ResourceServices, served: ServedResource, 
   const target = {...targetOf(services, served, context), patches: true};
   const done =
     type === 'apply'
-      ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {...write, isOwnershipRecorded: true})
+      ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {
+          ...write,
+          isOwnershipRecorded: true,
+        })
       : await updateObject(target, await applyPatch(served, context, type, query), write);
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };

@@ -70,11 +70,13 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     return node ? zeroValue(node) : {};
   });
   const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.derivedAnnotations;
-  const partialText = ({value, revision}: StoredRecord) => `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
+  const partialText = ({value, revision}: StoredRecord) =>
+    `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
   switch (accepted.shape) {
     case 'Table': {
-      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, at => humanDuration(clock.now() - at), naming);
+      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) =>
+        column.of(object, at => humanDuration(clock.now() - at), naming);
       const rowText = (record: StoredRecord): string => {
         const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
         if (!row) return jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
@@ -112,7 +114,12 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         one: partial,
         event: partial,
         bookmark: partial,
-        list: (objects, meta) => ({kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata: meta, items: objects.map(partial)}),
+        list: (objects, meta) => ({
+          kind: 'PartialObjectMetadataList',
+          apiVersion: metaVersion,
+          metadata: meta,
+          items: objects.map(partial),
+        }),
       };
     }
     case 'object':

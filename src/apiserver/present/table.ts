@@ -10,7 +10,9 @@ export type IncludeObject = 'Metadata' | 'Object' | 'None';
 export const includeObject = (value: string | null): IncludeObject => {
   if (value === null || value === '') return 'Metadata';
   if (value === 'Metadata' || value === 'Object' || value === 'None') return value;
-  throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 };
 
 interface TableSettings {
@@ -31,7 +33,9 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
     apiVersion: settings.apiVersion,
     metadata: settings.meta,
     columnDefinitions: settings.columns
-      ? columns.filter(({isUndeclared}) => !isUndeclared).map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
+      ? columns
+          .filter(({isUndeclared}) => !isUndeclared)
+          .map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
       : null,
     rows: objects.map(object => ({
       cells: columns.map(column => settings.cell(column, object)),
@@ -46,7 +50,11 @@ const conditionsOf = (definition: ResourceDefinition, object: Readonly<KubeObjec
   return conditions ? {conditions} : {};
 };
 
-const rowObject = (definition: ResourceDefinition, object: Readonly<KubeObject>, {includeObject: include, shown, apiVersion}: TableSettings): unknown => {
+const rowObject = (
+  definition: ResourceDefinition,
+  object: Readonly<KubeObject>,
+  {includeObject: include, shown, apiVersion}: TableSettings,
+): unknown => {
   switch (include) {
     case 'None':
       return null;

@@ -16,7 +16,10 @@ class BuiltInVersions implements Versions {
     this.#resource = resource;
     const {naming} = resource.settings;
     const others = resource.definition.otherVersions ?? [];
-    this.#served = new Map([[resource.apiVersion, undefined], ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const)]);
+    this.#served = new Map([
+      [resource.apiVersion, undefined],
+      ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const),
+    ]);
   }
 
   schemaOf(apiVersion: string): SchemaNode | undefined {

@@ -6,7 +6,11 @@ import type {WriteContext, Resource} from './registry.js';
 export const namespaceMismatch = 'the namespace of the provided object does not match the namespace sent on the request';
 
 /** The name and namespace in an object must be those of the request; only the namespace may be left out. Throws 400. */
-export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}, {namespaced}: {readonly namespaced: boolean}): void => {
+export const checkAddress = (
+  {metadata = {}}: KubeObject,
+  {namespace, name}: {readonly namespace: string; readonly name: string},
+  {namespaced}: {readonly namespaced: boolean},
+): void => {
   if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) throw badRequest(namespaceMismatch);
   if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);

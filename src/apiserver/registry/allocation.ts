@@ -2,10 +2,20 @@ import type {KubeObject} from '#src/api/types.js';
 import type {AllocationContext} from '#src/resources/definition.js';
 import type {Resource, WriteContext} from './registry.js';
 
-const contextOf = (resource: Resource, {user, dryRun}: WriteContext): AllocationContext => ({...resource.hooks(user), ...resource.settings.writes.pools, dryRun});
+const contextOf = (resource: Resource, {user, dryRun}: WriteContext): AllocationContext => ({
+  ...resource.hooks(user),
+  ...resource.settings.writes.pools,
+  dryRun,
+});
 
 /** Allocates the addresses and ports an object needs and runs `work`, which stores it. Commits the allocation when `work` succeeds and reverts it when it fails. */
-export const withAllocation = async <T>(resource: Resource, object: KubeObject, old: Readonly<KubeObject> | undefined, context: WriteContext, work: () => Promise<T>): Promise<T> => {
+export const withAllocation = async <T>(
+  resource: Resource,
+  object: KubeObject,
+  old: Readonly<KubeObject> | undefined,
+  context: WriteContext,
+  work: () => Promise<T>,
+): Promise<T> => {
   const {definition} = resource;
   if (!definition.allocate) return work();
   const allocation = await definition.allocate(object, old, contextOf(resource, context));

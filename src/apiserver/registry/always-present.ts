@@ -3,13 +3,15 @@ import type {ResourceDefinition} from '#src/resources/definition.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Adds the fields that a kind shows even when they are empty. */
-export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void => fill(object as PlainObject, definition.alwaysPresent ?? {});
+export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void =>
+  fill(object as PlainObject, definition.alwaysPresent ?? {});
 
 const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
   for (const [field, empty] of Object.entries(always)) {
     const value = fields[field];
     // A list that is shown as null when it is absent is shown as null when it is empty, too.
-    if (value === undefined || value === null || (empty === null && Array.isArray(value) && value.length === 0)) fields[field] = structuredClone(empty);
+    if (value === undefined || value === null || (empty === null && Array.isArray(value) && value.length === 0))
+      fields[field] = structuredClone(empty);
     else if (isPlainObject(value) && isPlainObject(empty)) fill(value, empty);
   }
 };

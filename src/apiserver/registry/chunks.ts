@@ -61,7 +61,15 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
     this.#isStarted = true;
     check?.();
     const [left, revision] = [this.#remaining, this.#revision];
-    const range = await store.range({start: this.#next, end, bytes, filter: this.#recordFilter, near, ...(left === Infinity ? {} : {limit: left}), ...(revision === undefined ? {} : {revision})});
+    const range = await store.range({
+      start: this.#next,
+      end,
+      bytes,
+      filter: this.#recordFilter,
+      near,
+      ...(left === Infinity ? {} : {limit: left}),
+      ...(revision === undefined ? {} : {revision}),
+    });
     const {records} = range;
     this.#revision = range.revision;
     this.#remaining -= records.length;

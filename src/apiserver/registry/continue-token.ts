@@ -31,14 +31,17 @@ export const decodeContinue = (naming: Naming, prefix: string, token: string): C
   } catch (cause) {
     throw refuse(jsonSyntaxProblem(bytes), cause);
   }
-  if (typeof parsed !== 'object' || parsed === null) throw refuse(`json: cannot unmarshal ${parsed === null ? 'null' : typeof parsed} into Go value of type storage.continueToken`);
+  if (typeof parsed !== 'object' || parsed === null)
+    throw refuse(`json: cannot unmarshal ${parsed === null ? 'null' : typeof parsed} into Go value of type storage.continueToken`);
   const {v, rv, start} = parsed;
   if (v !== naming.apiVersion('meta', 'v1')) throw refuse(`server does not recognize this encoded version ${String(v)}`);
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw refuse(`incorrect encoded start resourceVersion (version ${v})`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0)
+    throw refuse(`incorrect encoded start resourceVersion (version ${v})`);
   if (typeof start !== 'string' || start === '') throw refuse(`encoded start key empty (version ${v})`);
   if (!isCleanPath(start)) throw refuse(start);
   return {revision: rv, start: prefix + start};
 };
 
 /** Whether a start is a normalized path: it cannot leave the prefix, and no two of them name the same key. */
-const isCleanPath = (start: string): boolean => !start.endsWith('/') && start.split('/').every(part => part !== '' && part !== '.' && part !== '..');
+const isCleanPath = (start: string): boolean =>
+  !start.endsWith('/') && start.split('/').every(part => part !== '' && part !== '.' && part !== '..');

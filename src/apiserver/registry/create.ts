@@ -30,7 +30,12 @@ const attempts = 8;
  * Creates an object from the client's, which is handed over for good. A generated name that is taken is generated again. Throws the Status the client gets.
  * On a dry run everything happens but the writing.
  */
-export const createObject = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Written> => {
+export const createObject = async (
+  resource: Resource,
+  incoming: KubeObject,
+  namespace: string,
+  context: WriteContext,
+): Promise<Written> => {
   const generated = !incoming.metadata?.name && Boolean(incoming.metadata?.generateName);
   if (generated) resource.definition.default?.(incoming, resource.settings);
   for (let attempt = 1; ; attempt++) {
@@ -112,7 +117,11 @@ class Creation implements WriteOperation {
     const unstorable = collectErrors(unstorableName(resource, namespace, object.metadata!.name));
     if (unstorable.length > 0) return unstorable;
     // The rules for the metadata of all kinds come last, so that the kind's own messages precede them.
-    return collectErrors(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName));
+    return collectErrors(
+      isCommon
+        ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName})
+        : validateNames(object.metadata!, pathSegmentName),
+    );
   }
 
   admitted(object: KubeObject): KubeObject {
@@ -126,7 +135,11 @@ class Creation implements WriteOperation {
     if (context.dryRun) {
       if (await resource.settings.store.get(key)) throw new KeyExists();
       const shown = await unstored(resource, object, 0);
-      return {...shown, object: statedVersion ? {...shown.object, metadata: {...shown.object.metadata, resourceVersion: statedVersion}} : shown.object, outcome: 'created'};
+      return {
+        ...shown,
+        object: statedVersion ? {...shown.object, metadata: {...shown.object.metadata, resourceVersion: statedVersion}} : shown.object,
+        outcome: 'created',
+      };
     }
     if (isVersion(statedVersion)) throw badRequest('resourceVersion should not be set on objects to be created');
     return Object.assign(await writeRecord(resource, key, undefined, object, context), {outcome: 'created'} as const);
@@ -141,11 +154,13 @@ class Creation implements WriteOperation {
 
 /** Some kinds allow any name a path can carry; a store allows fewer. */
 function* unstorableName(resource: Resource, namespace: string, name: string | undefined): Iterable<FieldError> {
-  if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL or half of a surrogate pair');
+  if (name && !holdable(resource.key(namespace, name)))
+    yield invalid('metadata.name', name, 'may not be that long, nor contain NUL or half of a surrogate pair');
 }
 
 /** A resourceVersion that is not a number, or zero, counts as absent. */
-const isVersion = (text: string | undefined): boolean => text !== undefined && /^0*[1-9]\d*$/.test(text) && BigInt.asUintN(64, BigInt(text)) === BigInt(text);
+const isVersion = (text: string | undefined): boolean =>
+  text !== undefined && /^0*[1-9]\d*$/.test(text) && BigInt.asUintN(64, BigInt(text)) === BigInt(text);
 
 const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, object: KubeObject): void => {
   const meta = object.metadata!;
@@ -163,5 +178,9 @@ const existing = async (resource: Resource, ref: ResourceRef, namespace: string,
   const key = resource.key(namespace, name);
   const record = await resource.settings.store.get(key);
   if (!record || !resource.objects.of(key, record.value, record.revision).metadata?.deletionTimestamp) return error;
-  return statusError('AlreadyExists', `object is being deleted: ${error.message}`, error.status.details ? {details: error.status.details} : {});
+  return statusError(
+    'AlreadyExists',
+    `object is being deleted: ${error.message}`,
+    error.status.details ? {details: error.status.details} : {},
+  );
 };

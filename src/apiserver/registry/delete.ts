@@ -22,7 +22,13 @@ export interface Deleted extends Stored {
 }
 
 /** Removes an object, or sets its deletion timestamp while a grace period or finalizers delay the removal. Throws the Status of a refusal. */
-export const deleteObject = async (resource: Resource, namespace: string, name: string, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
+export const deleteObject = async (
+  resource: Resource,
+  namespace: string,
+  name: string,
+  options: DeleteOptions,
+  context: WriteContext,
+): Promise<Deleted> => {
   for (;;) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
     if (!record) throw notFound(resource.refIn(context.served), name);
@@ -35,11 +41,26 @@ export const deleteObject = async (resource: Resource, namespace: string, name: 
   }
 };
 
-const deleteOnce = async (resource: Resource, namespace: string, name: string, record: StoredRecord, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
+const deleteOnce = async (
+  resource: Resource,
+  namespace: string,
+  name: string,
+  record: StoredRecord,
+  options: DeleteOptions,
+  context: WriteContext,
+): Promise<Deleted> => {
   const {settings, definition} = resource;
   const old = resource.objects.of(record.key, record.value, record.revision);
   checkPreconditions(resource, name, old, options);
-  const attributes = {operation: 'DELETE' as const, ...requestAttributes(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
+  const attributes = {
+    operation: 'DELETE' as const,
+    ...requestAttributes(resource, context),
+    deletion: options,
+    subresource: '',
+    namespace,
+    name,
+    oldObject: old,
+  };
   if (!context.isAdmitted) {
     await runPhase(settings.writes.admission, 'admit', attributes);
     await runPhase(settings.writes.admission, 'validate', attributes);
@@ -47,14 +68,20 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
 
   const object = structuredClone(old) as KubeObject;
   const start = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
-  if (typeof start === 'object') throw 'conflict' in start ? conflict(resource.refIn(context.served), name, start.conflict) : forbidden(resource.refIn(context.served), name, start.forbidden);
+  if (typeof start === 'object')
+    throw 'conflict' in start
+      ? conflict(resource.refIn(context.served), name, start.conflict)
+      : forbidden(resource.refIn(context.served), name, start.forbidden);
   const isTerminating = Boolean(old.metadata!.deletionTimestamp);
   const grace = applyGracePeriod(resource, object, options);
   if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};
   // The propagation policy of a terminating object may still be changed, except while a grace period runs.
   const finalizersChanged = setPropagationFinalizer(resource, object, options);
   const isBlocked = start === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
-  if (grace !== undefined) return isBlocked || grace > 0 ? storeTerminating(resource, record, object, context) : storeThenRemove(resource, record, object, context);
+  if (grace !== undefined)
+    return isBlocked || grace > 0
+      ? storeTerminating(resource, record, object, context)
+      : storeThenRemove(resource, record, object, context);
   if (!isBlocked) return remove(resource, record, old, context);
   if (isTerminating && !finalizersChanged) return {object: old, value: record.value, revision: record.revision, removed: false};
   // A kind that keeps its objects itself has set the deletion timestamp already.
@@ -68,7 +95,12 @@ const remove = async (resource: Resource, record: StoredRecord, old: Readonly<Ku
   return {object: atVersion(old, revision), value: record.value, revision, removed: true};
 };
 
-const storeTerminating = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => ({
+const storeTerminating = async (
+  resource: Resource,
+  record: StoredRecord,
+  object: KubeObject,
+  {dryRun}: WriteContext,
+): Promise<Deleted> => ({
   ...(await replaceRecord(resource, record, object, dryRun)),
   removed: false,
 });
@@ -86,7 +118,11 @@ const millisecondsOf = (seconds: number): number => Number(BigInt.asIntN(64, Big
  * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its grace period stays; undefined for a kind
  * without grace periods and when the grace period is over.
  */
-const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, {gracePeriodSeconds}: DeleteOptions): number | 'pending' | undefined => {
+const applyGracePeriod = (
+  {definition, settings}: Resource,
+  object: KubeObject,
+  {gracePeriodSeconds}: DeleteOptions,
+): number | 'pending' | undefined => {
   if (!definition.gracePeriod) return undefined;
   const meta = object.metadata!;
   const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
@@ -112,7 +148,12 @@ const markTerminating = ({settings}: Resource, object: KubeObject): void => {
   if (meta.generation) meta.generation++;
 };
 
-const checkPreconditions = ({ref, kind, definition}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
+const checkPreconditions = (
+  {ref, kind, definition}: Resource,
+  name: string,
+  old: Readonly<KubeObject>,
+  {preconditions}: DeleteOptions,
+): void => {
   const {uid, resourceVersion} = old.metadata!;
   const [field, requestedSeconds, found, after] =
     preconditions?.uid && preconditions.uid !== uid
@@ -141,7 +182,11 @@ const setPropagationFinalizer = ({settings, definition}: Resource, object: KubeO
   return true;
 };
 
-const propagationFinalizer = ({orphanDependents, propagationPolicy}: DeleteOptions, before: readonly string[], orphanByDefault: boolean): string | undefined => {
+const propagationFinalizer = (
+  {orphanDependents, propagationPolicy}: DeleteOptions,
+  before: readonly string[],
+  orphanByDefault: boolean,
+): string | undefined => {
   if (orphanDependents !== undefined) return orphanDependents ? orphanFinalizer : undefined;
   if (propagationPolicy === 'Orphan') return orphanFinalizer;
   if (propagationPolicy === 'Foreground') return foregroundFinalizer;

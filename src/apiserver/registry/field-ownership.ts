@@ -30,7 +30,10 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
   if (!known) {
     const {create, update, owned} = endpoint.writes;
     const made = withMetadata(owned ?? create ?? update);
-    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : update)}));
+    writes.set(
+      endpoint,
+      (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : update)}),
+    );
   }
   return known;
 };
@@ -45,7 +48,13 @@ interface WriteAddress {
   readonly isView?: boolean;
 }
 
-const writerOf = (resource: Resource, context: WriteContext, {subresource, isView}: WriteAddress, written: Writes, versions: Versions): Writer => ({
+const writerOf = (
+  resource: Resource,
+  context: WriteContext,
+  {subresource, isView}: WriteAddress,
+  written: Writes,
+  versions: Versions,
+): Writer => ({
   manager: context.manager,
   subresource,
   apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
@@ -57,8 +66,13 @@ const writerOf = (resource: Resource, context: WriteContext, {subresource, isVie
 });
 
 /** Returns the writer of an apply. It may also own fields that only a creation writes; otherwise the creator would lose them with its next apply. */
-export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext, versions: Versions): Writer =>
-  writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).any, versions);
+export const applierOf = (
+  resource: Resource,
+  endpoint: Endpoint<KubeObject>,
+  subresource: string,
+  context: WriteContext,
+  versions: Versions,
+): Writer => writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).any, versions);
 
 /** Returns the managed fields entries of a stored object, which are well-formed. */
 export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
@@ -83,7 +97,13 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
  * Returns the entries after a write; the previous ones when ownership cannot be computed. With `isChecked` (custom resources, whose validation may accept values
  * of another type) an object that does not fit its schema has none.
  */
-const entriesAfterWrite = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer, isChecked = false): readonly ManagedFieldsEntry[] => {
+const entriesAfterWrite = (
+  before: PlainObject,
+  after: PlainObject,
+  entries: readonly ManagedFieldsEntry[],
+  writer: Writer,
+  isChecked = false,
+): readonly ManagedFieldsEntry[] => {
   const {versions: known, apiVersion} = writer;
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
@@ -97,7 +117,12 @@ const entriesAfterWrite = (before: PlainObject, after: PlainObject, entries: rea
 };
 
 /** Sets the entries that `track` returns; the previous ones if a conversion fails. */
-const setTrackedEntries = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedFieldsEntry[], track: (versions: Versions) => readonly ManagedFieldsEntry[]): Eventually<void> => {
+const setTrackedEntries = (
+  resource: Resource,
+  meta: ObjectMeta,
+  entries: readonly ManagedFieldsEntry[],
+  track: (versions: Versions) => readonly ManagedFieldsEntry[],
+): Eventually<void> => {
   const result = acrossVersions(resource, track);
   if (!(result instanceof Promise)) return setEntries(meta, result);
   return result.then(
@@ -113,17 +138,32 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   const sent = sentEntries(meta);
   return setTrackedEntries(resource, meta, sent, versions => {
     const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
-    return entriesAfterWrite({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, resource.definition.custom);
+    return entriesAfterWrite(
+      {},
+      versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion),
+      sent,
+      writer,
+      resource.definition.custom,
+    );
   });
 };
 
 /** Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in the request are ignored. */
-export const recordUnstored = (resource: Resource, {group, version, kind}: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
+export const recordUnstored = (
+  resource: Resource,
+  {group, version, kind}: Kind,
+  object: KubeObject,
+  subresource: string,
+  context: WriteContext,
+): void => {
   const {naming, schemas} = resource.settings;
   const apiVersion = naming.apiVersion(group, version);
   const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
   const meta = (object.metadata ??= {});
-  setEntries(meta, entriesAfterWrite({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}));
+  setEntries(
+    meta,
+    entriesAfterWrite({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}),
+  );
 };
 
 const everything = new Writes({allBut: []});
@@ -139,7 +179,13 @@ export interface UpdateAddress {
  * Records the owners of the fields of an object that is being updated. A write to the main address may bring entries of its own or clear all of them; an object
  * without entries stays without.
  */
-export const recordUpdate = (resource: Resource, {endpoint, subresource}: UpdateAddress, object: KubeObject, old: Readonly<KubeObject>, context: WriteContext): Eventually<void> => {
+export const recordUpdate = (
+  resource: Resource,
+  {endpoint, subresource}: UpdateAddress,
+  object: KubeObject,
+  old: Readonly<KubeObject>,
+  context: WriteContext,
+): Eventually<void> => {
   if (context.isOwnershipRecorded) return;
   const meta = object.metadata!;
   const stored = entriesOf(old);

@@ -13,7 +13,14 @@ import type {RecordAttributes, Labels} from './selection-cache.js';
 type Getter = (object: Readonly<KubeObject>) => string;
 
 /** Matches every object. */
-export const passAll: Filter = {all: true, name: undefined, namespace: undefined, looksAtFields: false, matches: () => true, decide: () => true};
+export const passAll: Filter = {
+  all: true,
+  name: undefined,
+  namespace: undefined,
+  looksAtFields: false,
+  matches: () => true,
+  decide: () => true,
+};
 
 /** Fields that every kind can be selected by. */
 const metadataFields: Readonly<Record<string, Getter>> = {
@@ -59,7 +66,10 @@ const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownField
 /** Returns the filter of a request. Throws 400 for fields that the kind does not support in selectors. */
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
   const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
-  const {definition, settings: {naming}} = resource;
+  const {
+    definition,
+    settings: {naming},
+  } = resource;
   const messageForm = definition.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
   const terms = fields.requirements.map(({field, operator, value}): Term => {
     // A cluster-scoped kind accepts metadata.namespace only if it has no selectable fields of its own.
@@ -73,7 +83,9 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
     all: labels.empty && terms.length === 0,
     name: pinned('metadata.name'),
     namespace: pinned('metadata.namespace'),
-    matches: object => (labels.empty || labels.matches(object.metadata?.labels)) && terms.every(({equal, value, getter}) => (getter(object) === value) === equal),
+    matches: object =>
+      (labels.empty || labels.matches(object.metadata?.labels)) &&
+      terms.every(({equal, value, getter}) => (getter(object) === value) === equal),
     looksAtFields: terms.some(({getter}) => !inKey.has(getter)),
     decide: decisionOf(resource, labels, terms),
   };
@@ -82,7 +94,9 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
 /** Returns a function that evaluates the terms of the key first, then labels and fields from the cached attributes. */
 const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['decide'] => {
   const ofKey = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? {equal, value, part: inKey.get(getter)!} : []));
-  const ofFields = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)}));
+  const ofFields = terms.flatMap(({equal, value, getter}) =>
+    inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)},
+  );
   const matchesByLabels = new WeakMap<Labels, boolean>();
   let ofNone: boolean | undefined;
   const hasLabels = (found: Labels | undefined): boolean => {
@@ -105,7 +119,9 @@ const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: re
 
 /** Whether a record matches a filter. It is parsed only when its key and labels do not decide. */
 const passes = ({attributes}: Resource, filter: Filter, record: StoredRecord): boolean =>
-  filter.decide(record.key, undefined) ?? filter.decide(record.key, attributes.of(record)) ?? filter.decide(record.key, attributes.withFields(record))!;
+  filter.decide(record.key, undefined) ??
+  filter.decide(record.key, attributes.of(record)) ??
+  filter.decide(record.key, attributes.withFields(record))!;
 
 /** Returns the filter for range reads of the store; undefined when all records match. */
 export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter | undefined => {

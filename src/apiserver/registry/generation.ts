@@ -4,7 +4,12 @@ import type {Emptied} from '#src/schema/decode/emptied.js';
 import type {Resource} from './registry.js';
 
 /** Raises the generation of an updated object whose desired state changes. Writing through a view of another kind is writing the object. */
-export const raiseGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, {subresource, emptied}: {readonly subresource: string; readonly emptied: Emptied}): void => {
+export const raiseGeneration = (
+  {definition}: Resource,
+  object: KubeObject,
+  old: Readonly<KubeObject>,
+  {subresource, emptied}: {readonly subresource: string; readonly emptied: Emptied},
+): void => {
   const {generation, generationCountsEmptied, subresources} = definition;
   if (!generation || (subresource && !subresources?.[subresource]?.view)) return;
   const changes = typeof generation === 'function' ? generation : changesDesiredState;

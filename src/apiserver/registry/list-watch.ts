@@ -29,7 +29,8 @@ const restartDelayMs = 1000;
  * Passes every record of a resource to the handler, then each change, in order, until the signal aborts or the store closes. Resolves once the initial list was
  * handled. When the history is compacted, the records are listed again and the differences are passed. An error of the handler is reported and does not stop the watch.
  */
-export const listAndWatchRecords = (resource: Resource, handler: RecordHandler, signal: AbortSignal): Promise<void> => new ListWatch(resource, handler, signal).begin();
+export const listAndWatchRecords = (resource: Resource, handler: RecordHandler, signal: AbortSignal): Promise<void> =>
+  new ListWatch(resource, handler, signal).begin();
 
 class ListWatch {
   readonly #resource: Resource;
@@ -70,7 +71,10 @@ class ListWatch {
   }
 
   #watchFrom(after: number): void {
-    const {settings: {store, clock}, root} = this.#resource;
+    const {
+      settings: {store, clock},
+      root,
+    } = this.#resource;
     const begunAt = clock.monotonic();
     const order = new InOrder(error => clock.unhandled(error));
     this.#watch = store.watch(
@@ -113,7 +117,12 @@ class ListWatch {
  * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the initial list was handled. The store delivers
  * a write no later than the response to it; that of a long object follows as soon as the object is parsed.
  */
-export const listAndWatchKind = <T extends KubeObject>(registry: Registry, kind: Kind<T>, handler: ObjectHandler<T>, signal: AbortSignal): Promise<void> => {
+export const listAndWatchKind = <T extends KubeObject>(
+  registry: Registry,
+  kind: Kind<T>,
+  handler: ObjectHandler<T>,
+  signal: AbortSignal,
+): Promise<void> => {
   const resource = registry.of(kind as Kind);
   return listAndWatchRecords(
     resource,

@@ -50,7 +50,10 @@ export const waitForRevision = async ({settings}: Resource, revision: number, {w
 
 const revisionTooLarge = (requestedVersion: number, current: number, isRetried = true) =>
   statusError('Timeout', `Timeout: Too large resource version: ${requestedVersion}, current: ${current}`, {
-    details: {...(isRetried ? {retryAfterSeconds: 1} : {}), causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
+    details: {
+      ...(isRetried ? {retryAfterSeconds: 1} : {}),
+      causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}],
+    },
   });
 
 const versionTooOldMessage = 'The resourceVersion for the provided list is too old.';
@@ -66,7 +69,11 @@ export interface ListRequest {
 }
 
 /** Reads the first records of a list according to its options (the API reference, resource versions and chunking). Throws 410 when the revision is compacted. */
-export const listObjects = async (resource: Resource, namespace: string, {filter, options, needsParsing, check}: ListRequest): Promise<Listed> => {
+export const listObjects = async (
+  resource: Resource,
+  namespace: string,
+  {filter, options, needsParsing, check}: ListRequest,
+): Promise<Listed> => {
   const prefix = resource.prefixOf(namespace);
   const scope = scopeOf(resource, namespace, filter);
   const plan = await planOf(resource, prefix, scope, options);
@@ -129,14 +136,33 @@ export interface InternalRead {
 }
 
 /** Returns the records of a collection at one revision, in chunks. */
-export const readAll = (resource: Resource, {namespace = '', limit = 0, near = false}: InternalRead = {}): AsyncIterableIterator<Chunk, undefined> =>
-  readChunks(resource, {...scopeOf(resource, namespace, passAll), limit, revision: undefined, filter: passAll, bytes: chunkBytes.raw, near});
+export const readAll = (
+  resource: Resource,
+  {namespace = '', limit = 0, near = false}: InternalRead = {},
+): AsyncIterableIterator<Chunk, undefined> =>
+  readChunks(resource, {
+    ...scopeOf(resource, namespace, passAll),
+    limit,
+    revision: undefined,
+    filter: passAll,
+    bytes: chunkBytes.raw,
+    near,
+  });
 
 /** Returns the objects of a collection at one revision, read in chunks. */
-export const allObjects = async <T extends KubeObject>(resource: Resource, {namespace = '', limit = 0, near = false}: InternalRead = {}): Promise<Readonly<T>[]> => {
+export const allObjects = async <T extends KubeObject>(
+  resource: Resource,
+  {namespace = '', limit = 0, near = false}: InternalRead = {},
+): Promise<Readonly<T>[]> => {
   const {start, end} = scopeOf(resource, namespace, passAll);
   // Most collections are small and are read in every write: one range read, without an iterator.
-  const {records, revision, more} = await resource.settings.store.range({start, end, bytes: chunkBytes.raw, near, ...(limit ? {limit} : {})});
+  const {records, revision, more} = await resource.settings.store.range({
+    start,
+    end,
+    bytes: chunkBytes.raw,
+    near,
+    ...(limit ? {limit} : {}),
+  });
   const found: Readonly<T>[] = [];
   const take = async (each: readonly StoredRecord[]): Promise<void> => {
     for (const record of each) {
@@ -146,7 +172,15 @@ export const allObjects = async <T extends KubeObject>(resource: Resource, {name
   };
   await take(records);
   if (!more || found.length === limit) return found;
-  const rest = {start: keyAfter(records.at(-1)!.key), end, limit: limit && limit - found.length, revision, filter: passAll, bytes: chunkBytes.raw, near};
+  const rest = {
+    start: keyAfter(records.at(-1)!.key),
+    end,
+    limit: limit && limit - found.length,
+    revision,
+    filter: passAll,
+    bytes: chunkBytes.raw,
+    near,
+  };
   for await (const chunk of readChunks(resource, rest)) await take(chunk.records);
   return found;
 };
@@ -178,7 +212,10 @@ const readList = async (resource: Resource, prefix: string, range: RangeRead): P
     chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined> {
       const buffered = kept.splice(0);
       const from = buffered.length > 0 ? {start: rest, limit: limit && limit - read} : {start: range.start, limit};
-      return new RecordChunks(buffered, from.start === undefined ? undefined : readChunks(resource, {...range, ...from, start: from.start, revision}));
+      return new RecordChunks(
+        buffered,
+        from.start === undefined ? undefined : readChunks(resource, {...range, ...from, start: from.start, revision}),
+      );
     },
   };
   if (limit === 0 || count < limit || next === undefined) return listed;

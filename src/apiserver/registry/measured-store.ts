@@ -23,16 +23,32 @@ class StoreMetrics {
   readonly #log: Log;
   readonly #ref: ResourceRef;
   readonly #metrics: {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
-  readonly #series = new Map<Operation, {readonly duration: ReturnType<Histogram['at']>; readonly requests: ReturnType<Counter['at']>; readonly errors: ReturnType<Counter['at']>}>();
+  readonly #series = new Map<
+    Operation,
+    {
+      readonly duration: ReturnType<Histogram['at']>;
+      readonly requests: ReturnType<Counter['at']>;
+      readonly errors: ReturnType<Counter['at']>;
+    }
+  >();
 
   constructor(ref: ResourceRef, {meter, clock, log}: StoreMetricsOptions) {
     this.#log = log.child({component: 'storage'});
     this.#clock = clock;
     this.#ref = ref;
     this.#metrics = {
-      durations: meter.histogram({name: 'etcd_request_duration_seconds', help: 'Latency of requests to the store in seconds, for each operation and resource.', labels, buckets: durationBuckets}),
+      durations: meter.histogram({
+        name: 'etcd_request_duration_seconds',
+        help: 'Latency of requests to the store in seconds, for each operation and resource.',
+        labels,
+        buckets: durationBuckets,
+      }),
       requests: meter.counter({name: 'etcd_requests_total', help: 'Requests to the store, for each operation and resource.', labels}),
-      errors: meter.counter({name: 'etcd_request_errors_total', help: 'Failed requests to the store, for each operation and resource.', labels}),
+      errors: meter.counter({
+        name: 'etcd_request_errors_total',
+        help: 'Failed requests to the store, for each operation and resource.',
+        labels,
+      }),
     };
   }
 
@@ -77,7 +93,16 @@ class StoreMetrics {
   record(operation: Operation, from: 'store' | 'cache', ms?: number): void {
     const log = this.#log.v(5);
     if (log === noLog) return;
-    log.info({operation, resource: this.#ref.resource, group: this.#ref.group, from, ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`})}, 'storage request');
+    log.info(
+      {
+        operation,
+        resource: this.#ref.resource,
+        group: this.#ref.group,
+        from,
+        ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`}),
+      },
+      'storage request',
+    );
   }
 
   #createSeries(operation: Operation) {

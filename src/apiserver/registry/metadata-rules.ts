@@ -4,7 +4,8 @@ import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
 import type {Resource} from './registry.js';
 
 /** Returns how an endpoint validates the metadata of an object. */
-export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataValidation => (typeof metadata === 'function' ? metadata(hooks) : metadata);
+export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataValidation =>
+  typeof metadata === 'function' ? metadata(hooks) : metadata;
 
 /** Returns the validation rules for the metadata of a kind's objects. */
 export const metadataRules = ({kind, definition, settings}: Resource, hooks: HookContext): ObjectMetaRules => ({

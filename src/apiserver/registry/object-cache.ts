@@ -57,7 +57,9 @@ export class ObjectCache {
     const id = `${key} ${revision}`;
     let work = this.#parsing.get(id);
     if (work) return work;
-    work = held(clock, () => runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)))
+    work = held(clock, () =>
+      runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)),
+    )
       .then(object => this.#keep(key, value, revision, object as KubeObject))
       .finally(() => this.#parsing.delete(id));
     this.#parsing.set(id, work);

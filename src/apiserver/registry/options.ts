@@ -27,15 +27,18 @@ export const integerParameter = (query: URLSearchParams, name: string): number |
   const text = query.get(name);
   if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
   return Number(text);
 };
 
 /** Returns the resourceVersion parameter of a list. Throws 400 for an invalid one. */
-export const parseResourceVersion = (text: string | null): number | undefined => parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
+export const parseResourceVersion = (text: string | null): number | undefined =>
+  parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
 /** Returns the resourceVersion parameter of a get or watch. Throws 500 for an invalid one, as the original does. */
-export const parseExactVersion = (text: string | null): number | undefined => parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
+export const parseExactVersion = (text: string | null): number | undefined =>
+  parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
 /** Returns the resourceVersion in an object. Throws 500 for an invalid one, as the original does. */
 export const parseObjectVersion = (text: string | undefined): number | undefined => parsedVersion(text, plainFailure);
@@ -69,7 +72,13 @@ export const parseListOptions = ({naming, gate}: OptionSettings, query: URLSearc
   const streams = gate('WatchList');
   // A watch without a version starts with the present state, so it is treated as one that requests initial events.
   const legacy = watch && streams && initial === undefined && match === '' && (version === '' || version === '0');
-  rejectInvalidOptions(naming, 'ListOptions', watch ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams) : listErrors(match, version, token, initial));
+  rejectInvalidOptions(
+    naming,
+    'ListOptions',
+    watch
+      ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams)
+      : listErrors(match, version, token, initial),
+  );
   const limit = integerParameter(query, 'limit') ?? 0;
   const resourceVersion = watch ? parseExactVersion(version) : parseResourceVersion(version);
   return {
@@ -87,21 +96,26 @@ export const parseListOptions = ({naming, gate}: OptionSettings, query: URLSearc
 
 function* listErrors(match: string, version: string, token: string, initial: boolean | undefined): Generator<FieldError> {
   if (match !== '') {
-    if (version === '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (version === '')
+      yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
     if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
     if (match !== 'Exact' && match !== 'NotOlderThan') yield notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']);
-    if (match === 'Exact' && version === '0') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    if (match === 'Exact' && version === '0')
+      yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
   }
   if (initial !== undefined) yield forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
 }
 
 function* watchErrors(match: string, token: string, initial: boolean | undefined, streams: boolean): Generator<FieldError> {
   if (initial !== undefined) {
-    if (match !== 'NotOlderThan') yield forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
-    if (!streams) yield forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+    if (match !== 'NotOlderThan')
+      yield forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+    if (!streams)
+      yield forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
   }
   if (match === '') return;
-  if (initial === undefined) yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (initial === undefined)
+    yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
   if (match !== 'NotOlderThan') yield notSupported('resourceVersionMatch', match, ['NotOlderThan']);
   if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
 }
@@ -127,7 +141,12 @@ const unprintable = /(?! )[\p{C}\p{Z}]/u;
 function* managerErrors(manager: string): Generator<FieldError> {
   if (Buffer.byteLength(manager) > longestManager) yield tooLong('fieldManager', longestManager);
   const found = unprintable.exec(manager);
-  if (found) yield invalid('fieldManager', manager, `invalid character U+${found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')} (at position ${Buffer.byteLength(manager.slice(0, found.index))})`);
+  if (found)
+    yield invalid(
+      'fieldManager',
+      manager,
+      `invalid character U+${found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')} (at position ${Buffer.byteLength(manager.slice(0, found.index))})`,
+    );
 }
 
 const validations = ['', 'Ignore', 'Strict', 'Warn'];

@@ -10,7 +10,13 @@ interface Refusal {
 }
 
 /** Throws 409, with the message of the original's store, unless the uid and resourceVersion that a writer requires are those of the stored object. */
-export const checkPreconditions = ({settings}: Resource, key: string, wanted: Preconditions, {metadata}: Readonly<KubeObject>, {ref, dryRun}: Refusal): void => {
+export const checkPreconditions = (
+  {settings}: Resource,
+  key: string,
+  wanted: Preconditions,
+  {metadata}: Readonly<KubeObject>,
+  {ref, dryRun}: Refusal,
+): void => {
   const refuse = (field: string, given: string, found: string | undefined) =>
     conflict(
       ref,
@@ -18,5 +24,6 @@ export const checkPreconditions = ({settings}: Resource, key: string, wanted: Pr
       `StorageError: invalid object, Code: 4, Key: ${dryRun ? key.slice(settings.prefix.length) : key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${found}`,
     );
   if (wanted.uid && wanted.uid !== metadata?.uid) throw refuse('UID', wanted.uid, metadata?.uid);
-  if (wanted.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion) throw refuse('ResourceVersion', wanted.resourceVersion, metadata?.resourceVersion);
+  if (wanted.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion)
+    throw refuse('ResourceVersion', wanted.resourceVersion, metadata?.resourceVersion);
 };

@@ -21,4 +21,5 @@ export const objectInPieces = (resource: Resource, {key, value, revision}: Store
   resource.objects.inPieces(key, value, revision, resource.settings.clock) ?? resource.objects.of(key, value, revision);
 
 /** Returns the frozen object of a record, parsed at once. */
-export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> => resource.objects.of(key, value, revision);
+export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> =>
+  resource.objects.of(key, value, revision);

@@ -8,7 +8,8 @@ import type {Registry, Resource} from './registry.js';
 /** Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds that are not served have no objects. */
 export const registryReader = (registry: Registry): Reader => {
   const {store, naming} = registry.settings;
-  const resourceOf = ({group, version, plural}: Kind): Resource | undefined => registry.find(naming.group(group), version, plural)?.resource;
+  const resourceOf = ({group, version, plural}: Kind): Resource | undefined =>
+    registry.find(naming.group(group), version, plural)?.resource;
   return {
     get<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string) {
       const resource = resourceOf(kind);

@@ -54,7 +54,11 @@ export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}
   };
 };
 
-const byKind = new Map<string, ResourceDefinition>(resources.flatMap(definition => [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [`${group}/${kind}`, definition])));
+const byKind = new Map<string, ResourceDefinition>(
+  resources.flatMap(definition =>
+    [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [`${group}/${kind}`, definition]),
+  ),
+);
 
 const typeText = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): string => `${apiVersion} ${kind}`;
 

@@ -37,7 +37,8 @@ export const encodeRecord = (object: KubeObject): Buffer => {
   return record;
 };
 
-const spliceOf = (record: Buffer): number => headerLength + (((record[4]! << 24) | (record[5]! << 16) | (record[6]! << 8) | record[7]!) >>> 0);
+const spliceOf = (record: Buffer): number =>
+  headerLength + (((record[4]! << 24) | (record[5]! << 16) | (record[6]! << 8) | record[7]!) >>> 0);
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
@@ -64,7 +65,11 @@ const itemStart = (record: Buffer, splice: number, revision: number): string => 
  * Returns a list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one copy: the whole record is copied so that
  * its tail is in place, and the bytes before the tail are overwritten. The copy begins before the item does, so the last item is written first.
  */
-export const listJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer => {
+export const listJson = (
+  records: readonly {readonly value: Buffer; readonly revision: number}[],
+  before: string,
+  after: string,
+): Buffer => {
   const {length} = records;
   const starts = Array.from<string>({length});
   const head = Buffer.from(before);
@@ -95,8 +100,16 @@ export const listJson = (records: readonly {readonly value: Buffer; readonly rev
 };
 
 /** Returns the same with kind and apiVersion in each item. */
-export const wholeListJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer =>
-  Buffer.concat([Buffer.from(before), ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')), Buffer.from(after)]);
+export const wholeListJson = (
+  records: readonly {readonly value: Buffer; readonly revision: number}[],
+  before: string,
+  after: string,
+): Buffer =>
+  Buffer.concat([
+    Buffer.from(before),
+    ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')),
+    Buffer.from(after),
+  ]);
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;

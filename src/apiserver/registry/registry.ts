@@ -102,7 +102,10 @@ export interface WriteContext {
 }
 
 /** Returns the group and resource for errors and metrics. */
-export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySettings, 'naming'>): ResourceRef => ({group: naming.group(kind.group), resource: kind.plural});
+export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySettings, 'naming'>): ResourceRef => ({
+  group: naming.group(kind.group),
+  resource: kind.plural,
+});
 
 /** One kind in the store: its definition, its keys, and the cache of its parsed objects. */
 export class Resource {
@@ -129,7 +132,9 @@ export class Resource {
       getters: this.getters,
       parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
       // A custom resource may have more fields than a partial object keeps.
-      parseFields: ({key, value, revision}) => this.objects.peek(key, revision) ?? (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
+      parseFields: ({key, value, revision}) =>
+        this.objects.peek(key, revision) ??
+        (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
       row: object => rowTextOf(definition, object, settings.naming),
     });
     this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
@@ -238,7 +243,9 @@ export class Registry {
 
   /** Returns the resource of a kind, served or not. Throws if there is none, which is a programming error. */
   of(kind: Kind): Resource {
-    const found = this.#known.get(this.#address(kind)) ?? this.#custom?.find(this.settings.naming.group(kind.group), kind.version, kind.plural)?.resource;
+    const found =
+      this.#known.get(this.#address(kind)) ??
+      this.#custom?.find(this.settings.naming.group(kind.group), kind.version, kind.plural)?.resource;
     if (!found) throw new Error(`${kind.plural} is no resource`);
     return found;
   }

@@ -18,7 +18,11 @@ const mark = '\0';
 const marked = '\\u0000';
 
 /** Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the placeholder itself. */
-export const rowTextOf = (definition: Pick<ResourceDefinition, 'columns' | 'rowConditions'>, object: Readonly<KubeObject>, naming: Naming): RowText | null => {
+export const rowTextOf = (
+  definition: Pick<ResourceDefinition, 'columns' | 'rowConditions'>,
+  object: Readonly<KubeObject>,
+  naming: Naming,
+): RowText | null => {
   const times: number[] = [];
   const ago: Ago = at => {
     times.push(at);

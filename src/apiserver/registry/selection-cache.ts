@@ -58,7 +58,13 @@ export class SelectionCache {
 
   constructor(meter: Meter, maxBytes = defaultSelectionBytes) {
     this.#maxBytes = maxBytes;
-    meter.observed({name: 'apiserver_selection_cache_bytes', help: 'Bytes taken by labels, selectable fields and table cells that are kept beside stored objects.'}, () => [[{}, this.#bytes]]);
+    meter.observed(
+      {
+        name: 'apiserver_selection_cache_bytes',
+        help: 'Bytes taken by labels, selectable fields and table cells that are kept beside stored objects.',
+      },
+      () => [[{}, this.#bytes]],
+    );
   }
 
   get bytes(): number {

@@ -13,7 +13,11 @@ const withoutOwners = (object: KubeObject): KubeObject => {
  * Writes an object. If it is too large for the store, writes it without its managed fields, which can be the larger part of it; except for an apply, which depends
  * on them.
  */
-export const writeWithinSizeLimit = async <T>(object: KubeObject, {isOwnershipRecorded}: WriteContext, write: (value: Buffer) => Promise<T>): Promise<T> => {
+export const writeWithinSizeLimit = async <T>(
+  object: KubeObject,
+  {isOwnershipRecorded}: WriteContext,
+  write: (value: Buffer) => Promise<T>,
+): Promise<T> => {
   try {
     return await write(encodeRecord(object)).catch((error: unknown) => {
       if (!(error instanceof ValueTooLarge) || isOwnershipRecorded || !object.metadata?.managedFields) throw error;

@@ -19,7 +19,13 @@ const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Pr
 };
 
 /** Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. */
-export const writeRecord = async (resource: Resource, key: string, record: StoredRecord | undefined, object: KubeObject, context: WriteContext): Promise<Stored> => {
+export const writeRecord = async (
+  resource: Resource,
+  key: string,
+  record: StoredRecord | undefined,
+  object: KubeObject,
+  context: WriteContext,
+): Promise<Stored> => {
   const {store, readBack} = resource.settings;
   const lease = await leaseOf(resource, object);
   return writeWithinSizeLimit(object, context, async written => {
@@ -54,4 +60,7 @@ export const replaceRecord = async (resource: Resource, record: StoredRecord, ob
 };
 
 /** The object under a resource version other than its own. */
-export const atVersion = (object: Readonly<KubeObject>, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
+export const atVersion = (object: Readonly<KubeObject>, revision: number): KubeObject => ({
+  ...object,
+  metadata: {...object.metadata, resourceVersion: String(revision)},
+});

@@ -63,7 +63,12 @@ const createInstead = async (target: UpdateTarget, transform: Transform, context
   if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.refIn(context.served), name);
   const object = await transform(undefined);
   const {uid} = object.metadata ?? {};
-  if (uid) throw conflict(resource.refIn(context.served), name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  if (uid)
+    throw conflict(
+      resource.refIn(context.served),
+      name,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+    );
   await target.authorizeCreate?.();
   delete object.metadata?.resourceVersion;
   return createObject(resource, object, namespace, context);
@@ -177,11 +182,18 @@ const isOver = ({definition}: Resource, object: KubeObject): boolean => {
 };
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it; zero stands for any version. */
-const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number, ref: ResourceRef): void => {
+const checkVersion = (
+  {resource, name, subresource}: UpdateTarget,
+  {resourceVersion: statedVersion}: ObjectMeta,
+  revision: number,
+  ref: ResourceRef,
+): void => {
   if (parseObjectVersion(statedVersion)) {
     if (statedVersion !== String(revision)) throw conflict(ref, name);
   } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
-    throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [invalidText('metadata.resourceVersion', '0', 'must be specified for an update')]);
+    throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [
+      invalidText('metadata.resourceVersion', '0', 'must be specified for an update'),
+    ]);
   }
 };
 
@@ -190,7 +202,11 @@ const deletion = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
 /** An update without the fields of a deletion leaves them as they are; one that changes them is refused by validation. */
 const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
-  restore(meta, stored, deletion.filter(field => meta[field] === undefined));
+  restore(
+    meta,
+    stored,
+    deletion.filter(field => meta[field] === undefined),
+  );
 };
 
 /** Restores what only the server sets from the stored object, whatever the client sent. */

@@ -102,7 +102,8 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject, attr
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(operation.admitted(object)), name});
   const written = await operation.store(object);
-  if (!context.dryRun && (written.outcome === 'created' || written.outcome === 'updated')) count(resource, endpoint.counts?.(object, old, hooks));
+  if (!context.dryRun && (written.outcome === 'created' || written.outcome === 'updated'))
+    count(resource, endpoint.counts?.(object, old, hooks));
   return written;
 };
 

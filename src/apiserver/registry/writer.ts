@@ -12,7 +12,13 @@ interface ChangeOptions {
   readonly preconditions?: Preconditions | undefined;
 }
 
-const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: string, name: string, change: (object: T) => void, {dryRun, preconditions = {}}: ChangeOptions): Promise<Readonly<T>> => {
+const changeOnce = async <T extends KubeObject>(
+  resource: Resource,
+  namespace: string,
+  name: string,
+  change: (object: T) => void,
+  {dryRun, preconditions = {}}: ChangeOptions,
+): Promise<Readonly<T>> => {
   const record = await resource.settings.store.get(resource.key(namespace, name));
   if (!record) throw notFound(resource.ref, name);
   const object = structuredClone(resource.objects.of(record.key, record.value, record.revision)) as T;

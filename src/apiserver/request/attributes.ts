@@ -14,6 +14,11 @@ export const attributesOf = (user: UserInfo, {verb, path, query, resource}: Requ
     verb,
     path,
     // The path below a subresource is not part of its name.
-    resource: {...target, subresource: target.subresource.split('/', 1)[0]!, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
+    resource: {
+      ...target,
+      subresource: target.subresource.split('/', 1)[0]!,
+      ...(labelSelector ? {labelSelector} : {}),
+      ...(fieldSelector ? {fieldSelector} : {}),
+    },
   };
 };

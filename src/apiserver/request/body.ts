@@ -54,7 +54,8 @@ interface Expected {
   readonly kind: string;
 }
 
-const hasProtobuf = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasProtobuf(apiVersion, kind, naming);
+const hasProtobuf = async ({apiVersion, kind, naming}: Expected): Promise<boolean> =>
+  (await protobufCodec()).hasProtobuf(apiVersion, kind, naming);
 
 /** The refusal of a media type, which lists the supported ones. */
 const mediaTypeRefusal = async (expected: Expected): Promise<StatusError> =>
@@ -94,15 +95,29 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const body = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
   if (reader.custom) checkOwnKind(body, reader, apiVersion);
-  else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion, reader);
+  else
+    checkKind(
+      otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body,
+      kind,
+      apiVersion,
+      reader,
+    );
   // A body in another version is decoded by that version's schema before it is refused.
   const isOther = reader.custom === true && body.apiVersion !== apiVersion;
   if (isOther && body.apiVersion === '') throw otherVersion('', apiVersion);
-  const decoded = held(body, isOther ? nodeOfVersion(body.apiVersion, reader) : schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
+  const decoded = held(
+    body,
+    isOther ? nodeOfVersion(body.apiVersion, reader) : schemaOf(schemas, kind),
+    reader.fieldValidation,
+    apiVersion,
+    kind.kind,
+  );
   report(decoded, reader, apiVersion);
   if (isOther) throw otherVersion(body.apiVersion, apiVersion);
   if (body.kind && body.kind !== kind.kind) {
-    throw invalidObject({group: naming.group(kind.group), kind: body.kind}, decoded.object.metadata?.name ?? '', [invalid('kind', body.kind, `must be ${kind.kind}`)]);
+    throw invalidObject({group: naming.group(kind.group), kind: body.kind}, decoded.object.metadata?.name ?? '', [
+      invalid('kind', body.kind, `must be ${kind.kind}`),
+    ]);
   }
   return withEmptied({...decoded.object, kind: kind.kind, apiVersion}, emptiedOf(decoded.object));
 };
@@ -149,12 +164,17 @@ const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1)!;
 const checkKind = (body: ParsedBody, kind: Kind, apiVersion: string, reader: Pick<BodyReader, 'naming' | 'schemas'>): void => {
   const label = {apiVersion: body.apiVersion || apiVersion, kind: body.kind || kind.kind};
   if (label.kind === kind.kind && label.apiVersion === apiVersion) return;
-  if (label.kind === kind.kind && isKnown(label.apiVersion, label.kind, reader) && !reader.naming.hasOwnScheme(kind.group)) throw otherVersion(label.apiVersion, apiVersion);
+  if (label.kind === kind.kind && isKnown(label.apiVersion, label.kind, reader) && !reader.naming.hasOwnScheme(kind.group))
+    throw otherVersion(label.apiVersion, apiVersion);
   throw undecodable(label.apiVersion, label.kind, kind.kind, new Error(kindMismatch(label, kind, reader)));
 };
 
 /** The refusal, as upstream words it, of an object of another kind or version than the URL's. */
-export const kindMismatch = (label: {apiVersion: string; kind: string}, {kind, group, version}: Kind, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): string => {
+export const kindMismatch = (
+  label: {apiVersion: string; kind: string},
+  {kind, group, version}: Kind,
+  {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>,
+): string => {
   const [found, says] = [label.apiVersion, label.kind];
   if (!isKnown(found, says, {naming, schemas}) || naming.hasOwnScheme(group)) {
     return `no kind ${JSON.stringify(says)} is registered for version ${JSON.stringify(found)} in scheme ${JSON.stringify(naming.schemeOf(group))}`;
@@ -172,7 +192,11 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
 };
 
 /** Throws 400 for a body without apiVersion or kind; wrong ones are reported together with the object's other errors. */
-const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
+const checkOwnKind = (
+  {kind, value, bytes = Buffer.from(jsonText(value))}: ReadBody,
+  {kind: wanted, fieldValidation}: BodyReader,
+  expected: string,
+): void => {
   if (!kind) {
     const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
     throw fieldValidation === 'Ignore' ? undecodable(expected, wanted.kind, wanted.kind, error) : unrecognized(wanted.kind, bytes, error);
@@ -183,10 +207,13 @@ const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadB
 const nodeOfVersion = (apiVersion: string, {naming, schemas, kind}: BodyReader): SchemaNode => {
   const version = apiVersion.split('/').at(-1)!;
   const node = naming.apiVersion(kind.group, version) === apiVersion ? schemas.of(kind.group, version, kind.kind) : undefined;
-  return node ?? {type: 'object', coerce: object => Object.keys(object).filter(field => !['apiVersion', 'kind', 'metadata'].includes(field))};
+  return (
+    node ?? {type: 'object', coerce: object => Object.keys(object).filter(field => !['apiVersion', 'kind', 'metadata'].includes(field))}
+  );
 };
 
-const otherVersionText = (found: string, wanted: string): string => `the API version in the data (${found}) does not match the expected API version (${wanted})`;
+const otherVersionText = (found: string, wanted: string): string =>
+  `the API version in the data (${found}) does not match the expected API version (${wanted})`;
 
 const otherVersion = (found: string, wanted: string): StatusError => badRequest(otherVersionText(found, wanted));
 
@@ -205,12 +232,21 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 };
 
 /** Reads the options in the body of a deletion; undefined if there are none. */
-export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>): Promise<DeleteOptions | undefined> => {
+export const readDeleteOptions = async (
+  request: ApiRequest,
+  {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>,
+): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const body = await parsedBytes(request, bytes, {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind}).catch((error: unknown) => {
+  const body = await parsedBytes(request, bytes, {
+    naming,
+    cbor,
+    yaml,
+    apiVersion: naming.apiVersion('meta', 'v1'),
+    kind: deleteOptionsKind.kind,
+  }).catch((error: unknown) => {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
   });
   return options(body, naming, schemas);
@@ -222,10 +258,16 @@ const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} 
 const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): DeleteOptions => {
   if (body.kind && body.kind !== deleteOptionsKind.kind) {
     const version = body.apiVersion || naming.apiVersion('meta', 'v1');
-    throw badRequest(`no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(naming.schemeOf('options'))}`);
+    throw badRequest(
+      `no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(naming.schemeOf('options'))}`,
+    );
   }
   try {
-    const {kind: _, apiVersion: __, ...rest} = decodeParsed<DeleteOptions & KubeObject>(body, schemaOf(schemas, deleteOptionsKind), 'Ignore').object;
+    const {
+      kind: _,
+      apiVersion: __,
+      ...rest
+    } = decodeParsed<DeleteOptions & KubeObject>(body, schemaOf(schemas, deleteOptionsKind), 'Ignore').object;
     return rest;
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;

@@ -55,7 +55,12 @@ export class Context implements RequestContext {
   readonly endsAt: number | undefined;
   mayMove = false;
 
-  constructor(request: ApiRequest, info: RequestInfo, user: UserInfo, {auditId, warnings, times, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt'>) {
+  constructor(
+    request: ApiRequest,
+    info: RequestInfo,
+    user: UserInfo,
+    {auditId, warnings, times, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt'>,
+  ) {
     this.request = request;
     this.info = info;
     this.auditId = auditId;
@@ -137,7 +142,8 @@ class RequestWithBody implements ApiRequest {
 export const cancellationCheck =
   ({signal, endsAt}: Pick<RequestContext, 'signal' | 'endsAt'>, clock: Clock): (() => void) =>
   () => {
-    if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt)) throw timeout('request did not complete within the allotted timeout');
+    if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt))
+      throw timeout('request did not complete within the allotted timeout');
   };
 
 /** Handles a request. Throws a `StatusError` to refuse it; any other error becomes an internal error. */

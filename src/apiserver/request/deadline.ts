@@ -21,7 +21,8 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   const requestedTimeout = info.query.get('timeout');
   if (requestedTimeout === null || requestedTimeout === '') return allowedMs;
   const ms = parseDuration(requestedTimeout);
-  if (ms === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(requestedTimeout)}`);
+  if (ms === undefined)
+    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(requestedTimeout)}`);
   return ms <= 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
@@ -83,7 +84,10 @@ export class Deadlines {
   within<T>(ms: number | undefined, work: Promise<T>, late: (answer: T) => void): Promise<T> {
     if (ms === undefined) return work;
     const waiting = new Waiting(ms, work, late);
-    if (this.#fresh.push(waiting as Waiting<unknown>) === 1) nextTurn().then(this.#startTimers).catch((error: unknown) => this.#clock.unhandled(error));
+    if (this.#fresh.push(waiting as Waiting<unknown>) === 1)
+      nextTurn()
+        .then(this.#startTimers)
+        .catch((error: unknown) => this.#clock.unhandled(error));
     return waiting.answer;
   }
 

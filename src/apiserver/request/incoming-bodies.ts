@@ -29,9 +29,17 @@ export class IncomingBodies {
 
   constructor(meter: Meter, maxBytes = defaultIncomingBytes) {
     this.#maxBytes = maxBytes;
-    meter.observed({name: 'apiserver_incoming_body_bytes', help: 'Bytes taken by requests whose bodies are coming in.'}, () => [[{}, this.#bytes]]);
-    meter.observed({name: 'apiserver_incoming_body_limit_bytes', help: 'Bound of the bytes taken by requests whose bodies are coming in.'}, () => [[{}, maxBytes]]);
-    this.#refused = meter.counter({name: 'apiserver_incoming_bodies_refused_total', help: 'Number of requests refused while their bodies came in, for want of room.'});
+    meter.observed({name: 'apiserver_incoming_body_bytes', help: 'Bytes taken by requests whose bodies are coming in.'}, () => [
+      [{}, this.#bytes],
+    ]);
+    meter.observed(
+      {name: 'apiserver_incoming_body_limit_bytes', help: 'Bound of the bytes taken by requests whose bodies are coming in.'},
+      () => [[{}, maxBytes]],
+    );
+    this.#refused = meter.counter({
+      name: 'apiserver_incoming_bodies_refused_total',
+      help: 'Number of requests refused while their bodies came in, for want of room.',
+    });
   }
 
   get bytes(): number {

@@ -92,7 +92,11 @@ export const handleOrMove = (large: LargeRequests | undefined, context: RequestC
 };
 
 const elsewhere = async (large: LargeRequests, context: RequestContext, read: Buffer | undefined, run: Run): Promise<ApiResponse> => {
-  const {request: {method, url, headers, remoteAddress, signal, body}, user, auditId} = context;
+  const {
+    request: {method, url, headers, remoteAddress, signal, body},
+    user,
+    auditId,
+  } = context;
   // Bodies that come as objects are small.
   const bytes = body?.kind === 'object' ? Buffer.from(jsonText(body.value)) : read;
   const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);

@@ -44,8 +44,11 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
   const group = params.get('g') ?? '';
   const version = params.get('v') ?? '';
   if (!allowed.has(as as Shape)) return undefined;
-  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && version === 'v2' ? {shape: as, version: `${group}/${version}`} : undefined;
-  return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version: `${group}/${version}`} : undefined;
+  if (as === 'APIGroupDiscoveryList')
+    return knownGroup(group, 'apidiscovery') && version === 'v2' ? {shape: as, version: `${group}/${version}`} : undefined;
+  return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1')
+    ? {shape: as as Shape, version: `${group}/${version}`}
+    : undefined;
 };
 
 const bound = new CacheBound('accept_headers', 1 << 20);
@@ -86,10 +89,15 @@ const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape,
 };
 
 /** Whether the `stream` parameter of a clause is supported: only `watch`, and only for streamed encodings. */
-const canStream = (media: Accepted['media'], {params}: Clause): boolean => !params.get('stream') || (media !== 'yaml' && params.get('stream') === 'watch');
+const canStream = (media: Accepted['media'], {params}: Clause): boolean =>
+  !params.get('stream') || (media !== 'yaml' && params.get('stream') === 'watch');
 
 /** Whether a shape can be encoded in a form: tables have no binary form, and neither do names of the other naming. */
-const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary, onlyMetadata}: Offer): boolean => {
+const isWritable = (
+  media: Accepted['media'],
+  {shape, version}: {shape: Shape; version: string},
+  {binary, onlyMetadata}: Offer,
+): boolean => {
   if (media !== 'binary') return true;
   if (shape === 'Table' || (onlyMetadata && shape === 'object')) return false;
   return version === '' || binary!.groupToken(version.split('/')[0]!) !== undefined;
@@ -99,7 +107,12 @@ const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; v
  * Returns the best match of an `Accept` header, or undefined if nothing matches (406). Clauses with an impossible shape are skipped.
  * `kind` identifies the possible shapes; it is part of the cache's key.
  */
-export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, offer: Offer = {}): Accepted | undefined => {
+export const negotiate = (
+  header: string | undefined,
+  kind: string,
+  allowed: ReadonlySet<Shape>,
+  offer: Offer = {},
+): Accepted | undefined => {
   if (!header || header === '*/*' || header === 'application/json') return plainJson;
   const {binary, onlyMetadata, cbor, stream} = offer;
   const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
@@ -113,7 +126,14 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
       if (!media || (media === 'yaml' && stream) || !canStream(media, clause)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape || !isWritable(media, shape, offer)) return undefined;
-      return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer), ...(clause.params.get('pretty') === '1' && {pretty: true})};
+      return {
+        media,
+        ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}),
+        shape: shape.shape,
+        shapeVersion: shape.version,
+        contentType: contentTypeOf(media, clause, shape.shape, offer),
+        ...(clause.params.get('pretty') === '1' && {pretty: true}),
+      };
     })
     .find(accepted => accepted !== undefined);
   if (key.length > maxCachedLength) return found;

@@ -24,4 +24,5 @@ export class PlainRefusal extends Error {
 }
 
 /** The refusal of a request above the limits. */
-export const tooManyRequests = (): PlainRefusal => new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
+export const tooManyRequests = (): PlainRefusal =>
+  new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});

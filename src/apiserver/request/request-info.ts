@@ -34,8 +34,15 @@ export interface ResourceTarget {
 export const truthy = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
 const noQuery = new URLSearchParams();
-const itemVerbs: ReadonlyMap<string, string> = new Map(Object.entries({GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'}));
-const collectionVerbs: ReadonlyMap<string, string> = new Map([...itemVerbs, ['GET', 'list'], ['HEAD', 'list'], ['DELETE', 'deletecollection']]);
+const itemVerbs: ReadonlyMap<string, string> = new Map(
+  Object.entries({GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'}),
+);
+const collectionVerbs: ReadonlyMap<string, string> = new Map([
+  ...itemVerbs,
+  ['GET', 'list'],
+  ['HEAD', 'list'],
+  ['DELETE', 'deletecollection'],
+]);
 const namespaceSubresources = new Set(['status', 'finalize']);
 
 const decoded = (path: string): string => {
@@ -101,7 +108,13 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = nameFromSelector(query.get('fieldSelector'));
-  return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item, ...(spaced && namespace === '' ? {inNoNamespace: true} : {})}};
+  return {
+    verb,
+    path,
+    query,
+    ...(method === 'HEAD' ? {onlyHeaders: true} : {}),
+    resource: {group, version, resource, subresource, namespace, name, item, ...(spaced && namespace === '' ? {inNoNamespace: true} : {})},
+  };
 };
 
 /** The name to which a field selector restricts a collection, if it does. */

@@ -16,7 +16,8 @@ const [longestUri, longestAgent, longestAuditId] = [2048, 256, 64];
 const [requests, refusals, bodies] = [3, 4, 8];
 const maxVerbosity = 10;
 
-const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string => (info?.verb === 'list' || info?.verb === 'watch' ? info.verb.toUpperCase() : method);
+const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string =>
+  info?.verb === 'list' || info?.verb === 'watch' ? info.verb.toUpperCase() : method;
 const uriOf = ({url}: ApiRequest): string => urlText(url).slice(0, longestUri);
 
 /** A response and the data of its request; `startedAt` is by the monotonic clock. */
@@ -29,7 +30,8 @@ interface LoggedRequest {
 /** Resources whose objects contain secrets, tokens or keys, or grant access to them. */
 const secret = new Set(['secrets', 'tokenreviews']);
 
-const holdsSecrets = ({resource}: RequestInfo): boolean => resource !== undefined && (secret.has(resource.resource) || resource.subresource === 'token');
+const holdsSecrets = ({resource}: RequestInfo): boolean =>
+  resource !== undefined && (secret.has(resource.resource) || resource.subresource === 'token');
 
 /**
  * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at 4, bodies at 8 and, longer, at 9 and
@@ -61,7 +63,11 @@ export class RequestLog {
 
   denied({user, verb, path, resource}: Attributes, {decision, reason}: Decision): void {
     const log = this.#authorization.v(refusals);
-    if (log !== noLog) log.info({user: user.name, verb, path, resource: resource?.resource, namespace: resource?.namespace, name: resource?.name, decision, reason}, 'request is not allowed');
+    if (log !== noLog)
+      log.info(
+        {user: user.name, verb, path, resource: resource?.resource, namespace: resource?.namespace, name: resource?.name, decision, reason},
+        'request is not allowed',
+      );
   }
 
   answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt}: LoggedRequest): void {
@@ -69,7 +75,18 @@ export class RequestLog {
     if (requestLog === noLog) return;
     const latency = formatDuration(Math.round((this.#clock.monotonic() - startedAt) * 1000) / 1000);
     const userAgent = (header(request, 'user-agent') ?? '').slice(0, longestAgent);
-    requestLog.info({verb: verbOf(request, info), URI: uriOf(request), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
+    requestLog.info(
+      {
+        verb: verbOf(request, info),
+        URI: uriOf(request),
+        latency,
+        userAgent,
+        'audit-ID': auditId.slice(0, longestAuditId),
+        srcIP: request.remoteAddress,
+        resp: response.status,
+      },
+      'HTTP',
+    );
     if (this.#http.v(bodies) !== noLog) this.#logBodies(request, info, response);
   }
 
@@ -92,7 +109,16 @@ export class RequestLog {
     const {method, url, headers, caller, remoteAddress, body, signal, upgradable, sendsBytes, inProcess} = request;
     if (!body) return request;
     const flags = {...(upgradable ? {upgradable} : {}), ...(sendsBytes ? {sendsBytes} : {}), ...(inProcess ? {inProcess} : {})};
-    const own: ApiRequest = {method, url, headers, caller, remoteAddress, body: body.kind === 'bytes' ? recordingBody(body, content => void this.#bodies.set(own, content)) : body, signal, ...flags};
+    const own: ApiRequest = {
+      method,
+      url,
+      headers,
+      caller,
+      remoteAddress,
+      body: body.kind === 'bytes' ? recordingBody(body, content => void this.#bodies.set(own, content)) : body,
+      signal,
+      ...flags,
+    };
     if (body.kind === 'object') this.#bodies.set(own, Buffer.from(jsonText(body.value)));
     return own;
   }

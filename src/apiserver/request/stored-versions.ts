@@ -83,7 +83,9 @@ export class StoredVersionsBarrier {
     if (this.#pending.size === 0 || !target || reading.has(verb)) return;
     const name = nameOf(target.resource, target.group);
     if (!this.#pending.has(name) || this.#isNeeded(target, verb, user)) return;
-    throw serviceUnavailable(`wait for storage version registration to complete for resource: ${name}, last seen error: ${this.#pending.get(name) ?? '<nil>'}`);
+    throw serviceUnavailable(
+      `wait for storage version registration to complete for resource: ${name}, last seen error: ${this.#pending.get(name) ?? '<nil>'}`,
+    );
   }
 
   /** Whether publication needs the request: storage versions, the system's leases, and the creation of their namespace. */

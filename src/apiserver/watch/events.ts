@@ -64,7 +64,9 @@ class LazyEvent implements PreparableEvent {
       return codec.encodeWatchFrame(this.type, codec.encodeObject(this.object() as PlainObject, naming));
     }
     const before = `{"type":"${this.type}","object":`;
-    return this.#raw ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n') : Buffer.from(`${before}${jsonText(this.object())}}\n`);
+    return this.#raw
+      ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n')
+      : Buffer.from(`${before}${jsonText(this.object())}}\n`);
   }
 }
 
@@ -78,7 +80,13 @@ export interface PreparableEvent extends EncodedEvent {
 const shared = new WeakMap<Change, Map<string, PreparableEvent>>();
 
 /** The event of a change in one representation. `DELETED` shows the last state with the revision of the change. */
-export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): PreparableEvent => {
+export const eventOf = (
+  resource: Resource,
+  representation: Representation,
+  change: Change,
+  type: string,
+  first: boolean,
+): PreparableEvent => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
   const byKey = shared.get(change) ?? new Map<string, PreparableEvent>();
   const known = byKey.get(key);
@@ -93,7 +101,10 @@ const makeEvent = (resource: Resource, representation: Representation, change: C
   const record = type === 'DELETED' ? change.previous! : change.record!;
   const shown = {...record, revision: change.revision};
   const seen = (stored: Readonly<KubeObject>) =>
-    representation.event(type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored, first);
+    representation.event(
+      type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored,
+      first,
+    );
   const maker = representation.metadataText ? ofMetadata(resource, representation.metadataText, shown) : ofObject(resource, record, seen);
   return new LazyEvent(type, representation, maker, representation.raw ? shown : undefined);
 };
@@ -115,7 +126,9 @@ const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) 
 /** The synthetic ADDED of an object that existed when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
   const {metadataText, raw} = representation;
-  const maker = metadataText ? ofMetadata(resource, metadataText, record) : ofObject(resource, record, stored => representation.event(stored, first));
+  const maker = metadataText
+    ? ofMetadata(resource, metadataText, record)
+    : ofObject(resource, record, stored => representation.event(stored, first));
   return new LazyEvent('ADDED', representation, maker, raw ? record : undefined);
 };
 
@@ -127,7 +140,12 @@ export interface BookmarkSettings {
 }
 
 /** A bookmark: an object of the kind with only a resource version; `initialEnd` marks the end of the initial events. */
-export const bookmark = ({settings, kind, apiVersion}: Resource, representation: Representation, revision: number, {initialEnd, first}: BookmarkSettings): EncodedEvent => {
+export const bookmark = (
+  {settings, kind, apiVersion}: Resource,
+  representation: Representation,
+  revision: number,
+  {initialEnd, first}: BookmarkSettings,
+): EncodedEvent => {
   const object: KubeObject = {
     kind: kind.kind,
     apiVersion,
@@ -140,4 +158,5 @@ export const bookmark = ({settings, kind, apiVersion}: Resource, representation:
 };
 
 /** The event that ends a stream with a Status. */
-export const errorEvent = (representation: Representation, status: Status): EncodedEvent => new LazyEvent('ERROR', representation, {now: () => status});
+export const errorEvent = (representation: Representation, status: Status): EncodedEvent =>
+  new LazyEvent('ERROR', representation, {now: () => status});

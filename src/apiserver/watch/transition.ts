@@ -27,7 +27,8 @@ const shared = new WeakMap<Change, ChangeAttributes>();
 
 const attributesOf = (resource: Resource, change: Change, hasFields: boolean): ChangeAttributes => {
   let found = shared.get(change);
-  if (found?.resource !== resource || (hasFields && !found.hasFields)) shared.set(change, (found = new ChangeAttributes(resource, change, hasFields)));
+  if (found?.resource !== resource || (hasFields && !found.hasFields))
+    shared.set(change, (found = new ChangeAttributes(resource, change, hasFields)));
   return found;
 };
 
@@ -40,7 +41,8 @@ export const transition = (resource: Resource, change: Change, filter: Filter): 
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
   // Many watches select one name, and receive the changes of all others.
   if (filter.name !== undefined && !key.endsWith(`/${filter.name}`)) return undefined;
-  const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean => seen !== undefined && (filter.decide(key, undefined) ?? filter.decide(key, attributesOf(resource, change, filter.looksAtFields)[of])!);
+  const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean =>
+    seen !== undefined && (filter.decide(key, undefined) ?? filter.decide(key, attributesOf(resource, change, filter.looksAtFields)[of])!);
   const after = sees(record, 'after');
   const before = sees(previous, 'before');
   if (after) return before ? 'MODIFIED' : 'ADDED';

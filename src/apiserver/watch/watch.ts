@@ -80,7 +80,12 @@ const startOf = async (resource: Resource, {namespace, filter, options, represen
   const wantsInitial = sendInitialEvents ?? (match === '' && !requestedVersion);
   if (!wantsInitial) {
     const current = await store.revision();
-    return {after: requestedVersion || current, from: requestedVersion ? Math.min(requestedVersion, current) : current, initial: undefined, marksEnd: false};
+    return {
+      after: requestedVersion || current,
+      from: requestedVersion ? Math.min(requestedVersion, current) : current,
+      initial: undefined,
+      marksEnd: false,
+    };
   }
   try {
     if (requestedVersion) await waitForRevision(resource, requestedVersion);
@@ -116,7 +121,13 @@ class WatchStream implements Disposable {
   readonly #behind: (() => void)[] = [];
   #over = false;
 
-  constructor(resource: Resource, {namespace, filter, options, representation, takesObjects, labels}: WatchRequest, settings: WatchSettings, start: Start, sink: WatchSink) {
+  constructor(
+    resource: Resource,
+    {namespace, filter, options, representation, takesObjects, labels}: WatchRequest,
+    settings: WatchSettings,
+    start: Start,
+    sink: WatchSink,
+  ) {
     this.labels = labels;
     this.#resource = resource;
     this.#filter = filter;
@@ -132,7 +143,8 @@ class WatchStream implements Disposable {
     this.#limitTime(options);
     if (start.refusal === undefined) this.#begin(namespace, start);
     else this.#fail(start.refusal);
-    if (start.after > start.from && !resource.settings.store.shared) this.#expect(start.after).catch((error: unknown) => resource.settings.clock.unhandled(error));
+    if (start.after > start.from && !resource.settings.store.shared)
+      this.#expect(start.after).catch((error: unknown) => resource.settings.clock.unhandled(error));
   }
 
   [Symbol.dispose](): void {
@@ -182,7 +194,12 @@ class WatchStream implements Disposable {
   }
 
   /** Continues with the records when an event is prepared and the consumer is ready. */
-  async #sendSlowly(event: EncodedEvent, ready: Promise<void> | undefined, records: Iterator<StoredRecord>, then: () => void): Promise<void> {
+  async #sendSlowly(
+    event: EncodedEvent,
+    ready: Promise<void> | undefined,
+    records: Iterator<StoredRecord>,
+    then: () => void,
+  ): Promise<void> {
     try {
       if (ready) {
         await ready;
@@ -296,7 +313,16 @@ class WatchStream implements Disposable {
     const log = this.#settings.log.v(verbosity);
     if (log === noLog) return;
     const {ref, settings} = this.#resource;
-    log.info({resource: ref.resource, group: ref.group, resourceVersion: this.#delivered, events: this.#sent, seconds: Math.round(settings.clock.monotonic() - this.#startedAt) / 1000}, message);
+    log.info(
+      {
+        resource: ref.resource,
+        group: ref.group,
+        resourceVersion: this.#delivered,
+        events: this.#sent,
+        seconds: Math.round(settings.clock.monotonic() - this.#startedAt) / 1000,
+      },
+      message,
+    );
   }
 
   #stop(): void {

@@ -3,7 +3,24 @@ import type {FunctionDeclaration, Overload} from './declarations.js';
 import {resolveFunction, resolveName, type Environment, type ResolvedName} from './environment.js';
 import {addProblem, problemAt, type Problem} from '#src/cel/values/problem.js';
 import {
-  bool, bytes, double, dyn, errorType, optionalElement, int, listOf, mapOf, nullType, optionalOf, withTypeParams, param, signature, string, TypeTooLarge, uint, type Type,
+  bool,
+  bytes,
+  double,
+  dyn,
+  errorType,
+  optionalElement,
+  int,
+  listOf,
+  mapOf,
+  nullType,
+  optionalOf,
+  withTypeParams,
+  param,
+  signature,
+  string,
+  TypeTooLarge,
+  uint,
+  type Type,
 } from '#src/cel/values/types.js';
 import {moreGeneral, Substitutions} from './unify.js';
 import {Uint} from '#src/cel/values/values.js';
@@ -11,7 +28,12 @@ import {Uint} from '#src/cel/values/values.js';
 /** What a node refers to: a variable or type by its full name, or a function with the overloads that the argument types allow. */
 export type Reference =
   | {readonly kind: 'name'; readonly meaning: ResolvedName}
-  | {readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly overloads: readonly Overload[]; readonly isMember: boolean};
+  | {
+      readonly kind: 'function';
+      readonly declaration: FunctionDeclaration;
+      readonly overloads: readonly Overload[];
+      readonly isMember: boolean;
+    };
 
 /** A checked expression: the type of each node and its reference, by the node's id. */
 export interface CheckedAst extends Ast {
@@ -47,7 +69,12 @@ const typeParametersOf = (overload: Overload): ReadonlySet<string> => {
 /** Replaces the type parameters of a declared type. */
 const instantiate = (type: Type, put: ReadonlyMap<string, Type>): Type => {
   if (!type.isOpen) return type;
-  return type.kind === 'param' ? put.get(type.name)! : withTypeParams(type, type.params.map(inner => instantiate(inner, put)));
+  return type.kind === 'param'
+    ? put.get(type.name)!
+    : withTypeParams(
+        type,
+        type.params.map(inner => instantiate(inner, put)),
+      );
 };
 
 const isDyn = ({kind}: Type): boolean => kind === 'dyn';
@@ -154,7 +181,11 @@ class Checker {
         return type.params[1]!;
       case 'object': {
         const found = this.#environment.types.field(type.name, field);
-        if (!found) this.#report(id, this.#environment.types.find(type.name) ? `undefined field '${field}'` : `unexpected failed resolution of '${type.name}'`);
+        if (!found)
+          this.#report(
+            id,
+            this.#environment.types.find(type.name) ? `undefined field '${field}'` : `unexpected failed resolution of '${type.name}'`,
+          );
         return found ?? errorType;
       }
       case 'param':
@@ -200,7 +231,13 @@ class Checker {
       if (name === '_&&_' || name === '_||_') return this.#logical(expr, declaration, overload, args);
       if (overload.args.length !== args.length) continue;
       const put = new Map([...typeParametersOf(overload)].map(open => [open, this.#unknown()]));
-      if (!this.#known.assign(args, overload.args.map(arg => instantiate(arg, put)))) continue;
+      if (
+        !this.#known.assign(
+          args,
+          overload.args.map(arg => instantiate(arg, put)),
+        )
+      )
+        continue;
       fitting.push(overload);
       const type = this.#known.apply(instantiate(overload.result, put));
       if (!result) result = type;
@@ -255,7 +292,8 @@ class Checker {
     for (const {id, name, value, optional} of expr.fields) {
       const given = this.#element(value, optional);
       const field = result === errorType ? errorType : this.#fieldOf(id, result, name);
-      if (!this.#known.assign([field], [given])) this.#report(id, `expected type of field '${name}' is '${field.text}' but provided type is '${given.text}'`);
+      if (!this.#known.assign([field], [given]))
+        this.#report(id, `expected type of field '${name}' is '${field.text}' but provided type is '${given.text}'`);
     }
     return result;
   }
@@ -301,7 +339,10 @@ class Checker {
         this.#known.assign([dyn], [range]);
         return [dyn, dyn];
       default:
-        this.#report(expr.range.id, `expression of type '${range.text}' cannot be range of a comprehension (must be list, map, or dynamic)`);
+        this.#report(
+          expr.range.id,
+          `expression of type '${range.text}' cannot be range of a comprehension (must be list, map, or dynamic)`,
+        );
         return [errorType, errorType];
     }
   }
@@ -342,4 +383,3 @@ export const check = (ast: Ast, environment: Environment): CheckedAst | readonly
 
 /** Returns the type of the whole expression. */
 export const resultType = ({types, root}: CheckedAst): Type => types[root.id] ?? dyn;
-

@@ -63,15 +63,17 @@ export interface Library {
 /** An implementation with typed parameters, as declarations are written. */
 export type Implementation = (...args: never[]) => Value;
 
-const shape = (isMember: boolean) => (id: string, args: readonly Type[], result: Type, run?: Implementation, cost?: CostOf): Overload => ({
-  id,
-  args,
-  result,
-  isMember,
-  // The checker, or the argument check of the call, guarantees the types.
-  ...(run && {run: run as (...args: readonly Value[]) => Value}),
-  ...(cost && {cost}),
-});
+const shape =
+  (isMember: boolean) =>
+  (id: string, args: readonly Type[], result: Type, run?: Implementation, cost?: CostOf): Overload => ({
+    id,
+    args,
+    result,
+    isMember,
+    // The checker, or the argument check of the call, guarantees the types.
+    ...(run && {run: run as (...args: readonly Value[]) => Value}),
+    ...(cost && {cost}),
+  });
 
 /** Declares an overload `f(a, b)`. */
 export const overload = shape(false);

@@ -45,7 +45,11 @@ const isSameShape = (left: Overload, right: Overload): boolean => left.id === ri
 /** Merges two declarations of one function. The second adds overloads, or replaces those with the same id. */
 const merged = (before: FunctionDeclaration | undefined, added: FunctionDeclaration): FunctionDeclaration =>
   before
-    ? {...before, ...added, overloads: [...before.overloads.filter(kept => !added.overloads.some(overload => isSameShape(kept, overload))), ...added.overloads]}
+    ? {
+        ...before,
+        ...added,
+        overloads: [...before.overloads.filter(kept => !added.overloads.some(overload => isSameShape(kept, overload))), ...added.overloads],
+      }
     : added;
 
 const combinedTypes = (first: TypeSource, second: TypeSource): TypeSource => ({
@@ -65,11 +69,13 @@ export const extend = (environment: Environment, extension: Extension): Environm
   const macros = new Map(environment.syntax.macros);
   const named = new Map<string, Type>();
   for (const library of libraries) {
-    for (const declaration of library.functions ?? []) functions.set(declaration.name, merged(functions.get(declaration.name), declaration));
+    for (const declaration of library.functions ?? [])
+      functions.set(declaration.name, merged(functions.get(declaration.name), declaration));
     for (const [key, macro] of macroTable(library.macros ?? [])) macros.set(key, macro);
     for (const type of library.types ?? []) named.set(type.name, type);
   }
-  const libraryTypes: TypeSource = named.size > 0 ? combinedTypes({find: name => named.get(name), field: () => undefined}, environment.types) : environment.types;
+  const libraryTypes: TypeSource =
+    named.size > 0 ? combinedTypes({find: name => named.get(name), field: () => undefined}, environment.types) : environment.types;
   return {
     variables: new Map([...environment.variables, ...(variables instanceof Map ? variables : Object.entries(variables))]),
     functions,

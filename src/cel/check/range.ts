@@ -31,7 +31,10 @@ export const sum = (...ranges: readonly Range[]): Range => {
 export const times = (left: Range, right: Range): Range => ({min: product(left.min, right.min), max: product(left.max, right.max)});
 
 /** Multiplies by a factor and rounds up. */
-export const scaled = ({min, max}: Range, factor: number): Range => ({min: capped(Math.ceil(min * factor)), max: capped(Math.ceil(max * factor))});
+export const scaled = ({min, max}: Range, factor: number): Range => ({
+  min: capped(Math.ceil(min * factor)),
+  max: capped(Math.ceil(max * factor)),
+});
 
 /** Returns the smallest range that contains both. */
 export const around = (left: Range, right: Range): Range => ({min: Math.min(left.min, right.min), max: Math.max(left.max, right.max)});

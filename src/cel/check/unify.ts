@@ -4,7 +4,8 @@ const isDyn = ({kind}: Type): boolean => kind === 'dyn';
 const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'error';
 
 /** Whether null is assignable to the type. */
-const takesNull = ({kind}: Type): boolean => kind === 'null' || kind === 'object' || kind === 'opaque' || kind === 'duration' || kind === 'timestamp';
+const takesNull = ({kind}: Type): boolean =>
+  kind === 'null' || kind === 'object' || kind === 'opaque' || kind === 'duration' || kind === 'timestamp';
 
 /** Whether `left` is at least as general as `right`. */
 const isMoreGeneral = (left: Type, right: Type): boolean => {
@@ -14,7 +15,11 @@ const isMoreGeneral = (left: Type, right: Type): boolean => {
     case 'opaque':
     case 'list':
     case 'map':
-      return left.name === right.name && left.params.length === right.params.length && left.params.every((param, index) => isMoreGeneral(param, right.params[index]!));
+      return (
+        left.name === right.name &&
+        left.params.length === right.params.length &&
+        left.params.every((param, index) => isMoreGeneral(param, right.params[index]!))
+      );
     case 'type':
       return true;
     default:
@@ -108,6 +113,9 @@ export class Substitutions {
       if (found) return this.apply(found, final);
       return final ? dyn : type;
     }
-    return withTypeParams(type, type.params.map(inner => this.apply(inner, final)));
+    return withTypeParams(
+      type,
+      type.params.map(inner => this.apply(inner, final)),
+    );
   }
 }

@@ -4,7 +4,24 @@ import {accumulator} from '#src/cel/syntax/macros.js';
 import {optionalElement, type Type, type TypeKind} from '#src/cel/values/types.js';
 import {Bytes, characters} from '#src/cel/values/values.js';
 import {chosenSize, libraryEstimates, standardEstimates} from './overloads.js';
-import {anything, around, exactly, nothing, one, perList, perMap, perObject, unbounded, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from '#src/cel/check/range.js';
+import {
+  anything,
+  around,
+  exactly,
+  nothing,
+  one,
+  perList,
+  perMap,
+  perObject,
+  unbounded,
+  sum,
+  times,
+  type CallEstimate,
+  type EstimatedCall,
+  type EstimatedNode,
+  type Range,
+  type SizeAt,
+} from '#src/cel/check/range.js';
 
 /** The sizes of the keys and the values of a list or map. */
 interface Entries {
@@ -27,7 +44,8 @@ const isFixed = (type: Type): boolean => {
   return inner ? isFixed(inner) : fixed.has(type.kind);
 };
 
-const literalSize = (value: Literal): number => (typeof value === 'string' ? characters(value) : value instanceof Bytes ? value.data.length : 1);
+const literalSize = (value: Literal): number =>
+  typeof value === 'string' ? characters(value) : value instanceof Bytes ? value.data.length : 1;
 
 /** The identity of `around`. */
 const unset: Range = {min: unbounded, max: 0};
@@ -132,7 +150,8 @@ class Estimator {
       }
       default:
     }
-    if (call.overload.startsWith('add_') && expr.args.length === 2) this.#setEntries(expr, entriesAround(this.#entriesOf(expr.args[0]!), this.#entriesOf(expr.args[1]!)));
+    if (call.overload.startsWith('add_') && expr.args.length === 2)
+      this.#setEntries(expr, entriesAround(this.#entriesOf(expr.args[0]!), this.#entriesOf(expr.args[1]!)));
     const standard = standardEstimates.get(call.overload)?.(call) ?? {cost: one};
     return {...standard, cost: sum(standard.cost, ...costs)};
   }
@@ -167,7 +186,11 @@ class Estimator {
     const isList = (entries?.kind ?? this.#type(range).kind) === 'list';
     const over = this.#path(range) ?? [];
     const local = (step: string, size: Range | undefined): Local => ({path: [...over, step], size, entries: undefined});
-    if (variable2 !== undefined) return [[variable, local(isList ? '@indices' : '@keys', entries?.key)], [variable2, local(isList ? '@items' : '@values', entries?.value)]];
+    if (variable2 !== undefined)
+      return [
+        [variable, local(isList ? '@indices' : '@keys', entries?.key)],
+        [variable2, local(isList ? '@items' : '@values', entries?.value)],
+      ];
     return [[variable, isList ? local('@items', entries?.value) : local('@keys', entries?.key)]];
   }
 
@@ -223,7 +246,12 @@ class Estimator {
 
   #node(expr: Expr): EstimatedNode {
     const path = this.#path(expr);
-    return {path: path && path.length > 0 && path[0] !== accumulator ? path : undefined, type: this.#type(expr), expr, size: this.#size(expr)};
+    return {
+      path: path && path.length > 0 && path[0] !== accumulator ? path : undefined,
+      type: this.#type(expr),
+      expr,
+      size: this.#size(expr),
+    };
   }
 
   /** Returns the size of a node: from its literal, from the schema at its path, or from its type. */

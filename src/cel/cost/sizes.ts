@@ -71,7 +71,9 @@ const measure = (node: SchemaNode): Extent | undefined => {
     case 'map': {
       if (!items) return ofObject(node);
       const value = extentOf(items);
-      return value && {least: 2, most: positive(source?.maxProperties) ?? Math.floor(longestText / (value.least + 6)), held: items, isMap: true};
+      return (
+        value && {least: 2, most: positive(source?.maxProperties) ?? Math.floor(longestText / (value.least + 6)), held: items, isMap: true}
+      );
     }
     case 'object':
       return ofObject(node);
@@ -115,4 +117,5 @@ export const sizesIn =
   };
 
 /** Returns how many values of a schema an object can contain at most, given the request size limit: each takes its minimum size and a comma. */
-export const mostOccurrences = (node: SchemaNode, isRoot = node.embedded === true): number => Math.floor(largestRequest / ((extentOf(node, isRoot)?.least ?? 0) + 1));
+export const mostOccurrences = (node: SchemaNode, isRoot = node.embedded === true): number =>
+  Math.floor(largestRequest / ((extentOf(node, isRoot)?.least ?? 0) + 1));

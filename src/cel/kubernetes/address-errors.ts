@@ -15,7 +15,8 @@ const ipv4Error = (text: string): AddressError => {
       digits += 1;
       if (value > 255) return {reason: 'IPv4 field has value >255'};
     } else if (character === '.') {
-      if (at === 0 || at === text.length - 1 || text[at - 1] === '.') return {reason: 'IPv4 field must have at least one digit', at: text.slice(at)};
+      if (at === 0 || at === text.length - 1 || text[at - 1] === '.')
+        return {reason: 'IPv4 field must have at least one digit', at: text.slice(at)};
       if (fields === 3) return {reason: 'IPv4 address too long'};
       fields += 1;
       [value, digits] = [0, 0];

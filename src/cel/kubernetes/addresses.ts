@@ -20,7 +20,9 @@ class Ip extends OpaqueValue {
   }
 
   equals(other: Value): Value {
-    return other instanceof Ip ? this.address.family === other.address.family && this.address.value === other.address.value : noSuchOverload;
+    return other instanceof Ip
+      ? this.address.family === other.address.family && this.address.value === other.address.value
+      : noSuchOverload;
   }
 }
 
@@ -38,7 +40,9 @@ export class Cidr extends OpaqueValue {
   }
 
   equals(other: Value): Value {
-    return other instanceof Cidr ? this.range.bits === other.range.bits && new Ip(this.range.address).equals(new Ip(other.range.address)) : noSuchOverload;
+    return other instanceof Cidr
+      ? this.range.bits === other.range.bits && new Ip(this.range.address).equals(new Ip(other.range.address))
+      : noSuchOverload;
   }
 }
 
@@ -72,14 +76,21 @@ const isLoopback = inRanges('127.0.0.0/8', '::1/128');
 const isMulticast = inRanges('224.0.0.0/4', 'ff00::/8');
 const isLinkLocalUnicast = inRanges('169.254.0.0/16', 'fe80::/10');
 const isBroadcast = inRanges('255.255.255.255/32');
-const isGlobalUnicast = (address: IpAddress): boolean => ![isUnspecified, isLoopback, isMulticast, isLinkLocalUnicast, isBroadcast].some(is => is(address));
+const isGlobalUnicast = (address: IpAddress): boolean =>
+  ![isUnspecified, isLoopback, isMulticast, isLinkLocalUnicast, isBroadcast].some(is => is(address));
 /** For IPv6 the flags between prefix and scope are ignored. */
-const isLinkLocalMulticast = ({family, value}: IpAddress): boolean => (family === 4 ? value >> 8n === 0xe00000n : ((value >> 112n) & 0xff0fn) === 0xff02n);
+const isLinkLocalMulticast = ({family, value}: IpAddress): boolean =>
+  family === 4 ? value >> 8n === 0xe00000n : ((value >> 112n) & 0xff0fn) === 0xff02n;
 
 const containsIp = ({range}: Cidr, ip: Ip | Failure): Value => (ip instanceof Ip ? rangeHolds(range, ip.address) : ip);
-const containsCidr = ({range}: Cidr, other: Cidr | Failure): Value => (other instanceof Cidr ? rangeHolds(range, rangeStart(other.range)) && range.bits <= other.range.bits : other);
+const containsCidr = ({range}: Cidr, other: Cidr | Failure): Value =>
+  other instanceof Cidr ? rangeHolds(range, rangeStart(other.range)) && range.bits <= other.range.bits : other;
 
-const ipPredicate = (name: string, id: string, is: (address: IpAddress) => boolean) => declare(name, member(id, [ipType], bool, ({address}: Ip) => is(address)));
+const ipPredicate = (name: string, id: string, is: (address: IpAddress) => boolean) =>
+  declare(
+    name,
+    member(id, [ipType], bool, ({address}: Ip) => is(address)),
+  );
 
 /** The IP address library. */
 export const ips: Library = {
@@ -87,18 +98,30 @@ export const ips: Library = {
   types: [ipType],
   functions: [
     declare('ip', overload('string_to_ip', [string], ipType, toIp)),
-    declare('family', member('ip_family', [ipType], int, ({address}: Ip) => BigInt(address.family))),
-    declare('ip.isCanonical', overload('ip_is_canonical', [string], bool, (text: string) => {
-      const ip = toIp(text);
-      return ip instanceof Ip ? formatIp(ip.address) === text : ip;
-    })),
+    declare(
+      'family',
+      member('ip_family', [ipType], int, ({address}: Ip) => BigInt(address.family)),
+    ),
+    declare(
+      'ip.isCanonical',
+      overload('ip_is_canonical', [string], bool, (text: string) => {
+        const ip = toIp(text);
+        return ip instanceof Ip ? formatIp(ip.address) === text : ip;
+      }),
+    ),
     ipPredicate('isUnspecified', 'ip_is_unspecified', isUnspecified),
     ipPredicate('isLoopback', 'ip_is_loopback', isLoopback),
     ipPredicate('isLinkLocalMulticast', 'ip_is_link_local_multicast', isLinkLocalMulticast),
     ipPredicate('isLinkLocalUnicast', 'ip_is_link_local_unicast', isLinkLocalUnicast),
     ipPredicate('isGlobalUnicast', 'ip_is_global_unicast', isGlobalUnicast),
-    declare('isIP', overload('is_ip', [string], bool, (text: string) => toIp(text) instanceof Ip)),
-    declare('string', overload('ip_to_string', [ipType], string, ({address}: Ip) => formatIp(address))),
+    declare(
+      'isIP',
+      overload('is_ip', [string], bool, (text: string) => toIp(text) instanceof Ip),
+    ),
+    declare(
+      'string',
+      overload('ip_to_string', [ipType], string, ({address}: Ip) => formatIp(address)),
+    ),
   ],
 };
 
@@ -121,10 +144,25 @@ export const cidrs: Library = {
       member('cidr_contains_cidr_string', [cidrType, string], bool, (cidr: Cidr, text: string) => containsCidr(cidr, toCidr(text))),
       member('cidr_contains_cidr', [cidrType, cidrType], bool, containsCidr),
     ),
-    declare('ip', member('cidr_ip', [cidrType], ipType, ({range: {address}}: Cidr) => new Ip(address))),
-    declare('prefixLength', member('cidr_prefix_length', [cidrType], int, ({range: {bits}}: Cidr) => BigInt(bits))),
-    declare('masked', member('cidr_masked', [cidrType], cidrType, ({range}: Cidr) => new Cidr({...range, address: rangeStart(range)}))),
-    declare('isCIDR', overload('is_cidr', [string], bool, (text: string) => toCidr(text) instanceof Cidr)),
-    declare('string', overload('cidr_to_string', [cidrType], string, ({range: {address, bits}}: Cidr) => `${formatIp(address)}/${bits}`)),
+    declare(
+      'ip',
+      member('cidr_ip', [cidrType], ipType, ({range: {address}}: Cidr) => new Ip(address)),
+    ),
+    declare(
+      'prefixLength',
+      member('cidr_prefix_length', [cidrType], int, ({range: {bits}}: Cidr) => BigInt(bits)),
+    ),
+    declare(
+      'masked',
+      member('cidr_masked', [cidrType], cidrType, ({range}: Cidr) => new Cidr({...range, address: rangeStart(range)})),
+    ),
+    declare(
+      'isCIDR',
+      overload('is_cidr', [string], bool, (text: string) => toCidr(text) instanceof Cidr),
+    ),
+    declare(
+      'string',
+      overload('cidr_to_string', [cidrType], string, ({range: {address, bits}}: Cidr) => `${formatIp(address)}/${bits}`),
+    ),
   ],
 };

@@ -23,7 +23,10 @@ export type ExpressionAge = 'new' | 'stored';
 const made = new Map<string, Environment>();
 
 /** Returns the environment of an admission expression. Environments are cached. */
-export const admissionEnvironment = ({hasParams, hasAuthorizer, writesPatches = false}: AdmissionOptions, age: ExpressionAge): Environment => {
+export const admissionEnvironment = (
+  {hasParams, hasAuthorizer, writesPatches = false}: AdmissionOptions,
+  age: ExpressionAge,
+): Environment => {
   const key = `${age} ${hasParams} ${hasAuthorizer} ${writesPatches}`;
   const known = made.get(key);
   if (known) return known;

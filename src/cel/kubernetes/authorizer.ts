@@ -45,34 +45,68 @@ const serviceAccount = ({of: {authorizations}}: AuthorizerValue, namespace: stri
   if (dnsLabelProblems(namespace).length > 0) return new Failure('Invalid service account namespace');
   const user = serviceAccountUser(namespace, name);
   // A service account that was not authenticated is not in the group system:authenticated.
-  return new Check(authorizerType, {user: {...user, groups: (user.groups ?? []).filter(group => group !== wellKnown.authenticated)}, authorizations});
+  return new Check(authorizerType, {
+    user: {...user, groups: (user.groups ?? []).filter(group => group !== wellKnown.authenticated)},
+    authorizations,
+  });
 };
 
-const decisionOf = ({user, authorizations}: Subject, attributes: Omit<Attributes, 'user'>): Value => new Check(decisionType, authorizations.decide({...attributes, user}));
+const decisionOf = ({user, authorizations}: Subject, attributes: Omit<Attributes, 'user'>): Value =>
+  new Check(decisionType, authorizations.decide({...attributes, user}));
 
-const checkResource = ({of: {subject, resource}}: ResourceCheck, verb: string): Value => decisionOf(subject, {verb, path: '', resource: {...resource, version: '*'}});
+const checkResource = ({of: {subject, resource}}: ResourceCheck, verb: string): Value =>
+  decisionOf(subject, {verb, path: '', resource: {...resource, version: '*'}});
 
 const setField = (name: string, id: string, field: keyof ResourceAttributes) =>
-  declare(name, member(id, [resourceCheckType, string], resourceCheckType, ({of: {subject, resource}}: ResourceCheck, text: string) => resourceCheck(subject, {...resource, [field]: text})));
+  declare(
+    name,
+    member(id, [resourceCheckType, string], resourceCheckType, ({of: {subject, resource}}: ResourceCheck, text: string) =>
+      resourceCheck(subject, {...resource, [field]: text}),
+    ),
+  );
 
-const decisionGetter = (name: string, result: Type, of: (decision: Decision) => Value) => declare(name, member(`decision_${name}`, [decisionType], result, ({of: decision}: Check<Decision>) => of(decision)));
+const decisionGetter = (name: string, result: Type, of: (decision: Decision) => Value) =>
+  declare(
+    name,
+    member(`decision_${name}`, [decisionType], result, ({of: decision}: Check<Decision>) => of(decision)),
+  );
 
 /** The authorizer library: checks whether a user may perform a request. */
 export const authorizer: Library = {
   name: 'kubernetes.authz',
   functions: [
-    declare('path', member('authorizer_path', [authorizerType, string], pathCheckType, ({of: subject}: AuthorizerValue, path: string) =>
-      (isBlank(path) ? new Failure('path must not be empty') : new Check(pathCheckType, {subject, path})))),
-    declare('group', member('authorizer_group', [authorizerType, string], groupCheckType, ({of: subject}: AuthorizerValue, group: string) => new Check(groupCheckType, {subject, group}))),
+    declare(
+      'path',
+      member('authorizer_path', [authorizerType, string], pathCheckType, ({of: subject}: AuthorizerValue, path: string) =>
+        isBlank(path) ? new Failure('path must not be empty') : new Check(pathCheckType, {subject, path}),
+      ),
+    ),
+    declare(
+      'group',
+      member(
+        'authorizer_group',
+        [authorizerType, string],
+        groupCheckType,
+        ({of: subject}: AuthorizerValue, group: string) => new Check(groupCheckType, {subject, group}),
+      ),
+    ),
     declare('serviceAccount', member('authorizer_serviceaccount', [authorizerType, string, string], authorizerType, serviceAccount)),
-    declare('resource', member('groupcheck_resource', [groupCheckType, string], resourceCheckType, ({of: {subject, group}}: GroupCheck, resource: string) =>
-      (isBlank(resource) ? new Failure('resource must not be empty') : resourceCheck(subject, {group, resource, subresource: '', namespace: '', name: ''})))),
+    declare(
+      'resource',
+      member('groupcheck_resource', [groupCheckType, string], resourceCheckType, ({of: {subject, group}}: GroupCheck, resource: string) =>
+        isBlank(resource)
+          ? new Failure('resource must not be empty')
+          : resourceCheck(subject, {group, resource, subresource: '', namespace: '', name: ''}),
+      ),
+    ),
     setField('subresource', 'resourcecheck_subresource', 'subresource'),
     setField('namespace', 'resourcecheck_namespace', 'namespace'),
     setField('name', 'resourcecheck_name', 'name'),
     declare(
       'check',
-      member('pathcheck_check', [pathCheckType, string], decisionType, ({of: {subject, path}}: PathCheck, verb: string) => decisionOf(subject, {verb, path})),
+      member('pathcheck_check', [pathCheckType, string], decisionType, ({of: {subject, path}}: PathCheck, verb: string) =>
+        decisionOf(subject, {verb, path}),
+      ),
       member('resourcecheck_check', [resourceCheckType, string], decisionType, checkResource),
     ),
     decisionGetter('errored', bool, ({error}) => error !== undefined),
@@ -85,7 +119,10 @@ export const authorizer: Library = {
 /** Selectors that restrict an authorizer check. The authorizer ignores invalid selectors. */
 export const authorizerSelectors: Library = {
   name: 'kubernetes.authzSelectors',
-  functions: [setField('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'), setField('labelSelector', 'authorizer_labelselector', 'labelSelector')],
+  functions: [
+    setField('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'),
+    setField('labelSelector', 'authorizer_labelselector', 'labelSelector'),
+  ],
 };
 
 /** The attributes of the request, as admission reviews name them. */
@@ -97,7 +134,10 @@ interface RequestAttributes {
 }
 
 /** Returns the variables `authorizer` and `authorizer.requestResource`. The second checks the request's own resource. */
-export const authorizerVariables = (subject: Subject, {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: RequestAttributes): Bindings => ({
+export const authorizerVariables = (
+  subject: Subject,
+  {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: RequestAttributes,
+): Bindings => ({
   authorizer: new Check(authorizerType, subject),
   'authorizer.requestResource': resourceCheck(subject, {group, resource, subresource, namespace, name}),
 });

@@ -1,5 +1,21 @@
 import {reading, traversal, wholeTraversal} from '#src/cel/values/costs.js';
-import {unbounded, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/check/range.js';
+import {
+  unbounded,
+  exactly,
+  one,
+  perCharacter,
+  perList,
+  perObject,
+  perPatternCharacter,
+  scaled,
+  sum,
+  times,
+  type CallEstimate,
+  type EstimatedCall,
+  type EstimatedNode,
+  type EstimateOf,
+  type Range,
+} from '#src/cel/check/range.js';
 import type {CostOf} from '#src/cel/check/declarations.js';
 import {sizeOf} from '#src/cel/values/values.js';
 import {Cidr} from './addresses.js';
@@ -32,10 +48,12 @@ const reads = (howOften: number, keepsSize: boolean): FunctionCosts => ({
 });
 
 /** Functions that read their target. */
-const readsTarget = (howOften: number): EstimateOf => ({target, sizeOf}) => {
-  const size = target && sizeOf(target);
-  return size && estimated(readingOf(size, howOften), size);
-};
+const readsTarget =
+  (howOften: number): EstimateOf =>
+  ({target, sizeOf}) => {
+    const size = target && sizeOf(target);
+    return size && estimated(readingOf(size, howOften), size);
+  };
 
 /** Returns the node of a list's elements. */
 const elementOf = ({type, path}: EstimatedNode): EstimatedNode | undefined => {
@@ -116,7 +134,8 @@ const containing = (overloadOfText: string, more: (bytes: number) => number, mor
 const longestPattern = 128;
 
 const validating: FunctionCosts = {
-  cost: ([format, text]) => (format instanceof Format ? traversal(1 + sizeOf(text!)) * Math.ceil(format.patternSize * perPatternCharacter) : undefined),
+  cost: ([format, text]) =>
+    format instanceof Format ? traversal(1 + sizeOf(text!)) * Math.ceil(format.patternSize * perPatternCharacter) : undefined,
   estimate: ({args: [text], sizeOf}) => text && estimated(scaled(readingOf(sizeOf(text)), longestPattern * perPatternCharacter)),
 };
 
@@ -132,8 +151,17 @@ const selecting: FunctionCosts = {
   estimate: ({args: [text], sizeOf}) => text && estimated(selectorRange(sizeOf(text))),
 };
 
-const ofSteadyCost: ReadonlySet<string> = new Set(['net.IP', 'net.CIDR', 'kubernetes.Quantity', 'kubernetes.Semver', 'kubernetes.authorization.Authorizer', 'kubernetes.authorization.PathCheck',
-  'kubernetes.authorization.GroupCheck', 'kubernetes.authorization.ResourceCheck', 'kubernetes.authorization.Decision']);
+const ofSteadyCost: ReadonlySet<string> = new Set([
+  'net.IP',
+  'net.CIDR',
+  'kubernetes.Quantity',
+  'kubernetes.Semver',
+  'kubernetes.authorization.Authorizer',
+  'kubernetes.authorization.PathCheck',
+  'kubernetes.authorization.GroupCheck',
+  'kubernetes.authorization.ResourceCheck',
+  'kubernetes.authorization.Decision',
+]);
 
 /** Named formats have short names; a URL is as long as its text. */
 const comparing: EstimateOf = ({args: [left, right]}: EstimatedCall) => {
@@ -145,7 +173,8 @@ const comparing: EstimateOf = ({args: [left, right]}: EstimatedCall) => {
   return name === 'kubernetes.URL' ? estimated(readingOf({min: 1, max: right.size?.max ?? 1})) : undefined;
 };
 
-const all = (names: string, costs: FunctionCosts): (readonly [string, FunctionCosts])[] => names.split(' ').map(name => [name, costs] as const);
+const all = (names: string, costs: FunctionCosts): (readonly [string, FunctionCosts])[] =>
+  names.split(' ').map(name => [name, costs] as const);
 
 /** Costs of Kubernetes' functions by name. They replace the costs that the libraries declare. */
 export const functionCosts: ReadonlyMap<string, FunctionCosts> = new Map([
@@ -163,8 +192,14 @@ export const functionCosts: ReadonlyMap<string, FunctionCosts> = new Map([
   ...all('ip', ofAddress),
   ...all('ip.isCanonical', reads(2, false)),
   ...all('masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast', nominal),
-  ...all('containsIP', containing('cidr_contains_ip_string', () => 0, exactly(0))),
-  ...all('containsCIDR', containing('cidr_contains_cidr_string', bytes => traversal(bytes) + 1, sum(readingOf(addressBytes), one))),
+  ...all(
+    'containsIP',
+    containing('cidr_contains_ip_string', () => 0, exactly(0)),
+  ),
+  ...all(
+    'containsCIDR',
+    containing('cidr_contains_cidr_string', bytes => traversal(bytes) + 1, sum(readingOf(addressBytes), one)),
+  ),
   ...all('validate', validating),
   ...all('format.named', nominal),
   ...all('sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major minor patch', nominal),

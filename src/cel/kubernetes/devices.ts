@@ -35,7 +35,10 @@ const deviceEnvironment = (age: ExpressionAge, sharesCapacity: boolean): Environ
   let environment = made.get(key);
   if (!environment) {
     const base = age === 'new' ? newExpressions : storedExpressions;
-    made.set(key, (environment = extend(base, {libraries: [bindings], types: deviceTypes(sharesCapacity), variables: {device: deviceType}})));
+    made.set(
+      key,
+      (environment = extend(base, {libraries: [bindings], types: deviceTypes(sharesCapacity), variables: {device: deviceType}})),
+    );
   }
   return environment;
 };

@@ -52,7 +52,12 @@ const withCosts = (environment: Environment): Environment => {
 };
 
 const environmentOf = (release: number): Environment =>
-  withCosts(extend(emptyEnvironment, {libraries: libraryReleases.flatMap(([from, library]) => (from <= release ? [library] : [])), validatesLiterals: true}));
+  withCosts(
+    extend(emptyEnvironment, {
+      libraries: libraryReleases.flatMap(([from, library]) => (from <= release ? [library] : [])),
+      validatesLiterals: true,
+    }),
+  );
 
 /** The environment of expressions that are being written, without variables. */
 export const newExpressions: Environment = environmentOf(newRelease);
@@ -61,4 +66,5 @@ export const newExpressions: Environment = environmentOf(newRelease);
 export const storedExpressions: Environment = environmentOf(Number.POSITIVE_INFINITY);
 
 /** Adds a library that only some expressions may use, with Kubernetes' costs. */
-export const withLibrary = (environment: Environment, library: Library): Environment => withCosts(extend(environment, {libraries: [library]}));
+export const withLibrary = (environment: Environment, library: Library): Environment =>
+  withCosts(extend(environment, {libraries: [library]}));

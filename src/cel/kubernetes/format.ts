@@ -1,4 +1,11 @@
-import {asPrefix, dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, labelValueProblems} from '#src/api/names.js';
+import {
+  asPrefix,
+  dnsLabel1035Problems,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelKeyProblems,
+  labelValueProblems,
+} from '#src/api/names.js';
 import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
 import {NativeList} from '#src/cel/values/native.js';
 import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/values/types.js';
@@ -78,7 +85,15 @@ export const namedFormats: Library = {
   name: 'kubernetes.format',
   functions: [
     declare('validate', member('format-validate', [formatType, string], optionalOf(listOf(string)), validate)),
-    declare('format.named', overload('format-named', [string], optionalOf(formatType), (name: string) => new Optional(formats.get(name)))),
-    ...[...formats].map(([name, format]) => declare(`format.${name}`, overload(`format.${name}`, [], formatType, () => format))),
+    declare(
+      'format.named',
+      overload('format-named', [string], optionalOf(formatType), (name: string) => new Optional(formats.get(name))),
+    ),
+    ...[...formats].map(([name, format]) =>
+      declare(
+        `format.${name}`,
+        overload(`format.${name}`, [], formatType, () => format),
+      ),
+    ),
   ],
 };

@@ -43,12 +43,14 @@ const unescape = (text: string, part: Part): string => {
       if (!/^%[0-9a-fA-F]{2}$/.test(escape)) throw new UrlError(`invalid URL escape ${quoted(escape)}`);
       const value = bytesOf(escape.slice(1));
       if (part === 'host' && value < 0x80 && escape !== '%25') throw new UrlError(`invalid URL escape ${quoted(escape)}`);
-      if (part === 'zone' && escape !== '%25' && value !== 0x20 && needsEscape(String.fromCharCode(value), 'host')) throw new UrlError(`invalid URL escape ${quoted(escape)}`);
+      if (part === 'zone' && escape !== '%25' && value !== 0x20 && needsEscape(String.fromCharCode(value), 'host'))
+        throw new UrlError(`invalid URL escape ${quoted(escape)}`);
       bytes.push(value);
       at += 2;
       continue;
     }
-    if ((part === 'host' || part === 'zone') && character < '\u0080' && needsEscape(character, part)) throw new UrlError(`invalid character ${quoted(character)} in host name`);
+    if ((part === 'host' || part === 'zone') && character < '\u0080' && needsEscape(character, part))
+      throw new UrlError(`invalid character ${quoted(character)} in host name`);
     if (character === '+' && part === 'query') bytes.push(0x20);
     else if (character < '\u0080') bytes.push(character.charCodeAt(0));
     else {
@@ -61,14 +63,18 @@ const unescape = (text: string, part: Part): string => {
 };
 
 const escape = (text: string, part: Part): string =>
-  [...Buffer.from(text)].map(byte => {
-    const character = String.fromCharCode(byte);
-    return byte < 0x80 && !needsEscape(character, part) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }).join('');
+  [...Buffer.from(text)]
+    .map(byte => {
+      const character = String.fromCharCode(byte);
+      return byte < 0x80 && !needsEscape(character, part) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
 
 /** Returns the raw path where it is a valid encoding, else the path encoded anew. */
 const escapedPathOf = (raw: string, path: string): string => {
-  const isValid = [...raw].every(character => "!$&'()*+,;=:@[]%".includes(character) || (character < '\u0080' && !needsEscape(character, 'path')));
+  const isValid = [...raw].every(
+    character => "!$&'()*+,;=:@[]%".includes(character) || (character < '\u0080' && !needsEscape(character, 'path')),
+  );
   if (isValid) return raw;
   return path === '*' ? '*' : escape(path, 'path');
 };
@@ -89,7 +95,8 @@ const hostOf = (text: string): string => {
     if (end === -1) throw new UrlError("missing ']' in host");
     validatePort(text.slice(end + 1));
     const zone = text.slice(0, end).indexOf('%25');
-    if (zone !== -1) return unescape(text.slice(0, zone), 'host') + unescape(text.slice(zone, end), 'zone') + unescape(text.slice(end), 'host');
+    if (zone !== -1)
+      return unescape(text.slice(0, zone), 'host') + unescape(text.slice(zone, end), 'zone') + unescape(text.slice(end), 'host');
   } else if (text.includes(':')) validatePort(text.slice(text.lastIndexOf(':')));
   return unescape(text, 'host');
 };
@@ -186,6 +193,7 @@ export const formatUrl = ({scheme, opaque, user, host, path, escapedPath, query,
   const front = scheme === '' ? '' : `${scheme}:`;
   const tail = `${query === undefined ? '' : `?${query}`}${fragment === '' ? '' : `#${escape(fragment, 'fragment')}`}`;
   if (opaque !== '') return `${front}${opaque}${tail}`;
-  const authority = host !== '' || user !== undefined || path.startsWith('//') ? `//${user === undefined ? '' : `${user}@`}${escape(host, 'host')}` : '';
+  const authority =
+    host !== '' || user !== undefined || path.startsWith('//') ? `//${user === undefined ? '' : `${user}@`}${escape(host, 'host')}` : '';
   return `${front}${authority}${escapedPath}${tail}`;
 };

@@ -5,7 +5,16 @@ import {durationOf} from '#src/cel/values/time.js';
 import {bool, bytes, double, duration, int, listOf, param, string, timestamp, uint, type Type} from '#src/cel/values/types.js';
 import {Duration, Failure, ListValue, noSuchOverload, Uint, type Value} from '#src/cel/values/values.js';
 
-const comparable: readonly (readonly [string, Type])[] = [['int', int], ['uint', uint], ['double', double], ['bool', bool], ['duration', duration], ['timestamp', timestamp], ['string', string], ['bytes', bytes]];
+const comparable: readonly (readonly [string, Type])[] = [
+  ['int', int],
+  ['uint', uint],
+  ['double', double],
+  ['bool', bool],
+  ['duration', duration],
+  ['timestamp', timestamp],
+  ['string', string],
+  ['bytes', bytes],
+];
 const a = param('A');
 const list = listOf(a);
 
@@ -30,16 +39,23 @@ const plus = (left: Value, right: Value): Value => {
   return right instanceof Failure ? right : noSuchOverload;
 };
 
-const summable: readonly (readonly [string, Type, Value])[] = [['int', int, 0n], ['uint', uint, new Uint(0n)], ['double', double, 0], ['duration', duration, new Duration(0n)]];
+const summable: readonly (readonly [string, Type, Value])[] = [
+  ['int', int, 0n],
+  ['uint', uint, new Uint(0n)],
+  ['double', double, 0],
+  ['duration', duration, new Duration(0n)],
+];
 
-const total = (zero: Value) => (values: ListValue): Value => {
-  let sum = zero;
-  for (const value of values) {
-    sum = plus(sum, value);
-    if (sum instanceof Failure) return sum;
-  }
-  return sum;
-};
+const total =
+  (zero: Value) =>
+  (values: ListValue): Value => {
+    let sum = zero;
+    for (const value of values) {
+      sum = plus(sum, value);
+      if (sum instanceof Failure) return sum;
+    }
+    return sum;
+  };
 
 /** `min` and `max`: returns the first of equal elements. */
 const minOrMax = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {

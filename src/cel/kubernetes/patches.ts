@@ -39,7 +39,8 @@ export class ConstructedObject extends MapValue {
 
 const jsonPatch = (fields: ReadonlyMap<string, Value>): Value => {
   for (const [name, value] of fields) {
-    if (stringFields.has(name) && typeof value !== 'string') return new Failure(`unexpected type ${typeOfValue(value).name} for JSONPatchType '${name}' field`);
+    if (stringFields.has(name) && typeof value !== 'string')
+      return new Failure(`unexpected type ${typeOfValue(value).name} for JSONPatchType '${name}' field`);
   }
   return new ConstructedObject(jsonPatchType, fields);
 };
@@ -61,11 +62,14 @@ export const patchTypes: TypeSource = {
 export const typeNameErrors = (value: Value, place = appliedType.name): string[] => {
   if (value instanceof ConstructedObject) {
     const {name} = value.type;
-    const own = name === place ? [] : [`unexpected type name "${name}", expected "${place}", which matches field name path from root Object type`];
+    const own =
+      name === place ? [] : [`unexpected type name "${name}", expected "${place}", which matches field name path from root Object type`];
     return [...own, ...[...value.fields].flatMap(([field, inner]) => typeNameErrors(inner, `${place}.${field}`))];
   }
   if (value instanceof MapValue) return [...value.keys()].flatMap(key => typeNameErrors(value.find(key)!, place));
-  return typeof value === 'object' && value !== null && Symbol.iterator in value ? [...(value as Iterable<Value>)].flatMap(inner => typeNameErrors(inner, place)) : [];
+  return typeof value === 'object' && value !== null && Symbol.iterator in value
+    ? [...(value as Iterable<Value>)].flatMap(inner => typeNameErrors(inner, place))
+    : [];
 };
 
 const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,4 +1,14 @@
-import {addQuantities, compareQuantities, parseQuantity, quantityNumber, quantityOf, quantityValue, QuantityError, subtractQuantities, type Quantity} from '#src/api/quantity.js';
+import {
+  addQuantities,
+  compareQuantities,
+  parseQuantity,
+  quantityNumber,
+  quantityOf,
+  quantityValue,
+  QuantityError,
+  subtractQuantities,
+  type Quantity,
+} from '#src/api/quantity.js';
 import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
 import {checkedInt} from '#src/cel/values/numbers.js';
 import {bool, double, int, objectType, string, type Type} from '#src/cel/values/types.js';
@@ -52,14 +62,37 @@ export const quantities: Library = {
   name: 'kubernetes.quantity',
   functions: [
     declare('quantity', overload('string_to_quantity', [string], quantityType, parsed)),
-    declare('isQuantity', overload('is_quantity_string', [string], bool, (text: string) => !(parsed(text) instanceof Failure))),
-    declare('sign', overload('quantity_sign', [quantityType], int, ({quantity: {unscaled}}: QuantityValue) => (unscaled > 0n ? 1n : unscaled < 0n ? -1n : 0n))),
-    declare('isGreaterThan', member('quantity_is_greater_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) > 0)),
-    declare('isLessThan', member('quantity_is_less_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) < 0)),
-    declare('compareTo', member('quantity_compare_to', two, int, (left: QuantityValue, right: QuantityValue) => BigInt(left.compare(right)))),
-    declare('asApproximateFloat', member('quantity_get_float', [quantityType], double, ({quantity}: QuantityValue) => quantityNumber(quantity))),
+    declare(
+      'isQuantity',
+      overload('is_quantity_string', [string], bool, (text: string) => !(parsed(text) instanceof Failure)),
+    ),
+    declare(
+      'sign',
+      overload('quantity_sign', [quantityType], int, ({quantity: {unscaled}}: QuantityValue) =>
+        unscaled > 0n ? 1n : unscaled < 0n ? -1n : 0n,
+      ),
+    ),
+    declare(
+      'isGreaterThan',
+      member('quantity_is_greater_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) > 0),
+    ),
+    declare(
+      'isLessThan',
+      member('quantity_is_less_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) < 0),
+    ),
+    declare(
+      'compareTo',
+      member('quantity_compare_to', two, int, (left: QuantityValue, right: QuantityValue) => BigInt(left.compare(right))),
+    ),
+    declare(
+      'asApproximateFloat',
+      member('quantity_get_float', [quantityType], double, ({quantity}: QuantityValue) => quantityNumber(quantity)),
+    ),
     declare('asInteger', member('quantity_get_int', [quantityType], int, asInteger)),
-    declare('isInteger', member('quantity_is_integer', [quantityType], bool, (amount: QuantityValue) => !(asInteger(amount) instanceof Failure))),
+    declare(
+      'isInteger',
+      member('quantity_is_integer', [quantityType], bool, (amount: QuantityValue) => !(asInteger(amount) instanceof Failure)),
+    ),
     declare(
       'add',
       member('quantity_add', two, quantityType, (left: QuantityValue, right: QuantityValue) => plus(left, right.quantity)),

@@ -9,7 +9,8 @@ const matchResult = (text: string, pattern: string, limit: number, made: (matche
   return error === undefined ? made(matchesIn(text, pattern, limit)) : new Failure(`Illegal regex: ${error}`);
 };
 
-const all = (text: string, pattern: string, limit = -1n): Value => matchResult(text, pattern, Number(limit), matches => new NativeList(matches));
+const all = (text: string, pattern: string, limit = -1n): Value =>
+  matchResult(text, pattern, Number(limit), matches => new NativeList(matches));
 
 const withPattern = (declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, pattern: {index: 1, error: regexpError}});
 
@@ -17,11 +18,20 @@ const withPattern = (declaration: FunctionDeclaration): FunctionDeclaration => (
 export const regex: Library = {
   name: 'kubernetes.regex',
   functions: [
-    withPattern(declare('find', member('string_find_string', [string, string], string, (text: string, pattern: string) => matchResult(text, pattern, 1, ([first = '']) => first)))),
-    withPattern(declare(
-      'findAll',
-      member('string_find_all_string', [string, string], listOf(string), (text: string, pattern: string) => all(text, pattern)),
-      member('string_find_all_string_int', [string, string, int], listOf(string), all),
-    )),
+    withPattern(
+      declare(
+        'find',
+        member('string_find_string', [string, string], string, (text: string, pattern: string) =>
+          matchResult(text, pattern, 1, ([first = '']) => first),
+        ),
+      ),
+    ),
+    withPattern(
+      declare(
+        'findAll',
+        member('string_find_all_string', [string, string], listOf(string), (text: string, pattern: string) => all(text, pattern)),
+        member('string_find_all_string_int', [string, string, int], listOf(string), all),
+      ),
+    ),
   ],
 };

@@ -59,7 +59,8 @@ const parsedNumber = (text: string): bigint => {
 
 const versionNumber = (name: string, text: string): bigint => {
   if (!isNumeric(text)) throw new SemverError(`Invalid character(s) found in ${name} number ${quoted(text)}`);
-  if (hasLeadingZero(text)) throw new SemverError(`${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${quoted(text)}`);
+  if (hasLeadingZero(text))
+    throw new SemverError(`${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${quoted(text)}`);
   return parsedNumber(text);
 };
 
@@ -133,17 +134,38 @@ const parsed = (text: string, normalizes = false): Value => {
 const isSemver = (text: string, normalizes = false): boolean => parsed(text, normalizes) instanceof Semver;
 
 const two = [semverType, semverType];
-const number = (name: string, index: 0 | 1 | 2) => declare(name, member(`semver_${name}`, [semverType], int, ({numbers}: Semver) => BigInt.asIntN(64, numbers[index])));
+const number = (name: string, index: 0 | 1 | 2) =>
+  declare(
+    name,
+    member(`semver_${name}`, [semverType], int, ({numbers}: Semver) => BigInt.asIntN(64, numbers[index])),
+  );
 
 /** The semantic version library (semver.org). */
 export const semvers: Library = {
   name: 'kubernetes.Semver',
   functions: [
-    declare('semver', overload('string_to_semver', [string], semverType, (text: string) => parsed(text)), overload('string_bool_to_semver', [string, bool], semverType, parsed)),
-    declare('isSemver', overload('is_semver_string', [string], bool, (text: string) => isSemver(text)), overload('is_semver_string_bool', [string, bool], bool, isSemver)),
-    declare('isGreaterThan', member('semver_is_greater_than', two, bool, (left: Semver, right: Semver) => compare(left, right) > 0)),
-    declare('isLessThan', member('semver_is_less_than', two, bool, (left: Semver, right: Semver) => compare(left, right) < 0)),
-    declare('compareTo', member('semver_compare_to', two, int, (left: Semver, right: Semver) => BigInt(compare(left, right)))),
+    declare(
+      'semver',
+      overload('string_to_semver', [string], semverType, (text: string) => parsed(text)),
+      overload('string_bool_to_semver', [string, bool], semverType, parsed),
+    ),
+    declare(
+      'isSemver',
+      overload('is_semver_string', [string], bool, (text: string) => isSemver(text)),
+      overload('is_semver_string_bool', [string, bool], bool, isSemver),
+    ),
+    declare(
+      'isGreaterThan',
+      member('semver_is_greater_than', two, bool, (left: Semver, right: Semver) => compare(left, right) > 0),
+    ),
+    declare(
+      'isLessThan',
+      member('semver_is_less_than', two, bool, (left: Semver, right: Semver) => compare(left, right) < 0),
+    ),
+    declare(
+      'compareTo',
+      member('semver_compare_to', two, int, (left: Semver, right: Semver) => BigInt(compare(left, right))),
+    ),
     number('major', 0),
     number('minor', 1),
     number('patch', 2),

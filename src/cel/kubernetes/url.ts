@@ -38,7 +38,11 @@ const parsed = (text: string): Value =>
     message => new Failure(`URL parse error during conversion from string: ${message}`),
   );
 
-const isUrl = (text: string): boolean => read(() => Boolean(parseRequestUri(text)), () => false);
+const isUrl = (text: string): boolean =>
+  read(
+    () => Boolean(parseRequestUri(text)),
+    () => false,
+  );
 
 const parameters = (url: GoUrl): Value => {
   const made = new NativeMap();
@@ -46,7 +50,11 @@ const parameters = (url: GoUrl): Value => {
   return made;
 };
 
-const part = (name: string, id: string, result: Type, of: (url: GoUrl) => Value) => declare(name, member(id, [urlType], result, ({parts}: Url) => of(parts)));
+const part = (name: string, id: string, result: Type, of: (url: GoUrl) => Value) =>
+  declare(
+    name,
+    member(id, [urlType], result, ({parts}: Url) => of(parts)),
+  );
 
 /** The URL library. */
 export const urls: Library = {

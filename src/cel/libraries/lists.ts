@@ -45,7 +45,8 @@ function* flat(values: ListValue, depth: number): Generator<Value> {
   }
 }
 
-const flatten = (values: ListValue, depth: bigint): Value => (depth < 0n ? new Failure('level must be non-negative') : new NativeList([...flat(values, Number(depth))]));
+const flatten = (values: ListValue, depth: bigint): Value =>
+  depth < 0n ? new Failure('level must be non-negative') : new NativeList([...flat(values, Number(depth))]);
 
 const distinct = (values: ListValue): Value => {
   const found: Value[] = [];
@@ -55,7 +56,9 @@ const distinct = (values: ListValue): Value => {
 
 const sortedBy = (values: ListValue, keys: ListValue): Value => {
   if (values.size !== keys.size) {
-    return new Failure(`@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got ${values.size} and ${keys.size} elements respectively`);
+    return new Failure(
+      `@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got ${values.size} and ${keys.size} elements respectively`,
+    );
   }
   if (values.size === 0) return values;
   const type = typeOfValue(keys.at(0));
@@ -89,7 +92,13 @@ const sortBy: Macro = {
     const input = '@__sortBy_input__';
     const variable = variableName(declared!, 'argument is not an identifier');
     const keys = make.fold({
-      range: make.ident(input), variable, accumulator, init: make.list(), condition: make.literal(true), step: make.call('_+_', result(make), make.list(key!)), result: result(make),
+      range: make.ident(input),
+      variable,
+      accumulator,
+      init: make.list(),
+      condition: make.literal(true),
+      step: make.call('_+_', result(make), make.list(key!)),
+      result: result(make),
     });
     return bindVariable(make, input, target!, make.member('@sortByAssociatedKeys', make.ident(input), keys));
   },
@@ -106,22 +115,37 @@ export const lists: Library = {
       ...declare(
         'flatten',
         member('list_flatten', [listOf(list)], list, undefined, ([values]) => allocating(1, sizeOf(values!))),
-        member('list_flatten_int', [listOf(dyn), int], listOf(dyn), undefined, ([values, depth]) => allocating(Number(depth), sizeOf(values!))),
+        member('list_flatten_int', [listOf(dyn), int], listOf(dyn), undefined, ([values, depth]) =>
+          allocating(Number(depth), sizeOf(values!)),
+        ),
       ),
       run: (values, depth = 1n) => (values instanceof ListValue && typeof depth === 'bigint' ? flatten(values, depth) : noSuchOverload),
     },
     {
       name: 'sort',
-      overloads: comparable.map(type => member(`list_${type.name}_sort`, [listOf(type)], listOf(type), undefined, ([values]) => selfCompared(values!))),
+      overloads: comparable.map(type =>
+        member(`list_${type.name}_sort`, [listOf(type)], listOf(type), undefined, ([values]) => selfCompared(values!)),
+      ),
       run: values => (values instanceof ListValue ? sortedBy(values, values) : noSuchOverload),
     },
     {
       name: '@sortByAssociatedKeys',
-      overloads: comparable.map(type => member(`list_${type.name}_sortByAssociatedKeys`, [list, listOf(type)], list, undefined, ([, keys]) => selfCompared(keys!))),
+      overloads: comparable.map(type =>
+        member(`list_${type.name}_sortByAssociatedKeys`, [list, listOf(type)], list, undefined, ([, keys]) => selfCompared(keys!)),
+      ),
       run: (values, keys) => (values instanceof ListValue && keys instanceof ListValue ? sortedBy(values, keys) : noSuchOverload),
     },
-    declare('lists.range', overload('lists_range', [int], listOf(int), (size: bigint) => new Range(size > 0n ? Number(size) : 0), ofResult)),
-    declare('reverse', member('list_reverse', [list], list, (values: ListValue) => new NativeList([...values].toReversed()), ofResult)),
-    declare('distinct', member('list_distinct', [list], list, distinct, ([values]) => selfCompared(values!))),
+    declare(
+      'lists.range',
+      overload('lists_range', [int], listOf(int), (size: bigint) => new Range(size > 0n ? Number(size) : 0), ofResult),
+    ),
+    declare(
+      'reverse',
+      member('list_reverse', [list], list, (values: ListValue) => new NativeList([...values].toReversed()), ofResult),
+    ),
+    declare(
+      'distinct',
+      member('list_distinct', [list], list, distinct, ([values]) => selfCompared(values!)),
+    ),
   ],
 };

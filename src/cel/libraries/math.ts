@@ -6,7 +6,11 @@ import {checkedInt} from '#src/cel/values/numbers.js';
 import {bool, double, dyn, int, listOf, uint, type Type} from '#src/cel/values/types.js';
 import {Failure, Uint, type ListValue, type Value} from '#src/cel/values/values.js';
 
-const numbers: readonly (readonly [string, Type])[] = [['double', double], ['int', int], ['uint', uint]];
+const numbers: readonly (readonly [string, Type])[] = [
+  ['double', double],
+  ['int', int],
+  ['uint', uint],
+];
 
 const isNumeric = (expr: Expr): boolean => {
   if (expr.kind === 'literal') return typeof expr.value === 'bigint' || typeof expr.value === 'number' || expr.value instanceof Uint;
@@ -52,12 +56,17 @@ const minMaxFunction = (name: string, replaces: (order: number) => boolean): Fun
   return declare(
     name,
     ...numbers.map(([word, type]) => overload(`${id}_${word}`, [type], type, (value: Value) => value)),
-    ...numbers.flatMap(([left, leftType]) => numbers.map(([right, rightType]) => overload(`${id}_${left}_${right}`, [leftType, rightType], leftType === rightType ? leftType : dyn, pair))),
+    ...numbers.flatMap(([left, leftType]) =>
+      numbers.map(([right, rightType]) =>
+        overload(`${id}_${left}_${right}`, [leftType, rightType], leftType === rightType ? leftType : dyn, pair),
+      ),
+    ),
     ...numbers.map(([word, type]) => overload(`${id}_list_${word}`, [listOf(type)], type, ofList)),
   );
 };
 
-const ofDouble = (name: string, result: Type, run: Implementation): FunctionDeclaration => declare(`math.${name}`, overload(`math_${name}_double`, [double], result, run));
+const ofDouble = (name: string, result: Type, run: Implementation): FunctionDeclaration =>
+  declare(`math.${name}`, overload(`math_${name}_double`, [double], result, run));
 
 /** Rounds halves away from zero. */
 const round = (value: number): number => (Number.isFinite(value) ? Math.sign(value) * Math.floor(Math.abs(value) + 0.5) : value);
@@ -80,8 +89,12 @@ const shift = (name: string, act: (value: bigint, bits: bigint) => bigint): Func
   const capped = (bits: bigint): bigint => (bits > most ? most : bits);
   return declare(
     `math.${name}`,
-    overload(`math_${name}_int_int`, [int, int], int, (value: bigint, bits: bigint) => guarded(bits, () => wrapInt(act(BigInt.asUintN(64, value), capped(bits))))),
-    overload(`math_${name}_uint_int`, [uint, int], uint, ({value}: Uint, bits: bigint) => guarded(bits, () => wrapUint(act(value, capped(bits))))),
+    overload(`math_${name}_int_int`, [int, int], int, (value: bigint, bits: bigint) =>
+      guarded(bits, () => wrapInt(act(BigInt.asUintN(64, value), capped(bits)))),
+    ),
+    overload(`math_${name}_uint_int`, [uint, int], uint, ({value}: Uint, bits: bigint) =>
+      guarded(bits, () => wrapUint(act(value, capped(bits)))),
+    ),
   );
 };
 

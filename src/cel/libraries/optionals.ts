@@ -36,11 +36,14 @@ const unwrapped = (values: ListValue): Value => {
 };
 
 /** Returns the value of the first operand if present, else evaluates the second. */
-const firstPresent = (present: (optional: Optional) => Value) => ([first, second]: readonly Step[]): Step => frame => {
-  const value = first!(frame);
-  if (!(value instanceof Optional)) return value;
-  return value.value === undefined ? second!(frame) : present(value);
-};
+const firstPresent =
+  (present: (optional: Optional) => Value) =>
+  ([first, second]: readonly Step[]): Step =>
+  frame => {
+    const value = first!(frame);
+    if (!(value instanceof Optional)) return value;
+    return value.value === undefined ? second!(frame) : present(value);
+  };
 
 const alternative = (name: string, id: string, isValue: boolean): FunctionDeclaration => ({
   ...declare(name, member(id, [optional, isValue ? v : optional], isValue ? v : optional)),
@@ -48,11 +51,26 @@ const alternative = (name: string, id: string, isValue: boolean): FunctionDeclar
 });
 
 const functions: readonly FunctionDeclaration[] = [
-  declare('optional.of', overload('optional_of', [v], optional, (value: Value) => new Optional(value))),
-  declare('optional.ofNonZeroValue', overload('optional_ofNonZeroValue', [v], optional, (value: Value) => (isZero(value) ? new Optional() : new Optional(value)))),
-  declare('optional.none', overload('optional_none', [], optional, () => new Optional())),
-  declare('value', member('optional_value', [optional], v, ({value}: Optional) => (value === undefined ? dereferenced : value))),
-  declare('hasValue', member('optional_hasValue', [optional], bool, ({value}: Optional) => value !== undefined)),
+  declare(
+    'optional.of',
+    overload('optional_of', [v], optional, (value: Value) => new Optional(value)),
+  ),
+  declare(
+    'optional.ofNonZeroValue',
+    overload('optional_ofNonZeroValue', [v], optional, (value: Value) => (isZero(value) ? new Optional() : new Optional(value))),
+  ),
+  declare(
+    'optional.none',
+    overload('optional_none', [], optional, () => new Optional()),
+  ),
+  declare(
+    'value',
+    member('optional_value', [optional], v, ({value}: Optional) => (value === undefined ? dereferenced : value)),
+  ),
+  declare(
+    'hasValue',
+    member('optional_hasValue', [optional], bool, ({value}: Optional) => value !== undefined),
+  ),
   alternative('or', 'optional_or_optional', false),
   alternative('orValue', 'optional_orValue_value', true),
   declare('_?._', overload('select_optional_field', [dyn, string], optional)),
@@ -63,9 +81,21 @@ const functions: readonly FunctionDeclaration[] = [
     overload('map_optindex_optional_value', [map, k], optional),
     overload('optional_map_optindex_optional_value', [optionalOf(map), k], optional),
   ),
-  declare('_[_]', overload('optional_list_index_int', [optionalOf(list), int], optional), overload('optional_map_index_value', [optionalOf(map), k], optional)),
-  declare('first', member('list_first', [list], optional, (values: ListValue) => (values.size === 0 ? new Optional() : new Optional(values.at(0))))),
-  declare('last', member('list_last', [list], optional, (values: ListValue) => (values.size === 0 ? new Optional() : new Optional(values.at(values.size - 1))))),
+  declare(
+    '_[_]',
+    overload('optional_list_index_int', [optionalOf(list), int], optional),
+    overload('optional_map_index_value', [optionalOf(map), k], optional),
+  ),
+  declare(
+    'first',
+    member('list_first', [list], optional, (values: ListValue) => (values.size === 0 ? new Optional() : new Optional(values.at(0)))),
+  ),
+  declare(
+    'last',
+    member('list_last', [list], optional, (values: ListValue) =>
+      values.size === 0 ? new Optional() : new Optional(values.at(values.size - 1)),
+    ),
+  ),
   declare('optional.unwrap', overload('optional_unwrap', [listOf(optional)], list, unwrapped)),
   declare('unwrapOpt', member('optional_unwrapOpt', [listOf(optional)], list, unwrapped)),
 ];
@@ -78,7 +108,12 @@ const mapping = (name: string, isWrapped: boolean): Macro => ({
   expand: (make, [declared, mapped], target) => {
     const variable = variableName(declared!, `${name}() variable name must be a simple identifier`);
     const result = bindVariable(make, variable, make.member('value', target!), mapped!);
-    return make.call('_?_:_', make.member('hasValue', target!), isWrapped ? make.call('optional.of', result) : result, make.call('optional.none'));
+    return make.call(
+      '_?_:_',
+      make.member('hasValue', target!),
+      isWrapped ? make.call('optional.of', result) : result,
+      make.call('optional.none'),
+    );
   },
 });
 

@@ -24,7 +24,10 @@ const equivalent = (left: ListValue, right: ListValue): Value => {
 };
 
 /** The cost of comparing every element with every other, `times` times. */
-const pairwise = (times: number): CostOf => ([left, right]) => 1 + sizeOf(left!) * sizeOf(right!) * times;
+const pairwise =
+  (times: number): CostOf =>
+  ([left, right]) =>
+    1 + sizeOf(left!) * sizeOf(right!) * times;
 
 const setFunction = (name: string, times: number, run: (left: ListValue, right: ListValue) => Value): FunctionDeclaration =>
   declare(`sets.${name}`, overload(`list_sets_${name}_list`, [list, list], bool, run, pairwise(times)));

@@ -1,7 +1,18 @@
 import {isUtf8} from 'node:buffer';
 import {formatDouble} from '#src/cel/values/numbers.js';
 import {formatCelDuration, formatTimestamp} from '#src/cel/values/time.js';
-import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
+import {
+  Bytes,
+  Duration,
+  Failure,
+  ListValue,
+  MapValue,
+  Timestamp,
+  typeOfValue,
+  TypeValue,
+  Uint,
+  type Value,
+} from '#src/cel/values/values.js';
 
 /** Thrown when a string cannot be formatted. */
 export class FormatError extends Error {}
@@ -18,18 +29,21 @@ const clauseErrors: Readonly<Record<string, string>> = {
   o: 'octal clause can only be used on integers',
 };
 
-export const clauseErrorMessage = (letter: string, type: string): string => `error during formatting: ${clauseErrors[letter]}, was given ${type}`;
+export const clauseErrorMessage = (letter: string, type: string): string =>
+  `error during formatting: ${clauseErrors[letter]}, was given ${type}`;
 
 const clauseError = (letter: string, value: Value): never => {
   throw new FormatError(clauseErrorMessage(letter, typeOfValue(value).name));
 };
 
-const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined);
+const integerOf = (value: Value): bigint | undefined =>
+  typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined;
 
 const quoted = (text: string): string => JSON.stringify(text);
 
 /** Formats a double within a list or a map. */
-const formatNestedDouble = (value: number): string => (Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'));
+const formatNestedDouble = (value: number): string =>
+  Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
 
 /** Formats a value within a list or a map. */
 const formatNested = (value: Value): string => {
@@ -42,7 +56,10 @@ const formatNested = (value: Value): string => {
 };
 
 const textOf = ({data}: Bytes): string => {
-  if (!isUtf8(data)) throw new FormatError('error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string');
+  if (!isUtf8(data))
+    throw new FormatError(
+      'error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string',
+    );
   return Buffer.from(data).toString();
 };
 
@@ -60,12 +77,19 @@ const formatValue = (value: Value): string => {
   if (value instanceof ListValue) return `[${[...value].map(formatNested).join(', ')}]`;
   if (value instanceof MapValue) {
     const entries = [...value.keys()].map(key => [formatNested(key), formatNested(value.find(key) ?? null)] as const);
-    return `{${entries.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([key, entry]) => `${key}:${entry}`).join(', ')}}`;
+    return `{${entries
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, entry]) => `${key}:${entry}`)
+      .join(', ')}}`;
   }
   return clauseError('s', value);
 };
 
-const special: Readonly<Record<string, number>> = {NaN: Number.NaN, Infinity: Number.POSITIVE_INFINITY, '-Infinity': Number.NEGATIVE_INFINITY};
+const special: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+};
 
 const doubleOf = (value: Value, letter: string): number => {
   if (typeof value === 'number') return value;
@@ -75,7 +99,8 @@ const doubleOf = (value: Value, letter: string): number => {
 
 const infinite = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞');
 
-const grouped = (text: string): string => text.replace(/^(-?)(\d+)/, (_, sign: string, digits: string) => sign + digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ','));
+const grouped = (text: string): string =>
+  text.replace(/^(-?)(\d+)/, (_, sign: string, digits: string) => sign + digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ','));
 
 /** Rounds to `precision` fraction digits, ties to even. */
 const rounded = (number: number, precision: number): string => {
@@ -91,7 +116,10 @@ const rounded = (number: number, precision: number): string => {
 const fixed = (value: Value, precision: number): string => {
   const number = doubleOf(value, 'f');
   if (!Number.isFinite(number)) return infinite(number);
-  const text = Math.abs(number) < 1e21 ? rounded(number, Math.min(precision, 100)) : `${BigInt(number)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`;
+  const text =
+    Math.abs(number) < 1e21
+      ? rounded(number, Math.min(precision, 100))
+      : `${BigInt(number)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`;
   return grouped(text);
 };
 
@@ -103,7 +131,19 @@ const scientific = (value: Value, precision: number): string => {
   return `${digits}×10${[...`${power < 0 ? '-' : ''}${String(Math.abs(power)).padStart(2, '0')}`].map(digit => superscripts[digit]).join('')}`;
 };
 
-const superscripts: Readonly<Record<string, string>> = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
+const superscripts: Readonly<Record<string, string>> = {
+  '-': '⁻',
+  0: '⁰',
+  1: '¹',
+  2: '²',
+  3: '³',
+  4: '⁴',
+  5: '⁵',
+  6: '⁶',
+  7: '⁷',
+  8: '⁸',
+  9: '⁹',
+};
 
 const inBase = (value: Value, base: number, letter: string): string => integerOf(value)?.toString(base) ?? clauseError(letter, value);
 
@@ -142,7 +182,7 @@ export type TemplatePart = string | {readonly letter: string; readonly precision
 /** Parses a format template for `count` arguments. Throws `FormatError` for an invalid template or too few arguments. */
 export function* parseTemplate(template: string, count: number): Generator<TemplatePart> {
   let index = 0;
-  for (let at = 0; at < template.length; ) {
+  for (let at = 0; at < template.length;) {
     const next = template.indexOf('%', at);
     yield template.slice(at, next === -1 ? undefined : next);
     if (next === -1) return;
@@ -155,8 +195,12 @@ export function* parseTemplate(template: string, count: number): Generator<Templ
     if (index >= count) throw new FormatError(`index ${index} out of range`);
     const [precise = '', digits] = /^\.(\d*)/.exec(template.slice(next + 1)) ?? [];
     const letter = template[next + 1 + precise.length];
-    if (digits === '' && letter !== undefined) throw new FormatError('could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax');
-    if (letter === undefined) throw new FormatError('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
+    if (digits === '' && letter !== undefined)
+      throw new FormatError(
+        'could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax',
+      );
+    if (letter === undefined)
+      throw new FormatError('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
     if (!(letter in clauseErrors)) throw new FormatError(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
     yield {letter, precision: digits === undefined ? defaultPrecision : Number(digits), index};
     index += 1;
@@ -166,7 +210,8 @@ export function* parseTemplate(template: string, count: number): Generator<Templ
 
 const format = (template: string, args: ListValue): string => {
   let out = '';
-  for (const piece of parseTemplate(template, args.size)) out += typeof piece === 'string' ? piece : formatClause(piece.letter, args.at(piece.index), piece.precision);
+  for (const piece of parseTemplate(template, args.size))
+    out += typeof piece === 'string' ? piece : formatClause(piece.letter, args.at(piece.index), piece.precision);
   return out;
 };
 

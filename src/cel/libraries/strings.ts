@@ -8,9 +8,11 @@ import {formatString} from './string-format.js';
 const outOfRange = (index: bigint): Failure => new Failure(`index out of range: ${index}`);
 
 /** Returns a substring by character positions. */
-const part = (text: string, start: number, end?: number): string => (characters(text) === text.length ? text.slice(start, end) : [...text].slice(start, end).join(''));
+const part = (text: string, start: number, end?: number): string =>
+  characters(text) === text.length ? text.slice(start, end) : [...text].slice(start, end).join('');
 
-const charAt = (text: string, index: bigint): Value => (index < 0n || index > BigInt(characters(text)) ? outOfRange(index) : part(text, Number(index), Number(index) + 1));
+const charAt = (text: string, index: bigint): Value =>
+  index < 0n || index > BigInt(characters(text)) ? outOfRange(index) : part(text, Number(index), Number(index) + 1);
 
 /** Returns the UTF-16 offset of a character position. */
 const unitOf = (text: string, character: number): number => part(text, 0, character).length;
@@ -34,7 +36,8 @@ const lastIndexOf = (text: string, sought: string, from?: bigint): Value => {
 
 /** Replaces up to `limit` occurrences, or all if the limit is negative. An empty text occurs before every character and at the end. */
 const replace = (text: string, sought: string, put: string, limit = -1n): string => {
-  if (limit < 0n) return sought === '' ? [put, ...[...text].flatMap(character => [character, put])].join('') : text.replaceAll(sought, () => put);
+  if (limit < 0n)
+    return sought === '' ? [put, ...[...text].flatMap(character => [character, put])].join('') : text.replaceAll(sought, () => put);
   let out = '';
   let at = 0;
   for (let count = 0n; count < limit; count += 1n) {
@@ -91,7 +94,15 @@ const join = (texts: ListValue, separator = ''): Value => {
 };
 
 const escapes: Readonly<Record<string, string>> = {
-  '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`, '\\': String.raw`\\`, '"': String.raw`\"`,
+  '\u0007': String.raw`\a`,
+  '\b': String.raw`\b`,
+  '\f': String.raw`\f`,
+  '\n': String.raw`\n`,
+  '\r': String.raw`\r`,
+  '\t': String.raw`\t`,
+  '\v': String.raw`\v`,
+  '\\': String.raw`\\`,
+  '"': String.raw`\"`,
 };
 
 const quote = (text: string): string => `"${[...Buffer.from(text).toString()].map(character => escapes[character] ?? character).join('')}"`;
@@ -105,17 +116,70 @@ const through: CostOf = ([holder]) => wholeTraversal(holder!);
 
 const baseFunctions: readonly FunctionDeclaration[] = [
   declare('charAt', member('string_char_at_int', [string, int], string, charAt)),
-  withCost(through, declare('indexOf', member('string_index_of_string', [string, string], int, (text: string, sought: string) => indexOf(text, sought)), member('string_index_of_string_int', [string, string, int], int, indexOf))),
-  withCost(through, declare('lastIndexOf', member('string_last_index_of_string', [string, string], int, (text: string, sought: string) => lastIndexOf(text, sought)), member('string_last_index_of_string_int', [string, string, int], int, lastIndexOf))),
-  withCost(once, declare('lowerAscii', member('string_lower_ascii', [string], string, (text: string) => text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())))),
-  withCost(once, declare('upperAscii', member('string_upper_ascii', [string], string, (text: string) => text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())))),
-  withCost(twice, declare('replace', member('string_replace_string_string', [string, string, string], string, (text: string, sought: string, put: string) => replace(text, sought, put)), member('string_replace_string_string_int', [string, string, string, int], string, replace))),
-  withCost(twice, declare('split', member('string_split_string', [string, string], listOf(string), (text: string, separator: string) => split(text, separator)), member('string_split_string_int', [string, string, int], listOf(string), split))),
-  withCost(once, declare('substring', member('string_substring_int', [string, int], string, (text: string, start: bigint) => substring(text, start)), member('string_substring_int_int', [string, int, int], string, substring))),
+  withCost(
+    through,
+    declare(
+      'indexOf',
+      member('string_index_of_string', [string, string], int, (text: string, sought: string) => indexOf(text, sought)),
+      member('string_index_of_string_int', [string, string, int], int, indexOf),
+    ),
+  ),
+  withCost(
+    through,
+    declare(
+      'lastIndexOf',
+      member('string_last_index_of_string', [string, string], int, (text: string, sought: string) => lastIndexOf(text, sought)),
+      member('string_last_index_of_string_int', [string, string, int], int, lastIndexOf),
+    ),
+  ),
+  withCost(
+    once,
+    declare(
+      'lowerAscii',
+      member('string_lower_ascii', [string], string, (text: string) => text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())),
+    ),
+  ),
+  withCost(
+    once,
+    declare(
+      'upperAscii',
+      member('string_upper_ascii', [string], string, (text: string) => text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())),
+    ),
+  ),
+  withCost(
+    twice,
+    declare(
+      'replace',
+      member('string_replace_string_string', [string, string, string], string, (text: string, sought: string, put: string) =>
+        replace(text, sought, put),
+      ),
+      member('string_replace_string_string_int', [string, string, string, int], string, replace),
+    ),
+  ),
+  withCost(
+    twice,
+    declare(
+      'split',
+      member('string_split_string', [string, string], listOf(string), (text: string, separator: string) => split(text, separator)),
+      member('string_split_string_int', [string, string, int], listOf(string), split),
+    ),
+  ),
+  withCost(
+    once,
+    declare(
+      'substring',
+      member('string_substring_int', [string, int], string, (text: string, start: bigint) => substring(text, start)),
+      member('string_substring_int_int', [string, int, int], string, substring),
+    ),
+  ),
   withCost(once, declare('trim', member('string_trim', [string], string, trim))),
   withCost(
     (_, joined) => Math.ceil(sizeOf(joined) * 0.2),
-    declare('join', member('list_join', [listOf(string)], string, (texts: ListValue) => join(texts)), member('list_join_string', [listOf(string), string], string, join)),
+    declare(
+      'join',
+      member('list_join', [listOf(string)], string, (texts: ListValue) => join(texts)),
+      member('list_join_string', [listOf(string), string], string, join),
+    ),
   ),
 ];
 
@@ -124,7 +188,15 @@ const versionOneFunctions: readonly FunctionDeclaration[] = [
   declare('strings.quote', overload('strings_quote', [string], string, quote, once)),
 ];
 
-const versionThreeFunctions: readonly FunctionDeclaration[] = [declare('reverse', member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')))];
+const versionThreeFunctions: readonly FunctionDeclaration[] = [
+  declare(
+    'reverse',
+    member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')),
+  ),
+];
 
 /** The string library in the given version. */
-export const strings = (version: 0 | 2 | 3): Library => ({name: 'strings', functions: [...baseFunctions, ...(version > 0 ? versionOneFunctions : []), ...(version > 2 ? versionThreeFunctions : [])]});
+export const strings = (version: 0 | 2 | 3): Library => ({
+  name: 'strings',
+  functions: [...baseFunctions, ...(version > 0 ? versionOneFunctions : []), ...(version > 2 ? versionThreeFunctions : [])],
+});

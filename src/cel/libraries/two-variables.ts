@@ -23,12 +23,24 @@ const quantifier = (name: string, kind: keyof typeof quantifiers): Macro => ({
   arity: 3,
   expand: (make, [first, second, predicate], target) => {
     const {init, condition, step, result: end} = quantifiers[kind];
-    return make.fold({range: target!, ...variables(first!, second!), accumulator, init: init(make), condition: condition(make), step: step(make, predicate!), result: end(make)});
+    return make.fold({
+      range: target!,
+      ...variables(first!, second!),
+      accumulator,
+      init: init(make),
+      condition: condition(make),
+      step: step(make, predicate!),
+      result: end(make),
+    });
   },
 });
 
 /** Declares a transform macro in two forms: without a filter, and with a filter before the transformation. */
-const transformMacros = (name: string, init: (make: ExprFactory) => Expr, step: (make: ExprFactory, transformed: Expr, key: string) => Expr): readonly Macro[] =>
+const transformMacros = (
+  name: string,
+  init: (make: ExprFactory) => Expr,
+  step: (make: ExprFactory, transformed: Expr, key: string) => Expr,
+): readonly Macro[] =>
   [3, 4].map(arity => ({
     name,
     isMember: true,
@@ -37,7 +49,15 @@ const transformMacros = (name: string, init: (make: ExprFactory) => Expr, step: 
       const declared = variables(args[0]!, args[1]!);
       const transformed = step(make, args.at(-1)!, declared.variable);
       const filtered = arity === 4 ? make.call('_?_:_', args[2]!, transformed, result(make)) : transformed;
-      return make.fold({range: target!, ...declared, accumulator, init: init(make), condition: make.literal(true), step: filtered, result: result(make)});
+      return make.fold({
+        range: target!,
+        ...declared,
+        accumulator,
+        init: init(make),
+        condition: make.literal(true),
+        step: filtered,
+        result: result(make),
+      });
     },
   }));
 
@@ -62,14 +82,32 @@ const insertAll = (into: MapValue, added: MapValue): Value => {
 /** The two-variable comprehensions: `all`, `exists` and others over indices and elements or keys and values, and `transformList`, `transformMap`. */
 export const twoVariables: Library = {
   name: 'two-variables',
-  functions: [declare('cel.@mapInsert', overload('@mapInsert_map_key_value', [map, k, v], map, insert), overload('@mapInsert_map_map', [map, map], map, insertAll))],
+  functions: [
+    declare(
+      'cel.@mapInsert',
+      overload('@mapInsert_map_key_value', [map, k, v], map, insert),
+      overload('@mapInsert_map_map', [map, map], map, insertAll),
+    ),
+  ],
   macros: [
     quantifier('all', 'all'),
     quantifier('exists', 'exists'),
     quantifier('existsOne', 'existsOne'),
     quantifier('exists_one', 'existsOne'),
-    ...transformMacros('transformList', make => make.list(), (make, transformed) => make.call('_+_', result(make), make.list(transformed))),
-    ...transformMacros('transformMap', make => make.map(), (make, transformed, key) => make.call('cel.@mapInsert', result(make), make.ident(key), transformed)),
-    ...transformMacros('transformMapEntry', make => make.map(), (make, transformed) => make.call('cel.@mapInsert', result(make), transformed)),
+    ...transformMacros(
+      'transformList',
+      make => make.list(),
+      (make, transformed) => make.call('_+_', result(make), make.list(transformed)),
+    ),
+    ...transformMacros(
+      'transformMap',
+      make => make.map(),
+      (make, transformed, key) => make.call('cel.@mapInsert', result(make), make.ident(key), transformed),
+    ),
+    ...transformMacros(
+      'transformMapEntry',
+      make => make.map(),
+      (make, transformed) => make.call('cel.@mapInsert', result(make), transformed),
+    ),
   ],
 };

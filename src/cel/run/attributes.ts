@@ -67,7 +67,8 @@ const entryAt = (value: Value, key: Value): Value | undefined => {
   return index >= 0 && index < value.size ? value.at(index) : undefined;
 };
 
-const missingEntry = (value: Value, key: Value): Failure => new Failure(value instanceof ListValue ? `index out of bounds: ${formatKey(key)}` : `no such key: ${formatKey(key)}`);
+const missingEntry = (value: Value, key: Value): Failure =>
+  new Failure(value instanceof ListValue ? `index out of bounds: ${formatKey(key)}` : `no such key: ${formatKey(key)}`);
 
 const resolveKey = (value: Value, key: Value, isTest: boolean): Value => {
   if (value instanceof Failure) return value;

@@ -21,17 +21,21 @@ const isAssignable = (value: Value, type: Type): boolean => {
 const isAny = ({kind}: Type): boolean => kind === 'dyn' || kind === 'param';
 
 const acceptsArguments = ({args: types, takesFailures}: Overload, args: readonly Value[]): boolean =>
-  types.length === args.length && types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || isAssignable(args[index]!, type));
+  types.length === args.length &&
+  types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || isAssignable(args[index]!, type));
 
 const overloadFailure = (name: string, args: readonly Value[]): Failure =>
-  args.find(arg => arg instanceof Failure) ?? new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
+  args.find(arg => arg instanceof Failure) ??
+  new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
 
 /** Returns the implementation of a single overload. Calls with one or two arguments avoid the argument array. */
 const singleOverload = (name: string, overload: Overload, run: Run): Run => {
   const [first, second] = overload.args;
-  if (overload.takesFailures || !first || overload.args.length > 2) return (...args) => (acceptsArguments(overload, args) ? run(...args) : overloadFailure(name, args));
+  if (overload.takesFailures || !first || overload.args.length > 2)
+    return (...args) => (acceptsArguments(overload, args) ? run(...args) : overloadFailure(name, args));
   if (!second) return value => (isAssignable(value!, first) ? run(value!) : overloadFailure(name, [value!]));
-  return (left, right) => (isAssignable(left!, first) && isAssignable(right!, second) ? run(left!, right!) : overloadFailure(name, [left!, right!]));
+  return (left, right) =>
+    isAssignable(left!, first) && isAssignable(right!, second) ? run(left!, right!) : overloadFailure(name, [left!, right!]);
 };
 
 /** Selects the implementation of a call: the function's own, the only overload's, or at run time the first overload that accepts the arguments. */
@@ -59,7 +63,8 @@ export const invocation = (declaration: FunctionDeclaration, fitting: readonly O
   const ofOverload = fitting.length === 1 ? fitting[0]!.cost : undefined;
   const isPriced = ofFunction !== undefined || ofOverload !== undefined;
   const takesFailures = fitting.some(overload => overload.takesFailures === true);
-  const pay = (frame: Frame, values: readonly Value[], result: Value): void => charge(frame, ofFunction?.(values, result) ?? ofOverload?.(values, result) ?? 1);
+  const pay = (frame: Frame, values: readonly Value[], result: Value): void =>
+    charge(frame, ofFunction?.(values, result) ?? ofOverload?.(values, result) ?? 1);
   if (args.length === 1) {
     const [only] = args as [Step];
     return frame => {

@@ -5,8 +5,17 @@ import {Failure, ListValue, MapValue, typeOfValue, type Value} from '#src/cel/va
 
 /** Go type names that upstream's messages show for values that are not iterable. */
 const goNames: Readonly<Record<string, string>> = {
-  bool: 'types.Bool', int: 'types.Int', uint: 'types.Uint', double: 'types.Double', string: 'types.String', bytes: 'types.Bytes', null_type: 'types.Null',
-  'google.protobuf.Timestamp': 'types.Timestamp', 'google.protobuf.Duration': 'types.Duration', optional_type: '*types.Optional', type: '*types.Type',
+  bool: 'types.Bool',
+  int: 'types.Int',
+  uint: 'types.Uint',
+  double: 'types.Double',
+  string: 'types.String',
+  bytes: 'types.Bytes',
+  null_type: 'types.Null',
+  'google.protobuf.Timestamp': 'types.Timestamp',
+  'google.protobuf.Duration': 'types.Duration',
+  optional_type: '*types.Optional',
+  type: '*types.Type',
 };
 
 /** Returns the failure of a comprehension over a value that is not iterable. */
@@ -30,39 +39,43 @@ export const immutableResult = (result: Value): Value => {
 };
 
 /** Calls `iterate` for each element of a list or key of a map, stored in the slot, until it returns false. Returns false for values that are not iterable. */
-export const forEachElement = (slot: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
-  if (over instanceof ListValue) {
-    const {size} = over;
-    for (let index = 0; index < size; index += 1) {
-      frame.locals[slot] = over.at(index);
+export const forEachElement =
+  (slot: number, iterate: (frame: Frame) => boolean) =>
+  (frame: Frame, over: Value): boolean => {
+    if (over instanceof ListValue) {
+      const {size} = over;
+      for (let index = 0; index < size; index += 1) {
+        frame.locals[slot] = over.at(index);
+        if (!iterate(frame)) break;
+      }
+      return true;
+    }
+    if (!(over instanceof MapValue)) return false;
+    for (const key of over.keys()) {
+      frame.locals[slot] = key;
       if (!iterate(frame)) break;
     }
     return true;
-  }
-  if (!(over instanceof MapValue)) return false;
-  for (const key of over.keys()) {
-    frame.locals[slot] = key;
-    if (!iterate(frame)) break;
-  }
-  return true;
-};
+  };
 
 /** As `forEachElement` with two slots: index and element, or key and value. */
-export const forEachEntry = (first: number, second: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
-  if (over instanceof ListValue) {
-    const {size} = over;
-    for (let index = 0; index < size; index += 1) {
-      frame.locals[first] = BigInt(index);
-      frame.locals[second] = over.at(index);
+export const forEachEntry =
+  (first: number, second: number, iterate: (frame: Frame) => boolean) =>
+  (frame: Frame, over: Value): boolean => {
+    if (over instanceof ListValue) {
+      const {size} = over;
+      for (let index = 0; index < size; index += 1) {
+        frame.locals[first] = BigInt(index);
+        frame.locals[second] = over.at(index);
+        if (!iterate(frame)) break;
+      }
+      return true;
+    }
+    if (!(over instanceof MapValue)) return false;
+    for (const key of over.keys()) {
+      frame.locals[first] = key;
+      frame.locals[second] = over.find(key) ?? null;
       if (!iterate(frame)) break;
     }
     return true;
-  }
-  if (!(over instanceof MapValue)) return false;
-  for (const key of over.keys()) {
-    frame.locals[first] = key;
-    frame.locals[second] = over.find(key) ?? null;
-    if (!iterate(frame)) break;
-  }
-  return true;
-};
+  };

@@ -23,34 +23,40 @@ export const membership = (wanted: Node, list: Node): Node | undefined => {
 };
 
 /** `a && b`: false if either operand is false, even if the other fails. */
-export const logicalAnd = (left: Step, right: Step): Step => frame => {
-  const first = left(frame);
-  if (first === false) return false;
-  const second = right(frame);
-  if (second === false) return false;
-  if (first === true && second === true) return true;
-  const other = first === true ? second : first;
-  return other instanceof Failure ? other : noSuchOverload;
-};
+export const logicalAnd =
+  (left: Step, right: Step): Step =>
+  frame => {
+    const first = left(frame);
+    if (first === false) return false;
+    const second = right(frame);
+    if (second === false) return false;
+    if (first === true && second === true) return true;
+    const other = first === true ? second : first;
+    return other instanceof Failure ? other : noSuchOverload;
+  };
 
 /** `a || b`: true if either operand is true, even if the other fails. */
-export const logicalOr = (left: Step, right: Step): Step => frame => {
-  const first = left(frame);
-  if (first === true) return true;
-  const second = right(frame);
-  if (second === true) return true;
-  if (first === false && second === false) return false;
-  const other = first === false ? second : first;
-  return other instanceof Failure ? other : noSuchOverload;
-};
+export const logicalOr =
+  (left: Step, right: Step): Step =>
+  frame => {
+    const first = left(frame);
+    if (first === true) return true;
+    const second = right(frame);
+    if (second === true) return true;
+    if (first === false && second === false) return false;
+    const other = first === false ? second : first;
+    return other instanceof Failure ? other : noSuchOverload;
+  };
 
 /** `a == b` and `a != b`. */
-export const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
-  const first = left(frame);
-  const second = right(frame);
-  charge(frame, first instanceof OpaqueValue && !isNegated ? 1 : traversal(Math.min(sizeOf(first), sizeOf(second))));
-  if (first instanceof Failure) return first;
-  if (second instanceof Failure) return second;
-  const same = equal(first, second);
-  return isNegated ? same !== true : same;
-};
+export const comparison =
+  (left: Step, right: Step, isNegated: boolean): Step =>
+  frame => {
+    const first = left(frame);
+    const second = right(frame);
+    charge(frame, first instanceof OpaqueValue && !isNegated ? 1 : traversal(Math.min(sizeOf(first), sizeOf(second))));
+    if (first instanceof Failure) return first;
+    if (second instanceof Failure) return second;
+    const same = equal(first, second);
+    return isNegated ? same !== true : same;
+  };

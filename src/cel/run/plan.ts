@@ -1,5 +1,15 @@
 import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from '#src/cel/syntax/ast.js';
-import {conditionalOf, withKey, isAttribute, plainAttribute, resolveAttribute, stepOf, presenceTest, type Key, type Node} from './attributes.js';
+import {
+  conditionalOf,
+  withKey,
+  isAttribute,
+  plainAttribute,
+  resolveAttribute,
+  stepOf,
+  presenceTest,
+  type Key,
+  type Node,
+} from './attributes.js';
 import type {CheckedAst} from '#src/cel/check/check.js';
 import {invocation} from './calls.js';
 import {forEachElement, forEachEntry, immutableResult, mutableAccumulator, notIterable} from './comprehensions.js';
@@ -31,7 +41,18 @@ interface Scope {
 }
 
 /** Conversions that are folded when their argument is constant. */
-const conversions: ReadonlySet<string> = new Set(['bool', 'bytes', 'double', 'duration', 'dyn', 'int', 'string', 'timestamp', 'type', 'uint']);
+const conversions: ReadonlySet<string> = new Set([
+  'bool',
+  'bytes',
+  'double',
+  'duration',
+  'dyn',
+  'int',
+  'string',
+  'timestamp',
+  'type',
+  'uint',
+]);
 
 class Planner {
   readonly #ast: CheckedAst;
@@ -237,7 +258,11 @@ class Planner {
     const [accumulator, first, second] = [this.locals, this.locals + 1, this.locals + 2];
     this.locals += 3;
     const gathered = {name: expr.accumulator, slot: accumulator, init};
-    const loop = [gathered, {name: expr.variable, slot: first}, ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second}])];
+    const loop = [
+      gathered,
+      {name: expr.variable, slot: first},
+      ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second}]),
+    ];
     const [condition, step] = this.#within(loop, () => [this.step(expr.condition), this.step(expr.step)] as const);
     const end = this.#within([gathered], () => this.step(expr.result));
     const turn = (frame: Frame): boolean => {
@@ -259,11 +284,13 @@ class Planner {
   }
 }
 
-const withCost = (make: Step, cost: number): Step => frame => {
-  const made = make(frame);
-  charge(frame, cost);
-  return made;
-};
+const withCost =
+  (make: Step, cost: number): Step =>
+  frame => {
+    const made = make(frame);
+    charge(frame, cost);
+    return made;
+  };
 
 /** Evaluates a constant step. */
 const evaluateConstant = (step: Step): Value => {
@@ -278,4 +305,3 @@ export const plan = (ast: CheckedAst): Plan => {
   const step = planner.step(ast.root);
   return {step, variables: planner.variables};
 };
-

@@ -11,7 +11,13 @@ export interface SchemaField {
   readonly node: SchemaNode;
 }
 
-const stringFormats: Readonly<Record<string, Type>> = {byte: bytes, duration, date: timestamp, 'date-time': timestamp, 'date-time-micro': timestamp};
+const stringFormats: Readonly<Record<string, Type>> = {
+  byte: bytes,
+  duration,
+  date: timestamp,
+  'date-time': timestamp,
+  'date-time-micro': timestamp,
+};
 const scalars: Readonly<Record<string, Type>> = {boolean: bool, integer: int, number: double};
 
 const text: SchemaNode = {type: 'string'};

@@ -7,7 +7,8 @@ import {asRoot} from './schema-types.js';
 import {parseCelDuration, parseTimestamp} from '#src/cel/values/time.js';
 import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from '#src/cel/values/values.js';
 
-const typeError = (expected: string, raw: unknown): Failure => new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
+const typeError = (expected: string, raw: unknown): Failure =>
+  new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
 
 /** Converts a string of a format that has a CEL type of its own. */
 const formattedValue = (format: string | undefined, raw: string): Value => {
@@ -34,10 +35,17 @@ const formattedValue = (format: string | undefined, raw: string): Value => {
  */
 export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === true): Value => {
   if (raw === null || raw === undefined) return node.nullable ? null : new Failure('invalid data, got null for schema with nullable=false');
-  if (node.format === 'int-or-string') return typeof raw === 'string' || typeof raw === 'number' || typeof raw === 'bigint' ? fromJson(raw) : typeError('XIntOrString value to be either a string or integer', raw);
+  if (node.format === 'int-or-string')
+    return typeof raw === 'string' || typeof raw === 'number' || typeof raw === 'bigint'
+      ? fromJson(raw)
+      : typeError('XIntOrString value to be either a string or integer', raw);
   switch (node.type) {
     case 'string':
-      return typeof raw === 'string' ? formattedValue(node.format, raw) : typeof raw === 'object' ? (raw as Value) : typeError('string', raw);
+      return typeof raw === 'string'
+        ? formattedValue(node.format, raw)
+        : typeof raw === 'object'
+          ? (raw as Value)
+          : typeError('string', raw);
     case 'integer':
       if (typeof raw === 'bigint') return raw;
       return typeof raw === 'number' && Number.isInteger(raw) ? BigInt(raw) : typeError('int', raw);
@@ -47,7 +55,9 @@ export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === 
       return typeof raw === 'boolean' ? raw : typeError('bool', raw);
     case 'array':
       if (raw instanceof ListValue) return raw;
-      return Array.isArray(raw) && node.items ? new ListView(raw, node) : new Failure('invalid data, expected an array for the provided schema with type=array');
+      return Array.isArray(raw) && node.items
+        ? new ListView(raw, node)
+        : new Failure('invalid data, expected an array for the provided schema with type=array');
     case 'object':
     case 'map':
       if (raw instanceof MapValue) return raw;
@@ -158,7 +168,9 @@ class ListView extends ListValue {
   /** Returns the identity of an element: its keys in a list of type map, itself in a set. */
   #identity(element: Value): unknown {
     if (this.#node.listType === 'set') return keyOf(element) ?? element;
-    const keys = (this.#node.listMapKeys ?? []).map(key => (element instanceof MapValue ? keyOf(element.find(escaped(key) ?? key) ?? null) : undefined));
+    const keys = (this.#node.listMapKeys ?? []).map(key =>
+      element instanceof MapValue ? keyOf(element.find(escaped(key) ?? key) ?? null) : undefined,
+    );
     return keys.length === 1 ? keys[0] : JSON.stringify(keys.map(String));
   }
 

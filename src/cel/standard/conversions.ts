@@ -16,10 +16,12 @@ const trues: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True
 const falses: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
 /** Converts a string, or returns a conversion failure. */
-const converted = (to: Type, read: (text: string) => Value | undefined) => (text: string): Value => {
-  const value = read(text);
-  return value === undefined ? conversionFailure(to) : value;
-};
+const converted =
+  (to: Type, read: (text: string) => Value | undefined) =>
+  (text: string): Value => {
+    const value = read(text);
+    return value === undefined ? conversionFailure(to) : value;
+  };
 
 const valueOrUndefined = (value: Value): Value | undefined => (value instanceof Failure ? undefined : value);
 
@@ -42,9 +44,18 @@ export const conversions: readonly FunctionDeclaration[] = [
   declare(
     'bool',
     overload('bool_to_bool', [bool], bool, same),
-    overload('string_to_bool', [string], bool, converted(bool, text => (trues.has(text) ? true : falses.has(text) ? false : undefined))),
+    overload(
+      'string_to_bool',
+      [string],
+      bool,
+      converted(bool, text => (trues.has(text) ? true : falses.has(text) ? false : undefined)),
+    ),
   ),
-  declare('bytes', overload('bytes_to_bytes', [bytes], bytes, same), overload('string_to_bytes', [string], bytes, (text: string) => new Bytes(Buffer.from(text)), characters)),
+  declare(
+    'bytes',
+    overload('bytes_to_bytes', [bytes], bytes, same),
+    overload('string_to_bytes', [string], bytes, (text: string) => new Bytes(Buffer.from(text)), characters),
+  ),
   declare(
     'double',
     overload('double_to_double', [double], double, same),
@@ -57,17 +68,27 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload('duration_to_duration', [duration], duration, same),
     // Upstream declares this overload and always fails.
     overload('int64_to_duration', [int], duration, () => new Failure(`type conversion error from 'int' to '${duration.name}'`)),
-    overload('string_to_duration', [string], duration, converted(duration, text => {
-      const nanos = parseCelDuration(text);
-      return nanos === undefined ? undefined : new Duration(nanos);
-    })),
+    overload(
+      'string_to_duration',
+      [string],
+      duration,
+      converted(duration, text => {
+        const nanos = parseCelDuration(text);
+        return nanos === undefined ? undefined : new Duration(nanos);
+      }),
+    ),
   ),
   declare(
     'int',
     overload('int64_to_int64', [int], int, same),
     overload('double_to_int64', [double], int, intOfDouble),
     overload('duration_to_int64', [duration], int, ({nanos}: Duration) => nanos),
-    overload('string_to_int64', [string], int, converted(int, text => (decimals.test(text) ? valueOrUndefined(checkedInt(BigInt(text.replace('+', '')))) : undefined))),
+    overload(
+      'string_to_int64',
+      [string],
+      int,
+      converted(int, text => (decimals.test(text) ? valueOrUndefined(checkedInt(BigInt(text.replace('+', '')))) : undefined)),
+    ),
     overload('timestamp_to_int64', [timestamp], int, secondsOf),
     overload('uint64_to_int64', [uint], int, ({value}: Uint) => checkedInt(value)),
   ),
@@ -93,7 +114,11 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload('uint64_to_uint64', [uint], uint, same),
     overload('double_to_uint64', [double], uint, uintOfDouble),
     overload('int64_to_uint64', [int], uint, checkedUint),
-    overload('string_to_uint64', [string], uint, converted(uint, text => (positiveDecimals.test(text) ? valueOrUndefined(checkedUint(BigInt(text))) : undefined))),
+    overload(
+      'string_to_uint64',
+      [string],
+      uint,
+      converted(uint, text => (positiveDecimals.test(text) ? valueOrUndefined(checkedUint(BigInt(text))) : undefined)),
+    ),
   ),
 ];
-

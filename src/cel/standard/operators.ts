@@ -3,8 +3,33 @@ import {traversal} from '#src/cel/values/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/check/declarations.js';
 import {checkedInt, checkedUint, divisionByZero, modulusByZero} from '#src/cel/values/numbers.js';
 import {durationOf, timestampOf} from '#src/cel/values/time.js';
-import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type, type TypeKind} from '#src/cel/values/types.js';
-import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values/values.js';
+import {
+  bool,
+  bytes,
+  double,
+  duration,
+  int,
+  listOf,
+  mapOf,
+  param,
+  string,
+  timestamp,
+  uint,
+  type Type,
+  type TypeKind,
+} from '#src/cel/values/types.js';
+import {
+  Bytes,
+  Duration,
+  Failure,
+  ListValue,
+  MapValue,
+  noSuchOverload,
+  sizeOf,
+  Timestamp,
+  Uint,
+  type Value,
+} from '#src/cel/values/values.js';
 
 const a = param('A');
 const b = param('B');
@@ -90,15 +115,28 @@ const inside: Binary = (value, holder) => {
   return found instanceof Failure ? found : found !== undefined;
 };
 
-const ordered = (holds: (order: number) => boolean): Binary => (left, right) => {
-  const order = compare(left, right);
-  return typeof order === 'number' ? holds(order) : order;
-};
+const ordered =
+  (holds: (order: number) => boolean): Binary =>
+  (left, right) => {
+    const order = compare(left, right);
+    return typeof order === 'number' ? holds(order) : order;
+  };
 
 const orderedTypes: readonly (readonly [string, Type])[] = [
-  ['bool', bool], ['int64', int], ['uint64', uint], ['double', double], ['string', string], ['bytes', bytes], ['timestamp', timestamp], ['duration', duration],
+  ['bool', bool],
+  ['int64', int],
+  ['uint64', uint],
+  ['double', double],
+  ['string', string],
+  ['bytes', bytes],
+  ['timestamp', timestamp],
+  ['duration', duration],
 ];
-const numbers: readonly (readonly [string, Type])[] = [['int64', int], ['uint64', uint], ['double', double]];
+const numbers: readonly (readonly [string, Type])[] = [
+  ['int64', int],
+  ['uint64', uint],
+  ['double', double],
+];
 
 /** A comparison operator such as `<`: over two values of one type, and over numbers of any two types. */
 const relation = (name: string, word: string, holds: (order: number) => boolean): FunctionDeclaration => ({
@@ -106,14 +144,22 @@ const relation = (name: string, word: string, holds: (order: number) => boolean)
   takes: comparable,
   run: ordered(holds) as (...args: readonly Value[]) => Value,
   overloads: [
-    ...orderedTypes.map(([id, type]) => overload(`${word}_${id}`, [type, type], bool, undefined, type === string || type === bytes ? shorter : undefined)),
+    ...orderedTypes.map(([id, type]) =>
+      overload(`${word}_${id}`, [type, type], bool, undefined, type === string || type === bytes ? shorter : undefined),
+    ),
     ...numbers.flatMap(([left, leftType]) =>
-      numbers.filter(([right]) => right !== left).map(([right, rightType]) => overload(`${word}_${left}_${right}`, [leftType, rightType], bool)),
+      numbers
+        .filter(([right]) => right !== left)
+        .map(([right, rightType]) => overload(`${word}_${left}_${right}`, [leftType, rightType], bool)),
     ),
   ],
 });
 
-const arithmetic = (name: string, run: Binary, ...shapes: readonly (readonly [id: string, args: readonly Type[], result: Type, cost?: FunctionDeclaration['cost']])[]): FunctionDeclaration => ({
+const arithmetic = (
+  name: string,
+  run: Binary,
+  ...shapes: readonly (readonly [id: string, args: readonly Type[], result: Type, cost?: FunctionDeclaration['cost']])[]
+): FunctionDeclaration => ({
   name,
   run: run as (...args: readonly Value[]) => Value,
   ...(takenBy[name] && {takes: takenBy[name]}),
@@ -125,24 +171,56 @@ export const operators: readonly FunctionDeclaration[] = [
   declare('_?_:_', overload('conditional', [bool, a, a], a)),
   declare('_&&_', overload('logical_and', [bool, bool], bool)),
   declare('_||_', overload('logical_or', [bool, bool], bool)),
-  declare('!_', overload('logical_not', [bool], bool, (value: Value) => (typeof value === 'boolean' ? !value : noSuchOverload))),
+  declare(
+    '!_',
+    overload('logical_not', [bool], bool, (value: Value) => (typeof value === 'boolean' ? !value : noSuchOverload)),
+  ),
   declare('@not_strictly_false', {...overload('not_strictly_false', [bool], bool, (value: Value) => value !== false), takesFailures: true}),
   declare('_==_', overload('equals', [a, a], bool)),
   declare('_!=_', overload('not_equals', [a, a], bool)),
   arithmetic(
-    '_+_', add,
-    ['add_bytes', [bytes, bytes], bytes, joined], ['add_double', [double, double], double], ['add_duration_duration', [duration, duration], duration],
-    ['add_duration_timestamp', [duration, timestamp], timestamp], ['add_timestamp_duration', [timestamp, duration], timestamp], ['add_int64', [int, int], int],
-    ['add_list', [listOfA, listOfA], listOfA], ['add_string', [string, string], string, joined], ['add_uint64', [uint, uint], uint],
+    '_+_',
+    add,
+    ['add_bytes', [bytes, bytes], bytes, joined],
+    ['add_double', [double, double], double],
+    ['add_duration_duration', [duration, duration], duration],
+    ['add_duration_timestamp', [duration, timestamp], timestamp],
+    ['add_timestamp_duration', [timestamp, duration], timestamp],
+    ['add_int64', [int, int], int],
+    ['add_list', [listOfA, listOfA], listOfA],
+    ['add_string', [string, string], string, joined],
+    ['add_uint64', [uint, uint], uint],
   ),
-  arithmetic('_/_', divide, ['divide_double', [double, double], double], ['divide_int64', [int, int], int], ['divide_uint64', [uint, uint], uint]),
-  arithmetic('_%_', modulo, ['modulo_int64', [int, int], int], ['modulo_uint64', [uint, uint], uint]),
-  arithmetic('_*_', multiply, ['multiply_double', [double, double], double], ['multiply_int64', [int, int], int], ['multiply_uint64', [uint, uint], uint]),
-  {name: '-_', takes: new Set(['bool', 'double', 'duration', 'int']), run: negate as (...args: readonly Value[]) => Value, overloads: [overload('negate_double', [double], double), overload('negate_int64', [int], int)]},
   arithmetic(
-    '_-_', subtract,
-    ['subtract_double', [double, double], double], ['subtract_duration_duration', [duration, duration], duration], ['subtract_int64', [int, int], int],
-    ['subtract_timestamp_duration', [timestamp, duration], timestamp], ['subtract_timestamp_timestamp', [timestamp, timestamp], duration], ['subtract_uint64', [uint, uint], uint],
+    '_/_',
+    divide,
+    ['divide_double', [double, double], double],
+    ['divide_int64', [int, int], int],
+    ['divide_uint64', [uint, uint], uint],
+  ),
+  arithmetic('_%_', modulo, ['modulo_int64', [int, int], int], ['modulo_uint64', [uint, uint], uint]),
+  arithmetic(
+    '_*_',
+    multiply,
+    ['multiply_double', [double, double], double],
+    ['multiply_int64', [int, int], int],
+    ['multiply_uint64', [uint, uint], uint],
+  ),
+  {
+    name: '-_',
+    takes: new Set(['bool', 'double', 'duration', 'int']),
+    run: negate as (...args: readonly Value[]) => Value,
+    overloads: [overload('negate_double', [double], double), overload('negate_int64', [int], int)],
+  },
+  arithmetic(
+    '_-_',
+    subtract,
+    ['subtract_double', [double, double], double],
+    ['subtract_duration_duration', [duration, duration], duration],
+    ['subtract_int64', [int, int], int],
+    ['subtract_timestamp_duration', [timestamp, duration], timestamp],
+    ['subtract_timestamp_timestamp', [timestamp, timestamp], duration],
+    ['subtract_uint64', [uint, uint], uint],
   ),
   relation('_<_', 'less', order => order < 0),
   relation('_<=_', 'less_equals', order => order <= 0),

@@ -4,9 +4,15 @@ import {regexpError, matches} from '#src/cel/values/regular-expressions.js';
 import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/values/types.js';
 import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values/values.js';
 
-const sized: readonly (readonly [string, Type])[] = [['bytes', bytes], ['list', listOf(param('A'))], ['map', mapOf(param('A'), param('B'))], ['string', string]];
+const sized: readonly (readonly [string, Type])[] = [
+  ['bytes', bytes],
+  ['list', listOf(param('A'))],
+  ['map', mapOf(param('A'), param('B'))],
+  ['string', string],
+];
 
-const hasSize = (value: Value): boolean => typeof value === 'string' || value instanceof ListValue || value instanceof MapValue || value instanceof Bytes;
+const hasSize = (value: Value): boolean =>
+  typeof value === 'string' || value instanceof ListValue || value instanceof MapValue || value instanceof Bytes;
 
 const target = reading();
 
@@ -25,7 +31,12 @@ export const text: readonly FunctionDeclaration[] = [
     takes: new Set(['bytes', 'list', 'map', 'string']),
     run: value => (hasSize(value!) ? BigInt(sizeOf(value!)) : noSuchOverload),
   },
-  ofTwo('contains', 'contains_string', (whole, part) => whole.includes(part), ([whole, part]) => traversal(sizeOf(whole!)) * traversal(sizeOf(part!))),
+  ofTwo(
+    'contains',
+    'contains_string',
+    (whole, part) => whole.includes(part),
+    ([whole, part]) => traversal(sizeOf(whole!)) * traversal(sizeOf(part!)),
+  ),
   ofTwo('endsWith', 'ends_with_string', (whole, end) => whole.endsWith(end), target),
   ofTwo('startsWith', 'starts_with_string', (whole, start) => whole.startsWith(start), target),
   {

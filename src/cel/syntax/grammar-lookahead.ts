@@ -122,7 +122,8 @@ export interface ParserPath {
 }
 
 /** Returns the remainder that consists of a sequence of parts and `next`. */
-export const sequenceRest = (parts: readonly Part[], next: Rest | undefined): Rest | undefined => parts.reduceRight<Rest | undefined>((pathsAfter, part) => restOf(part, pathsAfter), next);
+export const sequenceRest = (parts: readonly Part[], next: Rest | undefined): Rest | undefined =>
+  parts.reduceRight<Rest | undefined>((pathsAfter, part) => restOf(part, pathsAfter), next);
 
 /** Yields the paths after consuming a token. `home` is the call of the rule that contains the choice. */
 export function* pathsAfter(path: ParserPath, kind: TokenKind, home: Call | undefined): Generator<ParserPath> {

@@ -21,8 +21,25 @@ const mark = option(token('?'));
 const expr = rule('expr');
 
 export type RuleName =
-  | 'start' | 'expr' | 'or' | 'and' | 'relation' | 'relationTerm' | 'calc' | 'calcTerm' | 'unary' | 'member' | 'primary' | 'exprList' | 'listInit' | 'fields' | 'field'
-  | 'entries' | 'escapeIdent' | 'optExpr' | 'literal';
+  | 'start'
+  | 'expr'
+  | 'or'
+  | 'and'
+  | 'relation'
+  | 'relationTerm'
+  | 'calc'
+  | 'calcTerm'
+  | 'unary'
+  | 'member'
+  | 'primary'
+  | 'exprList'
+  | 'listInit'
+  | 'fields'
+  | 'field'
+  | 'entries'
+  | 'escapeIdent'
+  | 'optExpr'
+  | 'literal';
 
 /** The published grammar of the language (cel-spec, doc/langdef.md). It is used only to report syntax errors; valid expressions are parsed by parse.ts. */
 export const grammar: Readonly<Record<RuleName, Part>> = {
@@ -32,7 +49,10 @@ export const grammar: Readonly<Record<RuleName, Part>> = {
   and: sequence(rule('relation'), star(sequence(token('&&'), rule('relation')))),
   relation: sequence(rule('calc'), star(sequence(token('<', '<=', '>=', '>', '==', '!=', 'in'), rule('relationTerm')))),
   relationTerm: rule('calc'),
-  calc: sequence(rule('unary'), star(choice(sequence(token('*', '/', '%'), rule('calcTerm')), sequence(token('+', '-'), rule('calcTerm'))))),
+  calc: sequence(
+    rule('unary'),
+    star(choice(sequence(token('*', '/', '%'), rule('calcTerm')), sequence(token('+', '-'), rule('calcTerm')))),
+  ),
   calcTerm: rule('unary'),
   unary: choice(rule('member'), sequence(plus(token('!')), rule('member')), sequence(plus(token('-')), rule('member'))),
   member: sequence(
@@ -51,7 +71,15 @@ export const grammar: Readonly<Record<RuleName, Part>> = {
     sequence(token('('), expr, token(')')),
     sequence(token('['), option(rule('listInit')), comma, token(']')),
     sequence(token('{'), option(rule('entries')), comma, token('}')),
-    sequence(dot, token('IDENTIFIER'), star(sequence(token('.'), token('IDENTIFIER'))), token('{'), option(rule('fields')), comma, token('}')),
+    sequence(
+      dot,
+      token('IDENTIFIER'),
+      star(sequence(token('.'), token('IDENTIFIER'))),
+      token('{'),
+      option(rule('fields')),
+      comma,
+      token('}'),
+    ),
     rule('literal'),
   ),
   exprList: sequence(expr, star(sequence(token(','), expr))),

@@ -28,10 +28,26 @@ export const doubleLiteral = (text: string): number => {
   return value;
 };
 
-const simpleEscapes: Readonly<Record<string, number>> = {a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '\\': 92, "'": 39, '"': 34, '`': 96, '?': 63};
+const simpleEscapes: Readonly<Record<string, number>> = {
+  a: 7,
+  b: 8,
+  f: 12,
+  n: 10,
+  r: 13,
+  t: 9,
+  v: 11,
+  '\\': 92,
+  "'": 39,
+  '"': 34,
+  '`': 96,
+  '?': 63,
+};
 
 /** Parses an escape sequence. `isByte` is set where it stands for a single byte. */
-const parseEscape = (body: string, at: number): {readonly code: number; readonly length: number; readonly isByte: boolean; readonly isUnicode: boolean} => {
+const parseEscape = (
+  body: string,
+  at: number,
+): {readonly code: number; readonly length: number; readonly isByte: boolean; readonly isUnicode: boolean} => {
   const letter = body[at + 1] ?? '';
   const simple = simpleEscapes[letter];
   if (simple !== undefined) return {code: simple, length: 2, isByte: false, isUnicode: false};
@@ -57,7 +73,7 @@ export const stringLiteral = (text: string): string => {
   const {body, isRaw} = parseQuotes(text);
   if (isRaw || !body.includes('\\')) return body;
   let out = '';
-  for (let at = 0; at < body.length; ) {
+  for (let at = 0; at < body.length;) {
     const next = body.indexOf('\\', at);
     if (next === -1) return out + body.slice(at);
     out += body.slice(at, next);
@@ -73,7 +89,7 @@ export const stringLiteral = (text: string): string => {
 export const bytesLiteral = (text: string): Bytes => {
   const {body, isRaw} = parseQuotes(text.slice(1));
   const parts: Uint8Array[] = [];
-  for (let at = 0; at < body.length; ) {
+  for (let at = 0; at < body.length;) {
     const next = isRaw ? -1 : body.indexOf('\\', at);
     parts.push(Buffer.from(body.slice(at, next === -1 ? body.length : next)));
     if (next === -1) break;

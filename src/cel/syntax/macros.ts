@@ -51,7 +51,15 @@ const unused = '#unused';
 
 /** Returns a comprehension that binds a variable within an expression. */
 export const bindVariable = (make: ExprFactory, variable: string, value: Expr, within: Expr): Expr =>
-  make.fold({range: make.list(), variable: unused, accumulator: variable, init: value, condition: make.literal(false), step: make.ident(variable), result: within});
+  make.fold({
+    range: make.list(),
+    variable: unused,
+    accumulator: variable,
+    init: value,
+    condition: make.literal(false),
+    step: make.ident(variable),
+    result: within,
+  });
 
 /** The initial value, loop condition, step and result of a quantifier. */
 interface Quantifier {
@@ -88,7 +96,15 @@ const quantifier = (name: string, {init, condition, step, result: end}: Quantifi
   arity: 2,
   expand: (make, [declared, predicate], target) => {
     const variable = variableName(declared!, 'argument must be a simple name');
-    return make.fold({range: target!, variable, accumulator, init: init(make), condition: condition(make), step: step(make, predicate!), result: end(make)});
+    return make.fold({
+      range: target!,
+      variable,
+      accumulator,
+      init: init(make),
+      condition: condition(make),
+      step: step(make, predicate!),
+      result: end(make),
+    });
   },
 });
 
@@ -118,19 +134,22 @@ export const standardMacros: readonly Macro[] = [
     name: 'map',
     isMember: true,
     arity: 2,
-    expand: (make, [declared, mapped], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, undefined),
+    expand: (make, [declared, mapped], target) =>
+      mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, undefined),
   },
   {
     name: 'map',
     isMember: true,
     arity: 3,
-    expand: (make, [declared, filter, mapped], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, filter),
+    expand: (make, [declared, filter, mapped], target) =>
+      mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, filter),
   },
   {
     name: 'filter',
     isMember: true,
     arity: 2,
-    expand: (make, [declared, filter], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), declared!, filter),
+    expand: (make, [declared, filter], target) =>
+      mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), declared!, filter),
   },
 ];
 

@@ -26,7 +26,27 @@ export interface ParseOptions {
 const maxCharacters = 100_000;
 
 const reserved: ReadonlySet<string> = new Set([
-  'as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop', 'package', 'namespace', 'null', 'return', 'true', 'var', 'void', 'while',
+  'as',
+  'break',
+  'const',
+  'continue',
+  'else',
+  'false',
+  'for',
+  'function',
+  'if',
+  'import',
+  'in',
+  'let',
+  'loop',
+  'package',
+  'namespace',
+  'null',
+  'return',
+  'true',
+  'var',
+  'void',
+  'while',
 ]);
 
 const relations: ReadonlySet<TokenKind> = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
@@ -181,7 +201,12 @@ class Parser {
     const field = isEscaped ? this.textOf(name).slice(1, -1) : this.textOf(name);
     if (!isOptional) return {kind: 'select', id: this.id(dot.start), operand, field, test: false};
     if (!this.options.optionalSyntax) return this.fail(dot.start, "unsupported syntax '.?'");
-    return {kind: 'call', id: this.id(dot.start), function: '_?._', args: [operand, {kind: 'literal', id: this.id(name.start), value: field}]};
+    return {
+      kind: 'call',
+      id: this.id(dot.start),
+      function: '_?._',
+      args: [operand, {kind: 'literal', id: this.id(name.start), value: field}],
+    };
   }
 
   index(operand: Expr, bracket: Token): Expr {
@@ -283,7 +308,8 @@ class Parser {
   messageName(first: Token): string | undefined {
     let name = this.textOf(first);
     let at = this.at;
-    for (; this.tokens[at]!.kind === '.' && this.tokens[at + 1]!.kind === 'IDENTIFIER'; at += 2) name += `.${this.textOf(this.tokens[at + 1]!)}`;
+    for (; this.tokens[at]!.kind === '.' && this.tokens[at + 1]!.kind === 'IDENTIFIER'; at += 2)
+      name += `.${this.textOf(this.tokens[at + 1]!)}`;
     if (this.tokens[at]!.kind !== '{') return undefined;
     this.at = at;
     return name;
@@ -344,7 +370,8 @@ class Parser {
   /** Returns a call, or the expansion of the macro of that name. */
   call(id: number, name: string, target: Expr | undefined, args: readonly Expr[]): Expr {
     const {macros} = this.options;
-    const macro = macros?.get(macroKey(name, args.length, target !== undefined)) ?? macros?.get(macroKey(name, undefined, target !== undefined));
+    const macro =
+      macros?.get(macroKey(name, args.length, target !== undefined)) ?? macros?.get(macroKey(name, undefined, target !== undefined));
     if (macro) {
       try {
         const expanded = macro.expand(this.maker(this.positions[id]!), args, target);
@@ -378,7 +405,8 @@ const parseError = (text: string, problems: readonly Problem[]): ParseError => {
 };
 
 /** Returns the macros by their keys. */
-export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> => new Map([...macros].map(macro => [macroKey(macro.name, macro.arity, macro.isMember), macro]));
+export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> =>
+  new Map([...macros].map(macro => [macroKey(macro.name, macro.arity, macro.isMember), macro]));
 
 const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSyntax: true};
 
@@ -386,7 +414,8 @@ const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSynt
 export const parse = (text: string, options: ParseOptions = defaults): Ast | ParseError => {
   if (text.length > maxCharacters) {
     const size = [...text].length;
-    if (size > maxCharacters) return parseError(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
+    if (size > maxCharacters)
+      return parseError(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
   }
   const {tokens, unrecognised} = tokenise(text);
   const parser = new Parser(text, tokens, options);

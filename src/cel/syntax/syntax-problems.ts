@@ -1,5 +1,20 @@
 import {grammar, type Part, type RuleName} from './grammar.js';
-import {areIndistinguishable, pathsAfter, distinctPaths, expectedAt, firstOf, firstOfRest, clearLookahead, sequenceRest, canLeaveRule, repeated, restOf, type Call, type Rest, type ParserPath} from './grammar-lookahead.js';
+import {
+  areIndistinguishable,
+  pathsAfter,
+  distinctPaths,
+  expectedAt,
+  firstOf,
+  firstOfRest,
+  clearLookahead,
+  sequenceRest,
+  canLeaveRule,
+  repeated,
+  restOf,
+  type Call,
+  type Rest,
+  type ParserPath,
+} from './grammar-lookahead.js';
 import {addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
 import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
 
@@ -242,12 +257,21 @@ class RecoveringParser {
       return isNullable || kinds.has(this.#token.kind) ? [alternative] : [];
     });
     if (viable.length === 1) return viable[0]!;
-    let ways: readonly ParserPath[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, alternative === 0 ? behindFirst : next), call: this.#call, hasLeft: false}));
+    let ways: readonly ParserPath[] = parts.map((part, alternative) => ({
+      alternative,
+      rest: restOf(part, alternative === 0 ? behindFirst : next),
+      call: this.#call,
+      hasLeft: false,
+    }));
     for (let count = 0; ; count += 1) {
       const {kind} = this.#ahead(count);
       const on = distinctPaths(ways.flatMap(way => [...pathsAfter(way, kind, this.#call)]));
       const alternatives = new Set(on.map(({alternative}) => alternative));
-      if (alternatives.size === 1 || (on.length > 0 && (kind === 'EOF' || count > maxLookahead || areIndistinguishable(on, alternatives.size)))) return Math.min(...alternatives);
+      if (
+        alternatives.size === 1 ||
+        (on.length > 0 && (kind === 'EOF' || count > maxLookahead || areIndistinguishable(on, alternatives.size)))
+      )
+        return Math.min(...alternatives);
       if (on.length === 0) return this.#leaving(ways) ?? this.#unviable(this.#ahead(count));
       ways = on;
     }
@@ -282,12 +306,23 @@ class RecoveringParser {
 const maxTokens = 10_000;
 
 /** Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which parsing failed. */
-export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly UnrecognizedText[], at: number): readonly Problem[] => {
+export const syntaxProblems = (
+  text: string,
+  tokens: readonly Token[],
+  unrecognised: readonly UnrecognizedText[],
+  at: number,
+): readonly Problem[] => {
   const problems: Problem[] = [];
-  for (const {start, text: odd} of unrecognised) addProblem(problems, text, start, `Syntax error: token recognition error at: '${escapeWhitespace(odd)}'`);
+  for (const {start, text: odd} of unrecognised)
+    addProblem(problems, text, start, `Syntax error: token recognition error at: '${escapeWhitespace(odd)}'`);
   if (tokens.length > maxTokens) {
     const {kind, start, end} = tokens[at]!;
-    addProblem(problems, text, start, `Syntax error: mismatched input '${kind === 'EOF' ? '<EOF>' : escapeWhitespace(text.slice(start, end))}'`);
+    addProblem(
+      problems,
+      text,
+      start,
+      `Syntax error: mismatched input '${kind === 'EOF' ? '<EOF>' : escapeWhitespace(text.slice(start, end))}'`,
+    );
     return problems;
   }
   clearLookahead();

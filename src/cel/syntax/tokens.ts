@@ -1,7 +1,41 @@
 /** Token kinds in the order in which messages list them. Fixed tokens are named by their text. */
 export const tokenKinds = [
-  'EOF', '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', ']', '{', '}', '(', ')', '.', ',', '-', '!', '?', ':', '+', '*', '/', '%', 'true', 'false', 'null',
-  'FLOAT', 'INT', 'UINT', 'STRING', 'BYTES', 'IDENTIFIER', 'ESC_IDENTIFIER',
+  'EOF',
+  '==',
+  '!=',
+  'in',
+  '<',
+  '<=',
+  '>=',
+  '>',
+  '&&',
+  '||',
+  '[',
+  ']',
+  '{',
+  '}',
+  '(',
+  ')',
+  '.',
+  ',',
+  '-',
+  '!',
+  '?',
+  ':',
+  '+',
+  '*',
+  '/',
+  '%',
+  'true',
+  'false',
+  'null',
+  'FLOAT',
+  'INT',
+  'UINT',
+  'STRING',
+  'BYTES',
+  'IDENTIFIER',
+  'ESC_IDENTIFIER',
 ] as const;
 
 export type TokenKind = (typeof tokenKinds)[number];
@@ -33,10 +67,16 @@ const long = (quote: string): string => `${quote}{3}(?:${escape}|[^\\\\])*?${quo
 const short = (quote: string): string => `${quote}(?:${escape}|[^\\\\${quote}\\n\\r])*${quote}`;
 const rawLong = (quote: string): string => `${quote}{3}[^]*?${quote}{3}`;
 const rawShort = (quote: string): string => `${quote}[^${quote}\\n\\r]*${quote}`;
-const string = new RegExp(`[bB]?(?:${long('"')}|${long("'")}|${short('"')}|${short("'")}|[rR](?:${rawLong('"')}|${rawLong("'")}|${rawShort('"')}|${rawShort("'")}))`, 'y');
+const string = new RegExp(
+  `[bB]?(?:${long('"')}|${long("'")}|${short('"')}|${short("'")}|[rR](?:${rawLong('"')}|${rawLong("'")}|${rawShort('"')}|${rawShort("'")}))`,
+  'y',
+);
 
 /** Matches the valid start of a string that is never closed. */
-const brokenString = new RegExp(`[bB]?(?:[rR](?:"[^"\\n\\r]*|'[^'\\n\\r]*)|"(?:${escape}|[^\\\\"\\n\\r])*|'(?:${escape}|[^\\\\'\\n\\r])*)(?:\\\\(?:[xX][0-9a-fA-F]?|[0-3][0-7]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?)?`, 'y');
+const brokenString = new RegExp(
+  `[bB]?(?:[rR](?:"[^"\\n\\r]*|'[^'\\n\\r]*)|"(?:${escape}|[^\\\\"\\n\\r])*|'(?:${escape}|[^\\\\'\\n\\r])*)(?:\\\\(?:[xX][0-9a-fA-F]?|[0-3][0-7]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?)?`,
+  'y',
+);
 const brokenWord = /`[A-Za-z0-9_.\-/ ]*/y;
 
 const lengthOf = (pattern: RegExp, text: string, at: number): number => {

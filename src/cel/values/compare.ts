@@ -1,4 +1,17 @@
-import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, OpaqueValue, Optional, Timestamp, TypeValue, Uint, type Value} from './values.js';
+import {
+  Bytes,
+  Duration,
+  Failure,
+  ListValue,
+  MapValue,
+  noSuchOverload,
+  OpaqueValue,
+  Optional,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.js';
 
 const notOrdered = new Failure('NaN values cannot be ordered');
 

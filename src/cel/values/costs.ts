@@ -14,10 +14,13 @@ export const wholeTraversal = (value: Value): number => {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * characterCost);
   if (value instanceof Bytes) return Math.floor(value.data.length * characterCost);
   if (value instanceof ListValue) return [...value].reduce<number>((cost, element) => cost + wholeTraversal(element), 0);
-  if (value instanceof MapValue) return [...value.keys()].reduce<number>((cost, key) => cost + wholeTraversal(key) + wholeTraversal(value.find(key) ?? null), 0);
+  if (value instanceof MapValue)
+    return [...value.keys()].reduce<number>((cost, key) => cost + wholeTraversal(key) + wholeTraversal(value.find(key) ?? null), 0);
   return 1;
 };
 
 /** The cost of reading the first argument `times` times. */
-export const reading = (times = 1) => ([text]: readonly Value[]): number => Math.ceil(sizeOf(text!) * times * characterCost);
-
+export const reading =
+  (times = 1) =>
+  ([text]: readonly Value[]): number =>
+    Math.ceil(sizeOf(text!) * times * characterCost);

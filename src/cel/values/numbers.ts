@@ -15,9 +15,11 @@ export const checkedInt = (value: bigint): Value => (value < int64.least || valu
 export const checkedUint = (value: bigint): Value => (value < uint64.least || value > uint64.most ? uintOverflow : new Uint(value));
 
 /** Truncates a double to an int. */
-export const intOfDouble = (value: number): Value => (Number.isNaN(value) || value <= -(2 ** 63) || value >= 2 ** 63 ? intOverflow : BigInt(Math.trunc(value)));
+export const intOfDouble = (value: number): Value =>
+  Number.isNaN(value) || value <= -(2 ** 63) || value >= 2 ** 63 ? intOverflow : BigInt(Math.trunc(value));
 
-export const uintOfDouble = (value: number): Value => (Number.isNaN(value) || value < 0 || value >= 2 ** 64 ? uintOverflow : new Uint(BigInt(Math.trunc(value))));
+export const uintOfDouble = (value: number): Value =>
+  Number.isNaN(value) || value < 0 || value >= 2 ** 64 ? uintOverflow : new Uint(BigInt(Math.trunc(value)));
 
 /** Doubles with more digits before the point are formatted with an exponent. */
 const largestPlain = 6;

@@ -6,7 +6,7 @@ import {Duration, Failure, Timestamp, type Value} from './values.js';
 const second = 1_000_000_000n;
 const minute = 60n * second;
 const hour = 60n * minute;
-const units: Readonly<Record<string, bigint>> = {ns: 1n, us: 1000n, 'µs': 1000n, 'μs': 1000n, ms: 1_000_000n, s: second, m: minute, h: hour};
+const units: Readonly<Record<string, bigint>> = {ns: 1n, us: 1000n, µs: 1000n, μs: 1000n, ms: 1_000_000n, s: second, m: minute, h: hour};
 
 const least = -62_135_596_800n * second;
 const most = 253_402_300_799n * second + second - 1n;
@@ -45,7 +45,8 @@ const formatInFull = (value: number): string => {
   return text.includes('e') ? value.toFixed(9).replace(/0+$/, '') : text;
 };
 
-export const timestampOf = (nanos: bigint, eastMinutes = 0): Value => (nanos < least || nanos > most ? timestampOverflow : new Timestamp(nanos, eastMinutes));
+export const timestampOf = (nanos: bigint, eastMinutes = 0): Value =>
+  nanos < least || nanos > most ? timestampOverflow : new Timestamp(nanos, eastMinutes);
 
 const instant = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
@@ -81,7 +82,10 @@ export const formatTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
   const whole = floorSeconds(nanos);
   const date = new Date(Number(whole) * 1000 + eastMinutes * 60_000);
   const fraction = (nanos - whole * second).toString().padStart(9, '0').replace(/0+$/, '');
-  const zone = eastMinutes === 0 ? 'Z' : `${eastMinutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(eastMinutes) / 60))}:${pad(Math.abs(eastMinutes) % 60)}`;
+  const zone =
+    eastMinutes === 0
+      ? 'Z'
+      : `${eastMinutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(eastMinutes) / 60))}:${pad(Math.abs(eastMinutes) % 60)}`;
   const day = `${pad(date.getUTCFullYear(), 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`;
   return `${day}T${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}${fraction === '' ? '' : `.${fraction}`}${zone}`;
 };
@@ -97,7 +101,17 @@ const zoneOffset = (ms: number, zone: string): number | undefined => {
   let format = formats.get(zone);
   if (!format) {
     try {
-      format = new Intl.DateTimeFormat('en-US', {timeZone: zone, hourCycle: 'h23', era: 'short', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric'});
+      format = new Intl.DateTimeFormat('en-US', {
+        timeZone: zone,
+        hourCycle: 'h23',
+        era: 'short',
+        year: 'numeric',
+        month: 'numeric',
+        day: 'numeric',
+        hour: 'numeric',
+        minute: 'numeric',
+        second: 'numeric',
+      });
     } catch {
       return undefined;
     }
@@ -105,7 +119,11 @@ const zoneOffset = (ms: number, zone: string): number | undefined => {
   }
   const parts = Object.fromEntries(format.formatToParts(new Date(ms)).map(({type, value}) => [type, value]));
   const year = parts['era'] === 'BC' ? 1 - Number(parts['year']) : Number(parts['year']);
-  const there = utc(year, Number(parts['month']), Number(parts['day'])) + Number(parts['hour']) * 3_600_000 + Number(parts['minute']) * 60_000 + Number(parts['second']) * 1000;
+  const there =
+    utc(year, Number(parts['month']), Number(parts['day'])) +
+    Number(parts['hour']) * 3_600_000 +
+    Number(parts['minute']) * 60_000 +
+    Number(parts['second']) * 1000;
   return there - Math.floor(ms / 1000) * 1000;
 };
 

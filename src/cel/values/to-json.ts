@@ -1,5 +1,17 @@
 import {formatCelDuration, formatTimestamp} from './time.js';
-import {Bytes, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, type Failure, type Value} from './values.js';
+import {
+  Bytes,
+  Duration,
+  ListValue,
+  MapValue,
+  OpaqueValue,
+  Optional,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Failure,
+  type Value,
+} from './values.js';
 
 /** Thrown for a value that JSON cannot represent. */
 export class JsonConversionError extends Error {}
@@ -28,5 +40,11 @@ export const toJson = (value: Exclude<Value, Failure> | Value): unknown => {
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatCelDuration(value);
   if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value);
-  throw new JsonConversionError(value instanceof OpaqueValue ? `unsupported value of type ${value.type.name}` : value instanceof TypeValue ? 'unsupported value of type type' : value.message);
+  throw new JsonConversionError(
+    value instanceof OpaqueValue
+      ? `unsupported value of type ${value.type.name}`
+      : value instanceof TypeValue
+        ? 'unsupported value of type type'
+        : value.message,
+  );
 };

@@ -1,7 +1,22 @@
 /** Type kinds. `param` is a type parameter that is not resolved yet; `error` the type of an expression with a problem. */
 export type TypeKind =
-  | 'dyn' | 'error' | 'null' | 'bool' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'timestamp' | 'duration'
-  | 'list' | 'map' | 'type' | 'object' | 'opaque' | 'param';
+  | 'dyn'
+  | 'error'
+  | 'null'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration'
+  | 'list'
+  | 'map'
+  | 'type'
+  | 'object'
+  | 'opaque'
+  | 'param';
 
 /** A CEL type. Two types are equal if their `text` is. */
 export interface Type {
@@ -59,7 +74,8 @@ export const listType = listOf(dyn);
 export const mapType = mapOf(dyn, dyn);
 
 /** Returns the type inside an optional type, or undefined for other types. */
-export const optionalElement = (type: Type): Type | undefined => (type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined);
+export const optionalElement = (type: Type): Type | undefined =>
+  type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined;
 
 /** Returns the type with other type parameters. */
 export const withTypeParams = (type: Type, params: readonly Type[]): Type => withParams(type.kind, type.name, params);

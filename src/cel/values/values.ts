@@ -2,7 +2,21 @@
 // classes, so that they can be backed by JSON without copying. Failures are values and propagate through calls.
 
 import {
-  anyType, bool, bytes, double, duration, int, listType, mapType, nullType, opaqueType, string, timestamp, uint, dyn, type Type,
+  anyType,
+  bool,
+  bytes,
+  double,
+  duration,
+  int,
+  listType,
+  mapType,
+  nullType,
+  opaqueType,
+  string,
+  timestamp,
+  uint,
+  dyn,
+  type Type,
 } from './types.js';
 
 /** A 64-bit unsigned integer. */
@@ -105,7 +119,21 @@ export abstract class OpaqueValue {
 
 /** Any result of an expression: an int is a bigint, a double a number. */
 export type Value =
-  | null | boolean | string | bigint | number | Uint | Bytes | Timestamp | Duration | Optional | TypeValue | ListValue | MapValue | OpaqueValue | Failure;
+  | null
+  | boolean
+  | string
+  | bigint
+  | number
+  | Uint
+  | Bytes
+  | Timestamp
+  | Duration
+  | Optional
+  | TypeValue
+  | ListValue
+  | MapValue
+  | OpaqueValue
+  | Failure;
 
 const optionalType = opaqueType('optional_type', dyn);
 

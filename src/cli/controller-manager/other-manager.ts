@@ -8,7 +8,11 @@ import type {Client} from '#src/client/client.js';
 const staleAfterMs = 10 * 60_000;
 
 /** The holder of the lock of the cluster's own manager, if that is another lock than this one's; undefined without a holder. */
-export const otherManagerOf = async (client: Client, clock: Clock, ours: {readonly namespace: string; readonly name: string} | undefined): Promise<string | undefined> => {
+export const otherManagerOf = async (
+  client: Client,
+  clock: Clock,
+  ours: {readonly namespace: string; readonly name: string} | undefined,
+): Promise<string | undefined> => {
   const {systemNamespace: namespace} = client.naming;
   const name = client.naming.component('controller-manager');
   if (ours?.name === name && ours.namespace === namespace) return undefined;

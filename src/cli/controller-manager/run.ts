@@ -23,12 +23,17 @@ export const runControllerManager = async (invocation: Given): Promise<number> =
 };
 
 /** Warns about each controller that the cluster's own manager runs already, under another lock. Errors are not reported. */
-const warnAboutOtherManager = async ({parsed: {options, set}, clock, log}: Given, connection: ServerConnection, controllers: readonly Controller[]): Promise<void> => {
+const warnAboutOtherManager = async (
+  {parsed: {options, set}, clock, log}: Given,
+  connection: ServerConnection,
+  controllers: readonly Controller[],
+): Promise<void> => {
   try {
     const lock = options.leaderElect ? placeOfLock(options, set, connection.naming.systemNamespace) : undefined;
     const holder = await otherManagerOf(connection.client('doubled', {timeoutMs: 5000}), clock, lock);
     if (holder === undefined) return;
-    for (const {name} of selectControllers(controllers, options.controllers).selected) log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
+    for (const {name} of selectControllers(controllers, options.controllers).selected)
+      log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
   } catch (error) {
     log.v(1).info({err: error}, 'whether the cluster has a manager of its own is unknown');
   }

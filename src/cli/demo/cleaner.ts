@@ -12,7 +12,12 @@ const hourMs = 3_600_000;
 /** Two days of the cleaner on a virtual clock: a denied request is deleted within hours, a pending one after a day. */
 export const demonstrateCleaner = async (naming: NamingName, print: (line: string) => void): Promise<void> => {
   const clock = new VirtualClock();
-  await using plane = await startPlane({naming, listen: false, clock, controllerManagerArgs: ['--controllers=certificatesigningrequest-cleaner-controller']});
+  await using plane = await startPlane({
+    naming,
+    listen: false,
+    clock,
+    controllerManagerArgs: ['--controllers=certificatesigningrequest-cleaner-controller'],
+  });
   const client = plane.client();
   const requests = client.resource(kinds.certificateSigningRequests);
   const request = Buffer.from(createSigningRequest(await generatePrivateKey(), {subject: {commonName: 'bob'}})).toString('base64');
@@ -28,5 +33,7 @@ export const demonstrateCleaner = async (naming: NamingName, print: (line: strin
   expect((await left()) === 'forgotten', 'the denied request is deleted after an hour');
   await clock.advance(24 * hourMs);
   expect((await left()) === '', 'the forgotten request is deleted after a day');
-  print('On a second plane with a clock of its own the cleaner lived through 27 hours: a denied request was deleted after an hour, a forgotten one after a day.');
+  print(
+    'On a second plane with a clock of its own the cleaner lived through 27 hours: a denied request was deleted after an hour, a forgotten one after a day.',
+  );
 };

@@ -30,7 +30,15 @@ export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocat
   const ca = pem('ca.crt');
   const opensslDirectory = join(directory, 'openssl');
   mkdirSync(opensslDirectory, {mode: 0o700});
-  const context = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(opensslDirectory), print: printStep};
+  const context = {
+    plane,
+    authority: loadAuthority('demo', ca, pem('ca.key')),
+    ca,
+    admin: plane.client(),
+    clock,
+    openssl: await findOpenSsl(opensslDirectory),
+    print: printStep,
+  };
   await demonstrateNodeJoin(context);
   await demonstrateUserRequest(context);
   await demonstrateRefusals(context);

@@ -20,7 +20,12 @@ export const expect = (isTrue: boolean, what: string): void => {
 
 /** A client over HTTPS that authenticates with a certificate. */
 export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Identity, clock: Clock): Promise<Client & AsyncDisposable> => {
-  const settings = {server: plane.url, trust: {ca: {data: ca}}, identity: {certificate: {cert: {data: certificate}, key: {data: key}}}, source: 'demo'};
+  const settings = {
+    server: plane.url,
+    trust: {ca: {data: ca}},
+    identity: {certificate: {cert: {data: certificate}, key: {data: key}}},
+    source: 'demo',
+  };
   const connection = await connect(settings, {clock});
   const client = connectedClient(connection, {clock, meter: noMeter, naming: plane.naming, userAgent: 'plat-demo'});
   return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
@@ -29,7 +34,13 @@ export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Ide
 const waitTimeoutMs = 10_000;
 
 /** Resolves to the request when it has the described state; rejects after a timeout. */
-export const waitForRequest = (client: Client, name: string, what: string, isTrue: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
+export const waitForRequest = (
+  client: Client,
+  name: string,
+  what: string,
+  isTrue: (csr: CertificateSigningRequest) => boolean,
+  clock: Clock,
+): Promise<CertificateSigningRequest> => {
   const over = new AbortController();
   const seen = new Promise<CertificateSigningRequest>((resolve, reject) => {
     const events = client.resource(kinds.certificateSigningRequests).watch({fieldSelector: `metadata.name=${name}`, signal: over.signal});
@@ -47,7 +58,8 @@ export const waitForRequest = (client: Client, name: string, what: string, isTru
   return Promise.race([seen, timeout]).finally(() => over.abort());
 };
 
-export const conditionOf = ({status}: CertificateSigningRequest, type: string) => status?.conditions?.find(condition => condition.type === type);
+export const conditionOf = ({status}: CertificateSigningRequest, type: string) =>
+  status?.conditions?.find(condition => condition.type === type);
 
 /** The issued certificate, in PEM. */
 export const issuedIn = ({status}: CertificateSigningRequest): string => Buffer.from(status?.certificate ?? '', 'base64').toString();

@@ -30,7 +30,12 @@ const requestOf = (name: string, signerName: string, pem: string): CertificateSi
   spec: {request: Buffer.from(pem).toString('base64'), signerName, usages: ['digital signature', 'client auth'], expirationSeconds: 3600},
 });
 
-const bind = ({plane: {naming}, admin}: ScenarioContext, name: string, role: string, subject: {readonly kind: 'User' | 'Group'; readonly name: string}) => {
+const bind = (
+  {plane: {naming}, admin}: ScenarioContext,
+  name: string,
+  role: string,
+  subject: {readonly kind: 'User' | 'Group'; readonly name: string},
+) => {
   const apiGroup = naming.group('rbac.authorization');
   return admin.resource(kinds.clusterRoleBindings).create({
     apiVersion: apiVersionOf(naming, kinds.clusterRoleBindings),
@@ -59,15 +64,27 @@ export const demonstrateNodeJoin = async (context: ScenarioContext): Promise<voi
   const {naming} = plane;
   const bootstrappers = 'system:bootstrappers';
   await bind(context, 'demo-bootstrappers-request', 'system:node-bootstrapper', {kind: 'Group', name: bootstrappers});
-  await bind(context, 'demo-bootstrappers-approved', `system:${naming.group('certificates')}:certificatesigningrequests:nodeclient`, {kind: 'Group', name: bootstrappers});
+  await bind(context, 'demo-bootstrappers-approved', `system:${naming.group('certificates')}:certificatesigningrequests:nodeclient`, {
+    kind: 'Group',
+    name: bootstrappers,
+  });
   print(`The group ${bootstrappers} may ask for node certificates, and needs nobody's approval: two role bindings.`);
 
-  const bootstrap = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), lifetimeMs: 600_000, commonName: 'system:bootstrap:demo', organizations: [bootstrappers]}));
+  const bootstrap = keyPairPem(
+    await issueClientCertificate(authority, {
+      now: clock.now(),
+      lifetimeMs: 600_000,
+      commonName: 'system:bootstrap:demo',
+      organizations: [bootstrappers],
+    }),
+  );
   await using bootstrapClient = await clientAs(plane, ca, bootstrap, clock);
   const key = await generatePrivateKey();
   const subject = {commonName: 'system:node:demo', organizations: ['system:nodes']};
   const since = clock.monotonic();
-  await bootstrapClient.resource(kinds.certificateSigningRequests).create(requestOf('demo-node', naming.signers.apiserverClientAgent, createSigningRequest(key, {subject})));
+  await bootstrapClient
+    .resource(kinds.certificateSigningRequests)
+    .create(requestOf('demo-node', naming.signers.apiserverClientAgent, createSigningRequest(key, {subject})));
   const issued = await waitForRequest(admin, 'demo-node', 'signed', csr => Boolean(csr.status?.certificate), clock);
   const ms = Math.round(clock.monotonic() - since);
   expect(conditionOf(issued, 'Approved')?.reason === 'AutoApproved', 'the request of the node was approved by the controller');
@@ -85,12 +102,16 @@ export const demonstrateUserRequest = async (context: ScenarioContext): Promise<
   const {plane, ca, admin, clock, openssl, print} = context;
   const {naming} = plane;
   const made = openssl ? await openssl.request('demo-alice', '/O=developers/CN=alice') : await ownRequest('alice');
-  const request = await admin.resource(kinds.certificateSigningRequests).create(requestOf('demo-alice', naming.signers.apiserverClient, made.request));
+  const request = await admin
+    .resource(kinds.certificateSigningRequests)
+    .create(requestOf('demo-alice', naming.signers.apiserverClient, made.request));
   expect((request.status?.conditions ?? []).length === 0, 'a new request has no verdict');
   await sleep(clock, 300);
   const waiting = await admin.resource(kinds.certificateSigningRequests).get('demo-alice');
   expect((waiting.status?.conditions ?? []).length === 0, 'nobody approves the request of a person by himself');
-  print(`Alice asked too, with an RSA key ${openssl ? `and request made by ${openssl.version}` : 'of our own making'}: her request is pending until somebody looks at it.`);
+  print(
+    `Alice asked too, with an RSA key ${openssl ? `and request made by ${openssl.version}` : 'of our own making'}: her request is pending until somebody looks at it.`,
+  );
 
   await setApproval(admin, 'approve', 'demo-alice', {now: clock.now()});
   const issued = await waitForRequest(admin, 'demo-alice', 'signed', csr => Boolean(csr.status?.certificate), clock);
@@ -101,10 +122,13 @@ export const demonstrateUserRequest = async (context: ScenarioContext): Promise<
   expect(name === 'alice', `the person is known as alice, not as ${name}`);
   print(`The administrator approved it by hand; it was signed${verified}, and the API knows her as ${name}.`);
 
-  const refusal: unknown = await alice.resource(kinds.namespaces).list().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  const refusal: unknown = await alice
+    .resource(kinds.namespaces)
+    .list()
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   expect(isForbidden(refusal), 'alice may not list namespaces before anyone allows it');
   await bind(context, 'demo-developers-view', 'view', {kind: 'Group', name: 'developers'});
   const {items} = await retryUntilAllowed(() => alice.resource(kinds.namespaces).list(), clock);
@@ -137,10 +161,12 @@ export const demonstrateRefusals = async (context: ScenarioContext): Promise<voi
   const key = await generatePrivateKey();
   const signingRequest = (commonName: string, organizations: string[]) => createSigningRequest(key, {subject: {commonName, organizations}});
 
-  const refusal: unknown = await requests.create(requestOf('demo-root', signers.apiserverClient, signingRequest('eve', ['system:masters']))).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  const refusal: unknown = await requests
+    .create(requestOf('demo-root', signers.apiserverClient, signingRequest('eve', ['system:masters'])))
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   expect(isForbidden(refusal), 'a request for the group of masters is refused');
   print('Eve asked to become a member of system:masters: refused at the door.');
 
@@ -148,9 +174,11 @@ export const demonstrateRefusals = async (context: ScenarioContext): Promise<voi
   await setApproval(admin, 'deny', 'demo-mallory', {now: clock.now()});
   const refused: unknown = await setApproval(admin, 'approve', 'demo-mallory', {now: clock.now()}).catch((error: unknown) => error);
   expect(refused instanceof Error && refused.message.includes('already Denied'), 'a denied request cannot be approved');
-  print('Mallory\'s request was denied; approving it after all is refused.');
+  print("Mallory's request was denied; approving it after all is refused.");
 
-  await requests.create(requestOf('demo-hostile', signers.apiserverClientAgent, signingRequest('system:node:demo', ['system:nodes', 'developers'])));
+  await requests.create(
+    requestOf('demo-hostile', signers.apiserverClientAgent, signingRequest('system:node:demo', ['system:nodes', 'developers'])),
+  );
   await setApproval(admin, 'approve', 'demo-hostile', {now: clock.now()});
   const hostile = await waitForRequest(admin, 'demo-hostile', 'failed', csr => conditionOf(csr, 'Failed') !== undefined, clock);
   const why = conditionOf(hostile, 'Failed')?.message ?? '';

@@ -32,8 +32,18 @@ const resourceOf = ({kind: {plural}, subresource}: Permission): string => (subre
 export const missingPermissions = async (client: Client): Promise<string[]> => {
   const reviews = client.resource(kinds.selfSubjectAccessReviews);
   const mayNot = async (right: Permission, verb: string): Promise<boolean> => {
-    const {kind: {group, plural}, subresource, namespace} = right;
-    const resourceAttributes = {verb, group: client.naming.group(group), resource: plural, ...(subresource ? {subresource} : {}), ...(namespace ? {namespace} : {})};
+    const {
+      kind: {group, plural},
+      subresource,
+      namespace,
+    } = right;
+    const resourceAttributes = {
+      verb,
+      group: client.naming.group(group),
+      resource: plural,
+      ...(subresource ? {subresource} : {}),
+      ...(namespace ? {namespace} : {}),
+    };
     try {
       return !(await reviews.create({spec: {resourceAttributes}})).status?.allowed;
     } catch (error) {
@@ -41,6 +51,8 @@ export const missingPermissions = async (client: Client): Promise<string[]> => {
       throw error;
     }
   };
-  const found = nodesPermissions(client).flatMap(right => right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])));
+  const found = nodesPermissions(client).flatMap(right =>
+    right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])),
+  );
   return (await Promise.all(found)).flat();
 };

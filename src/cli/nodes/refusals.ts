@@ -19,15 +19,25 @@ export const logRefusalsOnce = (log: Log): Log => {
   const reported = new Set<string>();
   const over = (inner: Log): Log => {
     if (inner === noLog) return noLog; // Callers compare with it to skip work for lines that are not logged.
-    const method = (level: 'info' | 'warn' | 'error'): LogMethod => (first: LogFields | string, message?: string) => {
-      if (typeof first === 'string') return inner[level](first);
-      const refusal = refusalIn(first);
-      if (!refusal) return inner[level](first, message ?? '');
-      if (reported.has(subjectOf(refusal))) return;
-      reported.add(subjectOf(refusal));
-      inner.error(`the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ${refusal.message}`);
+    const method =
+      (level: 'info' | 'warn' | 'error'): LogMethod =>
+      (first: LogFields | string, message?: string) => {
+        if (typeof first === 'string') return inner[level](first);
+        const refusal = refusalIn(first);
+        if (!refusal) return inner[level](first, message ?? '');
+        if (reported.has(subjectOf(refusal))) return;
+        reported.add(subjectOf(refusal));
+        inner.error(
+          `the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ${refusal.message}`,
+        );
+      };
+    return {
+      info: method('info'),
+      warn: method('warn'),
+      error: method('error'),
+      v: level => over(inner.v(level)),
+      child: fields => over(inner.child(fields)),
     };
-    return {info: method('info'), warn: method('warn'), error: method('error'), v: level => over(inner.v(level)), child: fields => over(inner.child(fields))};
   };
   return over(log);
 };

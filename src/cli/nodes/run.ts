@@ -26,7 +26,10 @@ type Given = Invocation<(typeof nodesFlags)['rows']>;
 
 /** `plat nodes`: simulated nodes of an existing cluster, with their agents, until it is stopped. */
 export const runNodes = async (given: Given): Promise<number> => {
-  const {parsed: {options}, stopping} = given;
+  const {
+    parsed: {options},
+    stopping,
+  } = given;
   const log = logRefusalsOnce(given.log);
   const rules = options.simulationFile ? await rulesIn(options.simulationFile) : noRules; // Errors of the file are reported before any request.
   await using undo = new Undo();
@@ -50,7 +53,15 @@ const openClients = ({parsed, clock, log, version, stopping}: Given, meter: Mete
   });
 
 const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> => {
-  const {parsed: {options}, clock, log, version, stopping, ready, unhandled} = given;
+  const {
+    parsed: {options},
+    clock,
+    log,
+    version,
+    stopping,
+    ready,
+    unhandled,
+  } = given;
   const meter = new MetricsRegistry({process: true});
   unhandled.countIn(meter);
   const connection = await openClients(given, meter);
@@ -64,12 +75,34 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   const {naming} = connection;
   const families = [familyOf(placement.addresses(0)[0]!)];
   const clients = {client: connection.client('simulation'), clientAs: ({name}: UserInfo) => connection.client(name)};
-  const starting = startSimulation({nodes: options.nodes, naming, clock, random, log, meter, rules, families, placement, version: version.gitVersion, ...clients});
-  undo.defer(() => Promise.race([starting.then(pending => pending.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // Requests to a server that does not respond are abandoned.
+  const starting = startSimulation({
+    nodes: options.nodes,
+    naming,
+    clock,
+    random,
+    log,
+    meter,
+    rules,
+    families,
+    placement,
+    version: version.gitVersion,
+    ...clients,
+  });
+  undo.defer(() =>
+    Promise.race([
+      starting.then(
+        pending => pending.stop(),
+        () => {},
+      ),
+      sleep(clock, permissionTimeoutMs),
+    ]),
+  ); // Requests to a server that does not respond are abandoned.
   simulation = await starting;
   await simulation.reported;
   if (stopping.aborted) return;
-  ready(`${options.nodes} simulated ${options.nodes === 1 ? 'node' : 'nodes'} at work against ${connection.server} (${naming.name} naming)`);
+  ready(
+    `${options.nodes} simulated ${options.nodes === 1 ? 'node' : 'nodes'} at work against ${connection.server} (${naming.name} naming)`,
+  );
   await untilStopped(stopping);
 };
 
@@ -78,7 +111,10 @@ const permissionTimeoutMs = 2000;
 
 const refuseWithoutRights = async (connection: ServerConnection): Promise<void> => {
   const missing = await missingPermissions(connection.client('rights', {timeoutMs: 10_000}));
-  if (missing.length > 0) throw new Error(`the user of the connection settings may not do what nodes do: ${missing.join(', ')} (docs/simulation.md has a role for it)`);
+  if (missing.length > 0)
+    throw new Error(
+      `the user of the connection settings may not do what nodes do: ${missing.join(', ')} (docs/simulation.md has a role for it)`,
+    );
 };
 
 const familyOf = (address: string): Family => (isIP(address) === 6 ? 6 : 4);
@@ -91,7 +127,16 @@ interface AgentsParts {
 }
 
 /** Opens the ports of the agents, before the nodes that refer to them exist. */
-const agentsOf = async ({given: {parsed: {options}, clock, log}, connection, signal, simulation}: AgentsParts): Promise<{readonly placement: Placement; readonly agents: NodeAgents}> => {
+const agentsOf = async ({
+  given: {
+    parsed: {options},
+    clock,
+    log,
+  },
+  connection,
+  signal,
+  simulation,
+}: AgentsParts): Promise<{readonly placement: Placement; readonly agents: NodeAgents}> => {
   const {naming} = connection;
   const address = options.nodeIp || advertisedAddress({bindAddress: options.bindAddress, advertiseAddress: ''}, 'IPv4');
   const bindAddress = options.bindAddress || address;
@@ -99,7 +144,12 @@ const agentsOf = async ({given: {parsed: {options}, clock, log}, connection, sig
   const shared = {naming, clock, random, log, signal};
   const delegate = connection.client('agents', {timeoutMs: 10_000});
   const security = await agentSecurity({...shared, delegate, ...(options.clientCaFile ? {clientCaFile: options.clientCaFile} : {})});
-  const certificates = await componentCertificates({...shared, options: {...options, bindAddress, tlsSniCertKey: []}, name: 'nodes', hosts: [address, hostname()]});
+  const certificates = await componentCertificates({
+    ...shared,
+    options: {...options, bindAddress, tlsSniCertKey: []},
+    name: 'nodes',
+    hosts: [address, hostname()],
+  });
   const agents = await openNodeAgents({
     ...shared,
     ...security,
@@ -110,6 +160,11 @@ const agentsOf = async ({given: {parsed: {options}, clock, log}, connection, sig
     agentOf: name => simulation()?.nodeAt(name)?.agent,
   });
   certificates.follow(signal, context => agents.setSecureContext(context));
-  const placement = {name: (index: number) => names[index]!, addresses: () => [address], port: (index: number) => agents.ports[index]!, reachedByName: false};
+  const placement = {
+    name: (index: number) => names[index]!,
+    addresses: () => [address],
+    port: (index: number) => agents.ports[index]!,
+    reachedByName: false,
+  };
   return {placement, agents};
 };

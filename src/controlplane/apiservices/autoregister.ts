@@ -33,7 +33,13 @@ const nameOf = (group: string, version: string): string => `${version}.${group}`
 /** The label that marks APIServices managed by the server. */
 const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
 
-const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed | undefined): ApiService => ({
+const registration = (
+  naming: Naming,
+  group: string,
+  version: string,
+  {group: groupPriorityMinimum, version: versionPriority}: Priority,
+  managed: Managed | undefined,
+): ApiService => ({
   metadata: {name: nameOf(group, version), ...(managed ? {labels: {[managedLabel(naming)]: managed}} : {})},
   spec: {group, version, groupPriorityMinimum, versionPriority},
 });
@@ -42,7 +48,9 @@ const registration = (naming: Naming, group: string, version: string, {group: gr
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);
-    return priority ? [registration(naming, naming.group(group), version, priority, excludedGroups.has(group) ? undefined : 'onstart')] : [];
+    return priority
+      ? [registration(naming, naming.group(group), version, priority, excludedGroups.has(group) ? undefined : 'onstart')]
+      : [];
   });
   return new Map(wanted.map(object => [object.metadata!.name!, object]));
 };
@@ -53,7 +61,8 @@ const serving: Index<Definition> = {
   values: ({spec}) => (spec?.versions ?? []).filter(({served}) => served).map(({name}) => nameOf(spec!.group, name)),
 };
 
-const versionsOf = ({spec}: Frozen<Definition>): ObjectKey[] => (spec?.versions ?? []).map(({name}) => ({namespace: '', name: nameOf(spec!.group, name)}));
+const versionsOf = ({spec}: Frozen<Definition>): ObjectKey[] =>
+  (spec?.versions ?? []).map(({name}) => ({namespace: '', name: nameOf(spec!.group, name)}));
 
 const managementOf = (naming: Naming, object: Frozen<ApiService> | undefined): Managed | undefined => {
   const value = object?.metadata?.labels?.[managedLabel(naming)];
@@ -61,7 +70,10 @@ const managementOf = (naming: Naming, object: Frozen<ApiService> | undefined): M
 };
 
 /** Returns the desired APIService of a name, if any. */
-const wantedOf = ({naming, ...parts}: AutoregisterParts, definitions: Lister<Definition> | undefined): ((name: string) => ApiService | undefined) => {
+const wantedOf = (
+  {naming, ...parts}: AutoregisterParts,
+  definitions: Lister<Definition> | undefined,
+): ((name: string) => ApiService | undefined) => {
   const builtIn = builtInRegistrations({...parts, naming});
   return name => {
     const known = builtIn.get(name);
@@ -83,7 +95,14 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
     name: 'autoregister',
     primary: kinds.apiServices,
     ...(parts.withDefinitions
-      ? {watches: [mapped(kinds.customResourceDefinitions, change => [...versionsOf(change.object), ...(change.type === 'updated' ? versionsOf(change.old) : [])])]}
+      ? {
+          watches: [
+            mapped(kinds.customResourceDefinitions, change => [
+              ...versionsOf(change.object),
+              ...(change.type === 'updated' ? versionsOf(change.old) : []),
+            ]),
+          ],
+        }
       : {}),
     workers: 32, // Writes of one turn share a commit, so that an empty store is filled in few of them.
     create({lister, writer, enqueue}) {

@@ -30,7 +30,10 @@ export const completionOf = (informers: InformerFactory, names: Iterable<string>
     },
     async reached(signal) {
       signal.throwIfAborted();
-      await Promise.race([done, new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), {once: true}))]);
+      await Promise.race([
+        done,
+        new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), {once: true})),
+      ]);
     },
   };
 };

@@ -24,7 +24,9 @@ const conditionOf = ({status}: Frozen<ApiService>) => status?.conditions?.find(c
 export const isAvailable = (object: Frozen<ApiService>): boolean => conditionOf(object)?.status === 'True';
 
 /** Matches changes of APIServices that have or had a service; those of local ones are many at the start. */
-export const remoteOnly = sameKey(kinds.apiServices, change => Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)));
+export const remoteOnly = sameKey(kinds.apiServices, change =>
+  Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)),
+);
 
 /** Reports the availability of an APIService in its status and metrics. */
 export interface AvailabilityReporter {
@@ -39,8 +41,16 @@ export interface AvailabilityReporterParts {
 }
 
 export const availabilityReporter = ({clock, meter, writer}: AvailabilityReporterParts): AvailabilityReporter => {
-  const unavailable = meter.gauge({name: 'aggregator_unavailable_apiservice', help: 'Whether an APIService is not available, by its name.', labels: ['name']});
-  const total = meter.counter({name: 'aggregator_unavailable_apiservice_total', help: 'How often an APIService became unavailable, by its name and the reason.', labels: ['name', 'reason']});
+  const unavailable = meter.gauge({
+    name: 'aggregator_unavailable_apiservice',
+    help: 'Whether an APIService is not available, by its name.',
+    labels: ['name'],
+  });
+  const total = meter.counter({
+    name: 'aggregator_unavailable_apiservice_total',
+    help: 'How often an APIService became unavailable, by its name and the reason.',
+    labels: ['name', 'reason'],
+  });
   return {
     async report(object, found) {
       const {name = ''} = object.metadata ?? {};

@@ -23,22 +23,33 @@ export interface RemoteAvailabilityParts {
 const serviceKey = (namespace: string | undefined, name: string | undefined): string => `${namespace ?? ''}/${name ?? ''}`;
 
 /** APIServices by the service behind them. */
-const behind: Index<ApiService> = {name: 'behind', values: ({spec}) => (spec?.service ? [serviceKey(spec.service.namespace, spec.service.name)] : [])};
+const behind: Index<ApiService> = {
+  name: 'behind',
+  values: ({spec}) => (spec?.service ? [serviceKey(spec.service.namespace, spec.service.name)] : []),
+};
 
 /** Endpoint slices by their service. */
 const ofService = (naming: Naming): Index<EndpointSlice> => {
   const label = naming.key('service-name');
-  return {name: 'of service', values: ({metadata}) => (metadata?.labels?.[label] ? [serviceKey(metadata.namespace, metadata.labels[label])] : [])};
+  return {
+    name: 'of service',
+    values: ({metadata}) => (metadata?.labels?.[label] ? [serviceKey(metadata.namespace, metadata.labels[label])] : []),
+  };
 };
 
 const passed: Availability = {status: 'True', reason: 'Passed', message: 'all checks passed'};
 const refused = (reason: string, message: string): Availability => ({status: 'False', reason, message});
 
 const isListening = ({endpoints, ports}: Frozen<EndpointSlice>, portName: string): boolean =>
-  (endpoints ?? []).some(({conditions}) => conditions?.ready !== false) && (ports ?? []).some(({name, port}) => name === portName && port !== undefined);
+  (endpoints ?? []).some(({conditions}) => conditions?.ready !== false) &&
+  (ports ?? []).some(({name, port}) => name === portName && port !== undefined);
 
 /** Returns a reason why a service is not available that is known without calling it, or undefined. */
-const knownProblem = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
+const knownProblem = (
+  {namespace, name, port}: Frozen<Reference>,
+  service: Frozen<Service> | undefined,
+  slices: readonly Frozen<EndpointSlice>[],
+): Availability | undefined => {
   const place = `service/${name} in ${JSON.stringify(namespace ?? '')}`;
   if (!service) return refused('ServiceNotFound', `${place} is not present`);
   if ((service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
@@ -46,7 +57,8 @@ const knownProblem = ({namespace, name, port}: Frozen<Reference>, service: Froze
   if (!servicePort) return refused('ServicePortError', `${place} is not listening on port ${port}`);
   if (slices.length === 0) return refused('EndpointsNotFound', `cannot find endpointslices for ${place}`);
   const portName = servicePort.name ?? '';
-  if (!slices.some(slice => isListening(slice, portName))) return refused('MissingEndpoints', `endpointslices for ${place} have no addresses with port name ${JSON.stringify(portName)}`);
+  if (!slices.some(slice => isListening(slice, portName)))
+    return refused('MissingEndpoints', `endpointslices for ${place} have no addresses with port name ${JSON.stringify(portName)}`);
   return undefined;
 };
 
@@ -62,7 +74,9 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
     name: 'apiservice-status-remote-available-controller',
     watches: [
       remoteOnly,
-      mapped(kinds.services, ({object}, {lister}) => keysBehind(lister(kinds.apiServices).by(behind, serviceKey(object.metadata?.namespace, object.metadata?.name)))),
+      mapped(kinds.services, ({object}, {lister}) =>
+        keysBehind(lister(kinds.apiServices).by(behind, serviceKey(object.metadata?.namespace, object.metadata?.name))),
+      ),
       mapped(kinds.endpointSlices, ({object}, {lister}) => {
         const service = object.metadata?.labels?.[serviceLabel];
         return service ? keysBehind(lister(kinds.apiServices).by(behind, serviceKey(object.metadata?.namespace, service))) : [];
@@ -81,7 +95,11 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
         const reference = object?.spec?.service;
         if (!object || !reference) return settled;
         const {namespace = '', name: service = ''} = reference;
-        const problem = knownProblem(reference, services.get({namespace, name: service}), slices.by(slicesOf, serviceKey(namespace, service)));
+        const problem = knownProblem(
+          reference,
+          services.get({namespace, name: service}),
+          slices.by(slicesOf, serviceKey(namespace, service)),
+        );
         if (!problem) {
           try {
             await check(object);
@@ -98,4 +116,5 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
   });
 };
 
-const keysBehind = (objects: readonly Frozen<ApiService>[]): ObjectKey[] => objects.map(({metadata}) => ({namespace: '', name: metadata?.name ?? ''}));
+const keysBehind = (objects: readonly Frozen<ApiService>[]): ObjectKey[] =>
+  objects.map(({metadata}) => ({namespace: '', name: metadata?.name ?? ''}));

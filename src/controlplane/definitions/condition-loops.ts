@@ -77,11 +77,26 @@ const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined
     const schema = schemaOf(version as Definition['spec']['versions'][number]);
     if (!schema) continue;
     const why = yield* nonStructuralReasonInSteps(schema);
-    if (why) return {type: nonStructural, status: 'Unknown', reason: 'StructuralError', message: `failed to check validation schema for version ${version.name}: ${why}`};
-    texts.push(...(yield* structuralInSteps(schema, `spec.versions[${i}].schema.openAPIV3Schema`)).map(({path, detail}) => `${path}: ${detail}`));
+    if (why)
+      return {
+        type: nonStructural,
+        status: 'Unknown',
+        reason: 'StructuralError',
+        message: `failed to check validation schema for version ${version.name}: ${why}`,
+      };
+    texts.push(
+      ...(yield* structuralInSteps(schema, `spec.versions[${i}].schema.openAPIV3Schema`)).map(({path, detail}) => `${path}: ${detail}`),
+    );
   }
   const distinct = [...new Set(texts)];
-  return distinct.length === 0 ? undefined : {type: nonStructural, status: 'True', reason: 'Violations', message: distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`};
+  return distinct.length === 0
+    ? undefined
+    : {
+        type: nonStructural,
+        status: 'True',
+        reason: 'Violations',
+        message: distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`,
+      };
 };
 
 /** Reports schemas that are not structural, which only old definitions can have. */

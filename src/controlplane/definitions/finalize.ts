@@ -23,7 +23,12 @@ const removalTimeoutMs = 60_000;
 /** After a conflict, which may be with this loop's own last write, no event may follow. */
 const retryMs = 1_000;
 
-const failed = (what: string, error: unknown): TerminatingCondition => ({type, status: 'True', reason: 'InstanceDeletionFailed', message: `${what}: ${messageOf(error)}`});
+const failed = (what: string, error: unknown): TerminatingCondition => ({
+  type,
+  status: 'True',
+  reason: 'InstanceDeletionFailed',
+  message: `${what}: ${messageOf(error)}`,
+});
 
 /** The result of a removal; with `error` it has to be retried. */
 interface Removal {
@@ -52,7 +57,15 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
       await pause(pollMs);
     }
   } catch (error) {
-    return {condition: {type, status: 'True', reason: 'InstanceDeletionCheck', message: `could not confirm zero CustomResources remaining: ${messageOf(error)}`}, error};
+    return {
+      condition: {
+        type,
+        status: 'True',
+        reason: 'InstanceDeletionCheck',
+        message: `could not confirm zero CustomResources remaining: ${messageOf(error)}`,
+      },
+      error,
+    };
   }
   return {condition: {type, status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances'}};
 };
@@ -63,7 +76,11 @@ const overlapping: readonly Kind[] = [kinds.apiServices, kinds.customResourceDef
 /** A definition without the fields that change with every version, and without those that this loop sets. */
 const comparable = ({metadata, status, ...rest}: Cached) => {
   const {resourceVersion: _version, managedFields: _managers, ...meta} = metadata ?? {};
-  return {...rest, metadata: meta, status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)}};
+  return {
+    ...rest,
+    metadata: meta,
+    status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)},
+  };
 };
 
 const isDeleted = ({metadata}: Cached): boolean => metadata?.deletionTimestamp !== undefined;
@@ -74,24 +91,42 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
     doc: 'Removes the objects of custom resources whose definitions are deleted.',
     name: 'crd_finalizer',
     // The loop's own writes do not trigger it again: failures are retried with backoff.
-    watches: [sameKey(kinds.customResourceDefinitions, change => isDeleted(change.object) && (change.type === 'added' || (change.type === 'updated' && !sameContent(comparable(change.object), comparable(change.old)))))],
+    watches: [
+      sameKey(
+        kinds.customResourceDefinitions,
+        change =>
+          isDeleted(change.object) &&
+          (change.type === 'added' || (change.type === 'updated' && !sameContent(comparable(change.object), comparable(change.old)))),
+      ),
+    ],
     workers: 5,
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
       const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
       const finalizer = cleanupFinalizer(naming);
-      const overlaps = ({spec}: Definition): boolean => overlapping.some(({group, plural}) => naming.group(group) === spec.group && plural === spec.names.plural);
+      const overlaps = ({spec}: Definition): boolean =>
+        overlapping.some(({group, plural}) => naming.group(group) === spec.group && plural === spec.names.plural);
 
       return async ({name}, attempt) => {
         const cached: Cached | undefined = definitions.get(name);
         if (!cached || !isDeleted(cached) || !cached.metadata?.finalizers?.includes(finalizer)) return settled;
         const marked = withOwnStatus(cached);
-        setCondition(marked, {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'}, clock.now());
+        setCondition(
+          marked,
+          {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'},
+          clock.now(),
+        );
         const definition = await writeStatus({updateStatus}, marked);
         if (!definition) return requeueAfter(retryMs);
         const last = withOwnStatus(definition as Cached);
         const setTerminating = (condition: TerminatingCondition) => setCondition(last, condition, clock.now());
-        if (overlaps(definition)) setTerminating({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
+        if (overlaps(definition))
+          setTerminating({
+            type,
+            status: 'False',
+            reason: 'OverlappingBuiltInResource',
+            message: 'instances overlap with built-in resources in storage',
+          });
         else if (isTrue(definition, 'Established')) {
           const {condition, error} = await removeAll(instances, definition, attempt);
           setTerminating(condition);

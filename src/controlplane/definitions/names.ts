@@ -21,7 +21,12 @@ const several = (texts: readonly string[]): string => {
 };
 
 /** Returns the accepted ones of the requested names, and reason and message of the last conflict, if any. */
-const acceptNames = (requested: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
+const acceptNames = (
+  requested: HeldNames,
+  accepted: Partial<HeldNames>,
+  resources: Taken,
+  kindNames: Taken,
+): {names: Names; conflict?: {reason: string; message: string}} => {
   const names = structuredClone(accepted) as Names;
   let conflict: {reason: string; message: string} | undefined;
   const take = (field: 'plural' | 'singular' | 'kind' | 'listKind', taken: Taken, reason: string): void => {
@@ -66,7 +71,8 @@ const takenNames = (definitions: readonly Cached[], acceptedBy: (cached: Cached)
 const memory = () => {
   const written = new Map<string, {readonly resourceVersion: string; readonly names: Accepted}>();
   return {
-    note: ({metadata, status}: Definition) => void written.set(metadata!.name!, {resourceVersion: metadata!.resourceVersion!, names: status?.acceptedNames as Accepted}),
+    note: ({metadata, status}: Definition) =>
+      void written.set(metadata!.name!, {resourceVersion: metadata!.resourceVersion!, names: status?.acceptedNames as Accepted}),
     acceptedBy({metadata, status}: Cached): Accepted {
       const name = metadata?.name ?? '';
       const own = written.get(name);
@@ -82,11 +88,14 @@ const memory = () => {
 const groupOf = (name: string): string => name.slice(name.indexOf('.') + 1);
 
 const namesCondition = (conflict: {reason: string; message: string} | undefined): NamesCondition =>
-  conflict ? {type: 'NamesAccepted', status: 'False', ...conflict} : {type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found'};
+  conflict
+    ? {type: 'NamesAccepted', status: 'False', ...conflict}
+    : {type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found'};
 
 const establishedCondition = (cached: Cached, accepted: boolean): NamesCondition => {
   const old = conditionOf(cached, 'Established') as NamesCondition | undefined;
-  if (accepted && old?.status !== 'True') return {type: 'Established', status: 'False', reason: 'Installing', message: 'the initial names have been accepted'};
+  if (accepted && old?.status !== 'True')
+    return {type: 'Established', status: 'False', reason: 'Installing', message: 'the initial names have been accepted'};
   return old ?? {type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted'};
 };
 

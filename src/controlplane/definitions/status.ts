@@ -8,10 +8,14 @@ import type {Writer} from '#src/runtime/writer.js';
 export type Cached = Frozen<ObjectOf<typeof kinds.customResourceDefinitions>>;
 
 /** A definition whose status may be changed; its schemas, which may be large, are shared with the cache. */
-export const withOwnStatus = (cached: Cached): Definition => ({...cached, ...(cached.status ? {status: {...cached.status}} : {})}) as Definition;
+export const withOwnStatus = (cached: Cached): Definition =>
+  ({...cached, ...(cached.status ? {status: {...cached.status}} : {})}) as Definition;
 
 /** Writes the status of a definition. Does nothing when it was changed or deleted meanwhile, whose event triggers the next reconcile. */
-export const writeStatus = async (writer: Pick<Writer<Definition>, 'updateStatus'>, definition: Definition): Promise<Definition | undefined> => {
+export const writeStatus = async (
+  writer: Pick<Writer<Definition>, 'updateStatus'>,
+  definition: Definition,
+): Promise<Definition | undefined> => {
   try {
     return await writer.updateStatus(definition);
   } catch (error) {

@@ -28,7 +28,11 @@ const defaultLifecycle = ({postStart, preStop}: Lifecycle): void => {
 };
 
 /** Defaults of downward API references: API version of fields, divisor of resources. */
-const defaultReference = ({fieldRef, resourceFieldRef, fileKeyRef}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef' | 'fileKeyRef'>): void => {
+const defaultReference = ({
+  fieldRef,
+  resourceFieldRef,
+  fileKeyRef,
+}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef' | 'fileKeyRef'>): void => {
   if (fieldRef) fieldRef.apiVersion ||= 'v1';
   if (resourceFieldRef) resourceFieldRef.divisor ??= '0';
   if (fileKeyRef) fileKeyRef.optional ??= false;
@@ -49,7 +53,8 @@ const defaultContainer = (container: AnyContainer): void => {
 const defaultFileMode = 0o644;
 const tokenExpirationSeconds = 3600;
 
-const hasNoSource = (volume: Volume): boolean => Object.entries(volume).every(([field, value]) => field === 'name' || value === undefined || value === null);
+const hasNoSource = (volume: Volume): boolean =>
+  Object.entries(volume).every(([field, value]) => field === 'name' || value === undefined || value === null);
 
 const defaultProjected = (projected: NonNullable<Volume['projected']>): void => {
   projected.defaultMode ??= defaultFileMode;

@@ -32,9 +32,12 @@ export const qosClassOf = (spec: Readonly<PodSpec>): PodQosClass => {
     limitsComplete = addQosResources(limits, one.limits) && limitsComplete;
   }
   if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  const equal = requests.size === limits.size && [...requests].every(([name, amount]) => limits.has(name) && compareQuantities(limits.get(name)!, amount) === 0);
+  const equal =
+    requests.size === limits.size &&
+    [...requests].every(([name, amount]) => limits.has(name) && compareQuantities(limits.get(name)!, amount) === 0);
   return limitsComplete && equal ? 'Guaranteed' : 'Burstable';
 };
 
 /** Returns the class in the status, or else that of the spec. */
-export const podQosClass = ({spec, status}: Readonly<Pod>): PodQosClass => (status?.qosClass as PodQosClass | undefined) || qosClassOf(spec!);
+export const podQosClass = ({spec, status}: Readonly<Pod>): PodQosClass =>
+  (status?.qosClass as PodQosClass | undefined) || qosClassOf(spec!);

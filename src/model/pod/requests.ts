@@ -8,7 +8,8 @@ export type ResourceList = Map<string, Quantity>;
 type FormattedResourceList = Readonly<Record<string, string>>;
 type Spec = Frozen<Pick<PodSpec, 'containers' | 'initContainers'>>;
 
-const parseResourceList = (list: FormattedResourceList | undefined): ResourceList => new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+const parseResourceList = (list: FormattedResourceList | undefined): ResourceList =>
+  new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 
 const addInto = (into: ResourceList, other: ResourceList): void => {
   for (const [name, amount] of other) {
@@ -50,9 +51,11 @@ const aggregateContainers = ({containers, initContainers = []}: Spec, of: (conta
 };
 
 /** Returns the aggregated requests of a pod's containers, without overhead. */
-export const containerRequests = (spec: Spec): ResourceList => aggregateContainers(spec, ({resources}) => parseResourceList(resources?.requests));
+export const containerRequests = (spec: Spec): ResourceList =>
+  aggregateContainers(spec, ({resources}) => parseResourceList(resources?.requests));
 /** Returns the aggregated limits of a pod's containers, without overhead. */
-export const containerLimits = (spec: Spec): ResourceList => aggregateContainers(spec, ({resources}) => parseResourceList(resources?.limits));
+export const containerLimits = (spec: Spec): ResourceList =>
+  aggregateContainers(spec, ({resources}) => parseResourceList(resources?.limits));
 
 /** How a pod's requests are calculated. */
 export interface PodResourceOptions {
@@ -64,14 +67,17 @@ export interface PodResourceOptions {
   readonly podLevel?: boolean;
 }
 
-const isInfeasible = ({status}: Frozen<Pod>): boolean => status?.conditions?.some(({type, reason}) => type === 'PodResizePending' && reason === 'Infeasible') ?? false;
+const isInfeasible = ({status}: Frozen<Pod>): boolean =>
+  status?.conditions?.some(({type, reason}) => type === 'PodResizePending' && reason === 'Infeasible') ?? false;
 
 const statusesByName = ({status}: Frozen<Pod>): ReadonlyMap<string, Frozen<ContainerStatus>> =>
   new Map([...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(each => [each.name, each]));
 
 const podContainerRequests = (pod: Frozen<Pod>, {defaultRequests, useStatusResources}: PodResourceOptions): ResourceList => {
   const statuses = useStatusResources ? statusesByName(pod) : undefined;
-  const initContainerNames = new Set((pod.spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy !== 'Always').map(({name}) => name));
+  const initContainerNames = new Set(
+    (pod.spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy !== 'Always').map(({name}) => name),
+  );
   const infeasible = isInfeasible(pod);
   return aggregateContainers(pod.spec!, ({name, resources}) => {
     const status = initContainerNames.has(name) ? undefined : statuses?.get(name);
@@ -85,7 +91,8 @@ const podContainerRequests = (pod: Frozen<Pod>, {defaultRequests, useStatusResou
 /** Returns the requests of a pod: containers or pod-level resources, plus overhead. */
 export const podRequests = (pod: Frozen<Pod>, options: PodResourceOptions = {}): ResourceList => {
   const requests = podContainerRequests(pod, options);
-  if (options.podLevel) for (const [name, amount] of parseResourceList(pod.spec?.resources?.requests)) if (isPodLevelResource(name)) requests.set(name, amount);
+  if (options.podLevel)
+    for (const [name, amount] of parseResourceList(pod.spec?.resources?.requests)) if (isPodLevelResource(name)) requests.set(name, amount);
   addInto(requests, parseResourceList(pod.spec?.overhead));
   return requests;
 };
@@ -93,7 +100,8 @@ export const podRequests = (pod: Frozen<Pod>, options: PodResourceOptions = {}):
 /** Returns the limits of a pod: containers or pod-level resources. Overhead is added only to limits that are set. */
 export const podLimits = (pod: Frozen<Pod>, {podLevel}: Pick<PodResourceOptions, 'podLevel'> = {}): ResourceList => {
   const limits = containerLimits(pod.spec!);
-  if (podLevel) for (const [name, amount] of parseResourceList(pod.spec?.resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
+  if (podLevel)
+    for (const [name, amount] of parseResourceList(pod.spec?.resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
   for (const [name, amount] of parseResourceList(pod.spec?.overhead)) {
     const limit = limits.get(name);
     if (limit && compareQuantities(limit, zeroQuantity) !== 0) limits.set(name, addQuantities(limit, amount));
@@ -102,4 +110,5 @@ export const podLimits = (pod: Frozen<Pod>, {podLevel}: Pick<PodResourceOptions,
 };
 
 /** Formats quantities as API objects contain them. */
-export const formatResourceList = (amounts: ResourceList): Record<string, string> => Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]));
+export const formatResourceList = (amounts: ResourceList): Record<string, string> =>
+  Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]));

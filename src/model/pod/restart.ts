@@ -10,9 +10,16 @@ type Restartable = Pick<Frozen<AnyContainer>, 'restartPolicy' | 'restartPolicyRu
  * Whether a container that exited with this code may be restarted, by its restart policy rules (KEP-5307), its policy or the pod's.
  * `restartAll`: whether the action RestartAllContainers is supported (KEP-5532).
  */
-export const mayRestart = (container: Restartable, spec: Frozen<Pick<PodSpec, 'restartPolicy'>>, exitCode: number, restartAll = false): boolean => {
+export const mayRestart = (
+  container: Restartable,
+  spec: Frozen<Pick<PodSpec, 'restartPolicy'>>,
+  exitCode: number,
+  restartAll = false,
+): boolean => {
   if (container.restartPolicy !== undefined) {
-    const rule = container.restartPolicyRules?.find(({exitCodes}) => exitCodes && (exitCodes.values?.includes(exitCode) ?? false) === (exitCodes.operator === 'In'));
+    const rule = container.restartPolicyRules?.find(
+      ({exitCodes}) => exitCodes && (exitCodes.values?.includes(exitCode) ?? false) === (exitCodes.operator === 'In'),
+    );
     if (rule?.action === 'Restart' || (rule?.action === 'RestartAllContainers' && restartAll)) return true;
   }
   const policy = container.restartPolicy ?? spec.restartPolicy;

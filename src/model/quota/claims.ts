@@ -10,7 +10,11 @@ const claimResources = ['persistentvolumeclaims', 'requests.storage'];
 
 /** Returns the volume attributes classes that a claim has, is being modified to, or requests. */
 const attributes = ({spec, status}: Frozen<Claim>): string[] =>
-  [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName].filter(name => Boolean(name)) as string[];
+  [
+    spec?.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ].filter(name => Boolean(name)) as string[];
 
 /** Evaluates persistent volume claims: number and storage, in total and by storage class. */
 export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
@@ -20,10 +24,15 @@ export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
     resource: 'persistentvolumeclaims',
     kind: kinds.persistentVolumeClaims,
     handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
-    matchesResource: name => name === 'count/persistentvolumeclaims' || claimResources.includes(name) || claimResources.some(each => name.endsWith(ofClass('', each))),
+    matchesResource: name =>
+      name === 'count/persistentvolumeclaims' ||
+      claimResources.includes(name) ||
+      claimResources.some(each => name.endsWith(ofClass('', each))),
     usage(object) {
       const claim = object as Frozen<Claim>;
-      const [requested, allocated] = [claim.spec?.resources?.requests?.['storage'], claim.status?.allocatedResources?.['storage']].map(text => (text === undefined ? undefined : parseQuantity(text)));
+      const [requested, allocated] = [claim.spec?.resources?.requests?.['storage'], claim.status?.allocatedResources?.['storage']].map(
+        text => (text === undefined ? undefined : parseQuantity(text)),
+      );
       const storage = requested && allocated && compareQuantities(allocated, requested) > 0 ? allocated : requested;
       const used = resourceList(['count/persistentvolumeclaims', quantityOf(1)], ['persistentvolumeclaims', quantityOf(1)]);
       const storageClass = classOf(claim, naming);

@@ -33,7 +33,12 @@ export const countedResource = (name: string): {readonly group: string; readonly
 
 /** Returns the evaluators of all resources: those of pods, services and claims, and object counts for all others. Events are not limited by quotas. */
 export const quotaEvaluators = (naming: Naming, gate: (name: 'PodLevelResources') => boolean) => {
-  const kindEvaluators: readonly QuotaEvaluator[] = [podEvaluator(naming, gate), serviceEvaluator, claimEvaluator(naming), deviceClaimEvaluator(naming)];
+  const kindEvaluators: readonly QuotaEvaluator[] = [
+    podEvaluator(naming, gate),
+    serviceEvaluator,
+    claimEvaluator(naming),
+    deviceClaimEvaluator(naming),
+  ];
   const known = new Map(kindEvaluators.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));
   return {
     kindEvaluators,

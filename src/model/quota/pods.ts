@@ -12,9 +12,21 @@ import type {QuotaEvaluator, ScopeSelector} from './evaluator.js';
 import {selectorMatches} from './scopes.js';
 
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
-const podResources: ReadonlySet<string> = new Set(['pods', 'count/pods', ...compute, ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`])]);
+const podResources: ReadonlySet<string> = new Set([
+  'pods',
+  'count/pods',
+  ...compute,
+  ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`]),
+]);
 /** Resources that every container must state if a quota limits them. */
-const requiredPerContainer: ReadonlySet<string> = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
+const requiredPerContainer: ReadonlySet<string> = new Set([
+  'cpu',
+  'memory',
+  'requests.cpu',
+  'requests.memory',
+  'limits.cpu',
+  'limits.memory',
+]);
 
 /** Converts requests and limits to quota resource names. */
 const quotaUsage = (requests: ResourceList, limits: ResourceList, naming: Naming): ResourceList => {
@@ -43,7 +55,8 @@ const crossesNamespaces = ({affinity}: Frozen<PodSpec>): boolean => {
   return terms.some(term => (term?.namespaces?.length ?? 0) > 0 || term?.namespaceSelector !== undefined);
 };
 
-const hasActiveDeadline = ({activeDeadlineSeconds}: Frozen<PodSpec>): boolean => activeDeadlineSeconds !== undefined && activeDeadlineSeconds >= 0;
+const hasActiveDeadline = ({activeDeadlineSeconds}: Frozen<PodSpec>): boolean =>
+  activeDeadlineSeconds !== undefined && activeDeadlineSeconds >= 0;
 
 const scopes: Readonly<Record<string, (scope: ScopeSelector, pod: Frozen<Pod>) => boolean>> = {
   Terminating: (_, {spec}) => hasActiveDeadline(spec!),
@@ -69,10 +82,14 @@ const constraintError = (names: readonly string[], {spec}: Frozen<Pod>, podLevel
   if (podLevel && Object.keys(own).some(isPodLevelResource)) return undefined;
   const containersByResource = new Map<string, Set<string>>();
   for (const container of [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]) {
-    for (const name of missingResources(container, required)) containersByResource.set(name, (containersByResource.get(name) ?? new Set()).add(container.name));
+    for (const name of missingResources(container, required))
+      containersByResource.set(name, (containersByResource.get(name) ?? new Set()).add(container.name));
   }
   if (containersByResource.size === 0) return undefined;
-  return `must specify ${[...containersByResource].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`).join('; ')}`;
+  return `must specify ${[...containersByResource]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`)
+    .join('; ')}`;
 };
 
 /** Evaluates pods. */
@@ -92,7 +109,11 @@ export const podEvaluator = (naming: Naming, gate: (name: 'PodLevelResources') =
       const one = quantityOf(1);
       const always: ResourceList = new Map([['count/pods', one]]);
       if (!countsTowardsQuota(pod, now)) return always;
-      return new Map([...always, ['pods', one], ...quotaUsage(podRequests(pod, {podLevel, useStatusResources: true}), podLimits(pod, {podLevel}), naming)]);
+      return new Map([
+        ...always,
+        ['pods', one],
+        ...quotaUsage(podRequests(pod, {podLevel, useStatusResources: true}), podLimits(pod, {podLevel}), naming),
+      ]);
     },
     matchesScope: (scope, object) => scopes[scope.scopeName]?.(scope, object as Frozen<Pod>) ?? false,
     constraintError: (names, object) => constraintError(names, object as Frozen<Pod>, podLevel),

@@ -14,7 +14,8 @@ export const scopesOf = ({spec}: Frozen<ScopedQuota>): readonly ScopeSelector[] 
 ];
 
 /** Whether an object matches all scopes. */
-export const matchesAllScopes = (scopes: readonly ScopeSelector[], object: Frozen<KubeObject>, {matchesScope}: QuotaEvaluator): boolean => scopes.every(scope => matchesScope?.(scope, object) ?? false);
+export const matchesAllScopes = (scopes: readonly ScopeSelector[], object: Frozen<KubeObject>, {matchesScope}: QuotaEvaluator): boolean =>
+  scopes.every(scope => matchesScope?.(scope, object) ?? false);
 
 /** Whether a value, such as the name of a priority class, matches the selector's values. A missing value matches only DoesNotExist and NotIn. */
 export const selectorMatches = ({operator, values = []}: ScopeSelector, value: string | undefined): boolean => {

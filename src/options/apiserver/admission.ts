@@ -51,12 +51,23 @@ export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof
 const plugins = [...defaultAdmissionPlugins, ...optionalAdmissionPlugins] as const;
 const pluginsHelp = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${optionalAdmissionPlugins.join(', ')}. The order of names does not matter.`;
 
-const unsupportedPlugins = {ImagePolicyWebhook: notSupportedYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration')};
+const unsupportedPlugins = {
+  ImagePolicyWebhook: notSupportedYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration'),
+};
 
 /** Flags that select and configure admission plugins. */
 export const admission = flagSection('Admission', {
-  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${pluginsHelp}`, oneOf: plugins, refusedValues: unsupportedPlugins},
-  'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${pluginsHelp}`, oneOf: plugins},
+  'enable-admission-plugins': {
+    type: 'strings',
+    help: `Plugins that are on in addition to the default set. ${pluginsHelp}`,
+    oneOf: plugins,
+    refusedValues: unsupportedPlugins,
+  },
+  'disable-admission-plugins': {
+    type: 'strings',
+    help: `Plugins that are off although they are in the default set. ${pluginsHelp}`,
+    oneOf: plugins,
+  },
   'admission-control': {
     type: 'strings',
     help: 'Exactly the plugins that are on. The order of names does not matter.',
@@ -69,7 +80,10 @@ export const admission = flagSection('Admission', {
 });
 
 /** Returns an error if a plugin is both enabled and disabled. */
-export const validateAdmissionPlugins = (options: {readonly enableAdmissionPlugins: readonly string[]; readonly disableAdmissionPlugins: readonly string[]}): string | undefined => {
+export const validateAdmissionPlugins = (options: {
+  readonly enableAdmissionPlugins: readonly string[];
+  readonly disableAdmissionPlugins: readonly string[];
+}): string | undefined => {
   const both = options.enableAdmissionPlugins.find(plugin => options.disableAdmissionPlugins.includes(plugin));
   return both && `${both} is named by both --enable-admission-plugins and --disable-admission-plugins`;
 };

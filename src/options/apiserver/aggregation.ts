@@ -36,7 +36,7 @@ export const aggregation = flagSection('Aggregation and proxying', {
   },
   'peer-ca-file': {
     type: 'path',
-    help: 'The CA that other API servers\' serving certificates are checked with. Effective with the gate UnknownVersionInteroperabilityProxy.',
+    help: "The CA that other API servers' serving certificates are checked with. Effective with the gate UnknownVersionInteroperabilityProxy.",
     gate: 'UnknownVersionInteroperabilityProxy',
     implementation: 'pending',
   },

@@ -9,8 +9,16 @@ const auditUnsupported = notSupportedYet('leave the --audit-* flags out; with -v
 
 /** Flags of the audit log and the audit webhook. */
 export const audit = flagSection('Audit', {
-  'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', refused: auditUnsupported},
-  'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', refused: auditUnsupported},
+  'audit-policy-file': {
+    type: 'path',
+    help: 'The policy that says which events are recorded, and how much of each.',
+    refused: auditUnsupported,
+  },
+  'audit-log-path': {
+    type: 'string',
+    help: 'The file events are written to; "-" is standard out. Unset writes none.',
+    refused: auditUnsupported,
+  },
   'audit-log-mode': {
     type: 'string',
     help: 'How the log is written. "batch" buffers and writes later; "blocking" holds a response until its event is written; "blocking-strict" also fails the request when that fails.',
@@ -18,7 +26,13 @@ export const audit = flagSection('Audit', {
     oneOf: modes,
     implementation: 'pending',
   },
-  'audit-log-version': {type: 'string', help: 'The API version of events in the log.', default: version, oneOf: [version], implementation: 'pending'},
+  'audit-log-version': {
+    type: 'string',
+    help: 'The API version of events in the log.',
+    default: version,
+    oneOf: [version],
+    implementation: 'pending',
+  },
   'audit-log-batch-buffer-size': {
     type: 'int',
     help: 'Events held before they are written (batch mode).',
@@ -26,7 +40,13 @@ export const audit = flagSection('Audit', {
     range: {above: 0},
     implementation: 'pending',
   },
-  'audit-log-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '1', range: {above: 0}, implementation: 'pending'},
+  'audit-log-batch-max-size': {
+    type: 'int',
+    help: 'Events in one batch at most (batch mode).',
+    default: '1',
+    range: {above: 0},
+    implementation: 'pending',
+  },
   'audit-log-batch-max-wait': {
     type: 'duration',
     help: 'The longest wait for a batch to fill (batch mode).',
@@ -41,7 +61,12 @@ export const audit = flagSection('Audit', {
     range: {min: 0},
     implementation: 'pending',
   },
-  'audit-log-batch-throttle-enable': {type: 'bool', help: 'Limit how many batches are sent a second (batch mode).', shownDefault: 'unset', implementation: 'pending'},
+  'audit-log-batch-throttle-enable': {
+    type: 'bool',
+    help: 'Limit how many batches are sent a second (batch mode).',
+    shownDefault: 'unset',
+    implementation: 'pending',
+  },
   'audit-log-batch-throttle-qps': {
     type: 'float',
     help: 'Batches a second on average (batch mode).',
@@ -49,7 +74,12 @@ export const audit = flagSection('Audit', {
     range: {min: 0},
     implementation: 'pending',
   },
-  'audit-log-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', implementation: 'pending'},
+  'audit-log-truncate-enabled': {
+    type: 'bool',
+    help: 'Cut events and batches that are too large.',
+    shownDefault: 'unset',
+    implementation: 'pending',
+  },
   'audit-log-truncate-max-batch-size': {
     type: 'int',
     help: 'The largest batch in bytes; a larger one is split.',
@@ -71,9 +101,19 @@ export const audit = flagSection('Audit', {
     oneOf: ['json', 'legacy'],
     implementation: 'pending',
   },
-  'audit-log-maxage': {type: 'int', help: 'Days for which old log files are kept. 0 keeps them for ever.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-maxage': {
+    type: 'int',
+    help: 'Days for which old log files are kept. 0 keeps them for ever.',
+    range: {min: 0},
+    implementation: 'pending',
+  },
   'audit-log-maxbackup': {type: 'int', help: 'Old log files kept. 0 keeps all.', range: {min: 0}, implementation: 'pending'},
-  'audit-log-maxsize': {type: 'int', help: 'Megabytes a log file grows to before it is rotated.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-maxsize': {
+    type: 'int',
+    help: 'Megabytes a log file grows to before it is rotated.',
+    range: {min: 0},
+    implementation: 'pending',
+  },
   'audit-log-compress': {type: 'bool', help: 'Compress old log files.', implementation: 'pending'},
   'audit-webhook-config-file': {type: 'path', help: 'Connection settings of the webhook events are sent to.', refused: auditUnsupported},
   'audit-webhook-mode': {
@@ -83,7 +123,13 @@ export const audit = flagSection('Audit', {
     oneOf: modes,
     implementation: 'pending',
   },
-  'audit-webhook-version': {type: 'string', help: 'The API version of events sent.', default: version, oneOf: [version], implementation: 'pending'},
+  'audit-webhook-version': {
+    type: 'string',
+    help: 'The API version of events sent.',
+    default: version,
+    oneOf: [version],
+    implementation: 'pending',
+  },
   'audit-webhook-batch-buffer-size': {
     type: 'int',
     help: 'Events held before they are sent (batch mode).',
@@ -91,7 +137,13 @@ export const audit = flagSection('Audit', {
     range: {above: 0},
     implementation: 'pending',
   },
-  'audit-webhook-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '400', range: {above: 0}, implementation: 'pending'},
+  'audit-webhook-batch-max-size': {
+    type: 'int',
+    help: 'Events in one batch at most (batch mode).',
+    default: '400',
+    range: {above: 0},
+    implementation: 'pending',
+  },
   'audit-webhook-batch-max-wait': {
     type: 'duration',
     help: 'The longest wait for a batch to fill (batch mode).',
@@ -119,7 +171,12 @@ export const audit = flagSection('Audit', {
     range: {min: 0},
     implementation: 'pending',
   },
-  'audit-webhook-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', implementation: 'pending'},
+  'audit-webhook-truncate-enabled': {
+    type: 'bool',
+    help: 'Cut events and batches that are too large.',
+    shownDefault: 'unset',
+    implementation: 'pending',
+  },
   'audit-webhook-truncate-max-batch-size': {
     type: 'int',
     help: 'The largest batch in bytes; a larger one is split.',

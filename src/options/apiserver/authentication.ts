@@ -7,7 +7,8 @@ const plat = naming('plat');
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
 
 /** What to use instead of credentials that are not supported yet. */
-const credentialAlternatives = 'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+const credentialAlternatives =
+  'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
 const oidcUnsupported = notSupportedYet(credentialAlternatives);
 
 /** Flags of the authenticators. */
@@ -64,15 +65,26 @@ export const authentication = flagSection('Authentication', {
     check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
     refused: oidcUnsupported,
   },
-  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
+  'oidc-client-id': {
+    type: 'string',
+    help: 'The client for which tokens must be issued.',
+    requires: ['oidc-issuer-url'],
+    refused: oidcUnsupported,
+  },
   'oidc-ca-file': {
     type: 'path',
-    help: 'The CA that the issuer\'s certificate is checked with.',
+    help: "The CA that the issuer's certificate is checked with.",
     shownDefault: 'host roots',
     requires: ['oidc-issuer-url'],
     refused: oidcUnsupported,
   },
-  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
+  'oidc-username-claim': {
+    type: 'string',
+    help: 'The claim that is the user name.',
+    default: 'sub',
+    requires: ['oidc-issuer-url'],
+    refused: oidcUnsupported,
+  },
   'oidc-username-prefix': {
     type: 'string',
     help: 'What user names begin with. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
@@ -146,7 +158,8 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   'service-account-max-token-expiration': {
     type: 'duration',
     help: 'The longest life of a token; who asks for more gets this.',
-    check: (ms: number) => (ms === 0 || (ms >= hour && ms <= maxTokenSeconds * 1000) ? undefined : `must be from 1h to ${maxTokenSeconds}s`),
+    check: (ms: number) =>
+      ms === 0 || (ms >= hour && ms <= maxTokenSeconds * 1000) ? undefined : `must be from 1h to ${maxTokenSeconds}s`,
   },
   'service-account-extend-token-expiration': {
     type: 'bool',
@@ -175,7 +188,10 @@ export const authorization = flagSection('Authorization', {
     default: 'AlwaysAllow',
     shownDefault: 'AlwaysAllow when no config file',
     oneOf: authorizationModes,
-    refusedValues: {ABAC: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'), Webhook: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC')},
+    refusedValues: {
+      ABAC: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'),
+      Webhook: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'),
+    },
   },
   'authorization-config': {
     type: 'path',
@@ -184,8 +200,16 @@ export const authorization = flagSection('Authorization', {
     gate: 'StructuredAuthorizationConfiguration',
     refused: notSupportedYet(authorizationAlternatives),
   },
-  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', refused: notSupportedYet(authorizationAlternatives)},
-  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', refused: notSupportedYet(authorizationAlternatives)},
+  'authorization-policy-file': {
+    type: 'path',
+    help: 'The policy of mode ABAC, a JSON object a line.',
+    refused: notSupportedYet(authorizationAlternatives),
+  },
+  'authorization-webhook-config-file': {
+    type: 'path',
+    help: 'Connection settings for mode Webhook.',
+    refused: notSupportedYet(authorizationAlternatives),
+  },
   'authorization-webhook-version': {
     type: 'string',
     help: 'The API version of the SubjectAccessReview exchanged with the webhook.',
@@ -215,7 +239,10 @@ const modeFiles = [
 ] as const;
 
 /** Validates that modes are unique and that files are given for the modes that need them, and only for those. */
-export const validateAuthorizationModes = ({authorizationMode: modes}: {readonly authorizationMode: readonly string[]}, given: Given): string | undefined => {
+export const validateAuthorizationModes = (
+  {authorizationMode: modes}: {readonly authorizationMode: readonly string[]},
+  given: Given,
+): string | undefined => {
   if (modes.length === 0) return '--authorization-mode must name at least one mode';
   const repeated = modes.find((mode, at) => modes.indexOf(mode) !== at);
   if (repeated) return `--authorization-mode names ${repeated} more than once`;

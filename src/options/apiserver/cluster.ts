@@ -51,7 +51,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
   },
   'platlet-preferred-address-types': {
     type: 'strings',
-    help: 'Which of a node\'s addresses to try, and in which order, to reach its agent.',
+    help: "Which of a node's addresses to try, and in which order, to reach its agent.",
     default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
     oneOf: addressTypes,
   },
@@ -70,9 +70,14 @@ interface ClusterOptions {
 }
 
 /** Validates the service IP ranges, and that the master service's port is a node port. */
-export const validateServiceRanges = ({serviceClusterIpRange, serviceNodePortRange: {from, to}, platServiceNodePort: port}: ClusterOptions): string | undefined => {
+export const validateServiceRanges = ({
+  serviceClusterIpRange,
+  serviceNodePortRange: {from, to},
+  platServiceNodePort: port,
+}: ClusterOptions): string | undefined => {
   const outside = port !== 0 && (port < from || port > to);
   return outside
     ? `--plat-service-node-port ${port} is not in --service-node-port-range ${from}-${to}`
-    : (validateDualStack('service-cluster-ip-range', serviceClusterIpRange) ?? validateServiceRange('service-cluster-ip-range', serviceClusterIpRange));
+    : (validateDualStack('service-cluster-ip-range', serviceClusterIpRange) ??
+        validateServiceRange('service-cluster-ip-range', serviceClusterIpRange));
 };

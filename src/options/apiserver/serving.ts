@@ -66,11 +66,24 @@ export const serving = flagSection('Serving and network', {
     type: 'path',
     help: 'A Unix socket for profiling, without authentication or authorization.',
   },
-  'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', implementation: 'pending'},
+  'enable-logs-handler': {
+    type: 'bool',
+    help: 'Serve the log files under /logs.',
+    deprecated: 'the handler will be removed',
+    implementation: 'pending',
+  },
   profiling: profiling.profiling,
   'contention-profiling': profiling['contention-profiling'],
-  'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', refused: notSupportedYet('leave it out; every connection goes out directly')},
-  'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', refused: notSupportedYet('leave it out; with -v=3 the log tells how long requests take')},
+  'egress-selector-config-file': {
+    type: 'path',
+    help: 'The file that says which way outgoing traffic takes.',
+    refused: notSupportedYet('leave it out; every connection goes out directly'),
+  },
+  'tracing-config-file': {
+    type: 'path',
+    help: 'The file that configures tracing.',
+    refused: notSupportedYet('leave it out; with -v=3 the log tells how long requests take'),
+  },
 });
 
 /** Flags of request limits, timeouts and graceful shutdown. */

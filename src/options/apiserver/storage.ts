@@ -9,7 +9,8 @@ const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.can
 
 const validateServers = (servers: readonly string[]): string | undefined => {
   // The message must not contain credentials, since it is logged.
-  if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password))) return 'must not hold a user or a password: the store\'s servers know this one by --kvstore-certfile';
+  if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password)))
+    return "must not hold a user or a password: the store's servers know this one by --kvstore-certfile";
   const invalid = servers.find(server => !isServer(server));
   return invalid === undefined ? undefined : `"${invalid}" must be formatted as scheme://ip:port`;
 };
@@ -62,7 +63,7 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-servers': {
     type: 'strings',
-    help: 'The store\'s servers, as scheme://ip:port, comma separated. Selects the backend etcd3.',
+    help: "The store's servers, as scheme://ip:port, comma separated. Selects the backend etcd3.",
     check: validateServers,
   },
   'kvstore-servers-overrides': {
@@ -72,15 +73,15 @@ export const storage = flagSection('Storage', {
     requires: ['kvstore-servers'],
     refused: 'is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
   },
-  'kvstore-cafile': {type: 'path', help: 'The CA file for connections to the store\'s servers.'},
+  'kvstore-cafile': {type: 'path', help: "The CA file for connections to the store's servers."},
   'kvstore-certfile': {
     type: 'path',
-    help: 'The client certificate for connections to the store\'s servers.',
+    help: "The client certificate for connections to the store's servers.",
     requires: ['kvstore-keyfile'],
   },
   'kvstore-keyfile': {
     type: 'path',
-    help: 'The client key for connections to the store\'s servers.',
+    help: "The client key for connections to the store's servers.",
     requires: ['kvstore-certfile'],
   },
   'kvstore-prefix': {type: 'string', help: 'What all keys in the store begin with.', default: '/registry'},
@@ -98,20 +99,38 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-db-metric-poll-interval': {
     type: 'duration',
-    help: 'How often the store\'s size is read for the metrics. 0 never reads it.',
+    help: "How often the store's size is read for the metrics. 0 never reads it.",
     default: '30s',
     range: {min: '0'},
   },
-  'kvstore-healthcheck-timeout': {type: 'duration', help: 'How long a health check may wait for the store.', default: '2s', range: {above: '0'}},
-  'kvstore-readycheck-timeout': {type: 'duration', help: 'How long a readiness check may wait for the store.', default: '2s', range: {above: '0'}},
-  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', refused: encryptionUnsupported},
+  'kvstore-healthcheck-timeout': {
+    type: 'duration',
+    help: 'How long a health check may wait for the store.',
+    default: '2s',
+    range: {above: '0'},
+  },
+  'kvstore-readycheck-timeout': {
+    type: 'duration',
+    help: 'How long a readiness check may wait for the store.',
+    default: '2s',
+    range: {above: '0'},
+  },
+  'encryption-provider-config': {
+    type: 'path',
+    help: 'The file that says how secrets are encrypted at rest.',
+    refused: encryptionUnsupported,
+  },
   'encryption-provider-config-automatic-reload': {
     type: 'bool',
     help: 'Read that file again when it changes. Health endpoints then cannot tell key-management plugins apart.',
     requires: ['encryption-provider-config'],
     refused: encryptionUnsupported,
   },
-  'watch-cache': {type: 'bool', help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.', default: 'true'},
+  'watch-cache': {
+    type: 'bool',
+    help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.',
+    default: 'true',
+  },
   'watch-cache-sizes': {
     type: 'strings',
     help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
@@ -137,7 +156,7 @@ export const storage = flagSection('Storage', {
   },
   'enable-garbage-collector': {
     type: 'bool',
-    help: 'Serve the generic garbage collector. Must be the same as the controller manager\'s flag of this name.',
+    help: "Serve the generic garbage collector. Must be the same as the controller manager's flag of this name.",
     default: 'true',
   },
 });
@@ -151,7 +170,10 @@ export const validateStorageBackend = ({storageBackend}: {readonly storageBacken
 };
 
 /** Returns an error if a cache size is set for a resource that is not built in. */
-export const validateCachedResources = (options: {readonly naming: NamingName; readonly watchCacheSizes: readonly string[]}): string | undefined => {
+export const validateCachedResources = (options: {
+  readonly naming: NamingName;
+  readonly watchCacheSizes: readonly string[];
+}): string | undefined => {
   if (options.watchCacheSizes.length === 0) return undefined;
   const known = new Set(Object.values(kinds).map(kind => groupResource(naming(options.naming), kind)));
   const unknown = options.watchCacheSizes.find(entry => !known.has(entry.split('#')[0]!));

@@ -30,12 +30,12 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
   'node-cidr-mask-size': {
     type: 'int32',
     range: {min: 0, max: 128},
-    help: 'The mask length of a node\'s range. 0 takes the default. Not for dual stack.',
+    help: "The mask length of a node's range. 0 takes the default. Not for dual stack.",
     shownDefault: '24 (IPv4), 64 (IPv6)',
     excludes: ['node-cidr-mask-size-ipv4', 'node-cidr-mask-size-ipv6'],
   },
-  'node-cidr-mask-size-ipv4': {...maskV4, help: 'The mask length of a node\'s IPv4 range in a dual-stack cluster.', default: '24'},
-  'node-cidr-mask-size-ipv6': {...maskV6, help: 'The mask length of a node\'s IPv6 range in a dual-stack cluster.', default: '64'},
+  'node-cidr-mask-size-ipv4': {...maskV4, help: "The mask length of a node's IPv4 range in a dual-stack cluster.", default: '24'},
+  'node-cidr-mask-size-ipv6': {...maskV6, help: "The mask length of a node's IPv6 range in a dual-stack cluster.", default: '64'},
   'configure-cloud-routes': {
     type: 'bool',
     help: 'Set up routes for the ranges of nodes on the cloud provider.',
@@ -43,13 +43,18 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
     implementation: 'pending',
   },
   'cloud-provider': {type: 'string', help: 'The cloud provider; empty means none.', shownDefault: 'empty', implementation: 'pending'},
-  'cloud-config': {type: 'path', help: 'The cloud provider\'s configuration file.', shownDefault: 'empty', implementation: 'pending'},
+  'cloud-config': {type: 'path', help: "The cloud provider's configuration file.", shownDefault: 'empty', implementation: 'pending'},
   'external-cloud-volume-plugin': {
     type: 'string',
     help: 'The provider whose volumes are handled here when the cloud provider is external.',
     implementation: 'pending',
   },
-  'cluster-name': {type: 'string', help: 'The first part of the names of things made on the cloud.', default: 'plat', implementation: 'pending'},
+  'cluster-name': {
+    type: 'string',
+    help: 'The first part of the names of things made on the cloud.',
+    default: 'plat',
+    implementation: 'pending',
+  },
 });
 
 interface CloudOptions {
@@ -66,7 +71,8 @@ const familyFlags = [
 /** Validates that mask sizes match the IP families of the cluster's ranges. */
 export const validateNodeRanges = (options: CloudOptions, given: Given): string | undefined => {
   if (!options.allocateNodeCidrs) return undefined;
-  const error = validateDualStack('cluster-cidr', options.clusterCidr) ?? validateDualStack('service-cluster-ip-range', options.serviceClusterIpRange);
+  const error =
+    validateDualStack('cluster-cidr', options.clusterCidr) ?? validateDualStack('service-cluster-ip-range', options.serviceClusterIpRange);
   if (error) return error;
   if (options.clusterCidr.length > 1)
     return given.has('node-cidr-mask-size') ? '--node-cidr-mask-size cannot be used with two ranges in --cluster-cidr' : undefined;

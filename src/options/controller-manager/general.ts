@@ -30,7 +30,7 @@ export const general = flagSection('Controller selection and misc', {
   'enable-dynamic-provisioning': {type: 'bool', help: 'Make volumes for claims as they come.', default: 'true', implementation: 'pending'},
   'enable-garbage-collector': {
     type: 'bool',
-    help: 'Run the generic garbage collector. Must be the same as the API server\'s flag of this name.',
+    help: "Run the generic garbage collector. Must be the same as the API server's flag of this name.",
     default: 'true',
   },
   'enable-hostpath-provisioner': {
@@ -80,7 +80,10 @@ const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 
 /** Flags of batching, leader election and volumes. */
 export const batching = flagSection('Batching, leader election, volumes', {
-  'endpoint-updates-batch-period': {...batchPeriod, help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.'},
+  'endpoint-updates-batch-period': {
+    ...batchPeriod,
+    help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.',
+  },
   'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
   'mirroring-endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for mirrored endpoint slices.'},
   'max-endpoints-per-slice': {
@@ -115,10 +118,22 @@ export const batching = flagSection('Batching, leader election, volumes', {
   },
   'leader-elect-resource-name': {type: 'string', help: 'The name of the lock object.', default: 'plat-controller-manager'},
   'leader-elect-resource-namespace': {type: 'string', help: 'The namespace of the lock object.', default: plat.systemNamespace},
-  'pv-recycler-increment-timeout-nfs': {...seconds, help: 'Seconds added for each Gi to the time an NFS scrubber pod may take.', default: '30'},
-  'pv-recycler-minimum-timeout-hostpath': {...seconds, help: 'Seconds a host-path recycler pod may take at least. For tests only.', default: '60'},
+  'pv-recycler-increment-timeout-nfs': {
+    ...seconds,
+    help: 'Seconds added for each Gi to the time an NFS scrubber pod may take.',
+    default: '30',
+  },
+  'pv-recycler-minimum-timeout-hostpath': {
+    ...seconds,
+    help: 'Seconds a host-path recycler pod may take at least. For tests only.',
+    default: '60',
+  },
   'pv-recycler-minimum-timeout-nfs': {...seconds, help: 'Seconds an NFS recycler pod may take at least.', default: '300'},
-  'pv-recycler-pod-template-filepath-hostpath': {type: 'path', help: 'The pod template for recycling host-path volumes. For tests only.', implementation: 'pending'},
+  'pv-recycler-pod-template-filepath-hostpath': {
+    type: 'path',
+    help: 'The pod template for recycling host-path volumes. For tests only.',
+    implementation: 'pending',
+  },
   'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.', implementation: 'pending'},
   'pv-recycler-timeout-increment-hostpath': {
     ...seconds,

@@ -38,14 +38,25 @@ export const concurrency = flagSection('Concurrency', {
   'mirroring-concurrent-service-endpoint-syncs': workers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
 });
 
-const activePeriod = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
+const activePeriod = <const D extends string>(text: D, help: string) =>
+  ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
 const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
-const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, implementation: 'pending'}) as const;
+const period = <const D extends string>(text: D, help: string) =>
+  ({type: 'duration', help, default: text, range: {above: '0'}, implementation: 'pending'}) as const;
 
 /** Flags of client rate limits, resync periods and thresholds. */
 export const rates = flagSection('Rates, periods and thresholds', {
-  'plat-api-qps': {type: 'float', help: 'Requests to the API server a second, for each client. 0 selects 5; below 0 there is no limit.', default: '20'},
-  'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once. 0 selects 10.', default: '30', range: {min: 0}},
+  'plat-api-qps': {
+    type: 'float',
+    help: 'Requests to the API server a second, for each client. 0 selects 5; below 0 there is no limit.',
+    default: '20',
+  },
+  'plat-api-burst': {
+    type: 'int32',
+    help: 'Requests to the API server that may be made at once. 0 selects 10.',
+    default: '30',
+    range: {min: 0},
+  },
   'plat-api-content-type': {
     type: 'string',
     help: `The content type of requests to the API server: application/json or ${protobufMediaType}, or as the vocabulary kubernetes calls it. Kinds without a binary form go as JSON in any case.`,
@@ -67,15 +78,18 @@ export const rates = flagSection('Rates, periods and thresholds', {
   'namespace-sync-period': {type: 'duration', help: 'How often namespaces are looked at anew.', default: '5m0s', range: {above: '0'}},
   'resource-quota-sync-period': activePeriod('5m0s', 'How often the use of quotas is counted anew.'),
   'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),
-  'route-reconciliation-period': period('10s', 'How often the cloud\'s routes for nodes are looked at anew.'),
+  'route-reconciliation-period': period('10s', "How often the cloud's routes for nodes are looked at anew."),
   'node-monitor-period': activePeriod('5s', 'How often the status of nodes is looked at.'),
   'node-monitor-grace-period': activePeriod(
     '50s',
-    'How long a running node may stay silent before it is marked unhealthy. A multiple of the node agent\'s status update frequency, and more than the HTTP/2 ping timeout and read idle timeout together.',
+    "How long a running node may stay silent before it is marked unhealthy. A multiple of the node agent's status update frequency, and more than the HTTP/2 ping timeout and read idle timeout together.",
   ),
   'node-startup-grace-period': activePeriod('1m0s', 'The same for a node that is starting.'),
   'node-eviction-rate': activeRate('0.1', 'Nodes a second whose pods are deleted on failure while the zone is healthy.'),
-  'secondary-node-eviction-rate': activeRate('0.01', 'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.'),
+  'secondary-node-eviction-rate': activeRate(
+    '0.01',
+    'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.',
+  ),
   'large-cluster-size-threshold': {
     type: 'int32',
     help: 'The number of nodes from which the cluster, or each zone, counts as large.',
@@ -93,9 +107,21 @@ export const rates = flagSection('Rates, periods and thresholds', {
 const window = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {min: '0'}}) as const;
 
 export const autoscaler = flagSection('Horizontal autoscaler', {
-  'horizontal-pod-autoscaler-cpu-initialization-period': window('5m0s', 'The time after a pod\'s start when its CPU samples may be skipped.'),
-  'horizontal-pod-autoscaler-downscale-stabilization': window('5m0s', 'How far to look back: no scaling below what was recommended in this time.'),
-  'horizontal-pod-autoscaler-initial-readiness-delay': window('30s', 'The time after a pod\'s start when changes of readiness count as its first.'),
+  'horizontal-pod-autoscaler-cpu-initialization-period': window(
+    '5m0s',
+    "The time after a pod's start when its CPU samples may be skipped.",
+  ),
+  'horizontal-pod-autoscaler-downscale-stabilization': window(
+    '5m0s',
+    'How far to look back: no scaling below what was recommended in this time.',
+  ),
+  'horizontal-pod-autoscaler-initial-readiness-delay': window(
+    '30s',
+    "The time after a pod's start when changes of readiness count as its first.",
+  ),
   'horizontal-pod-autoscaler-sync-period': activePeriod('15s', 'How often the number of pods is looked at.'),
-  'horizontal-pod-autoscaler-tolerance': activeRate('0.1', 'How far the ratio of desired to actual must be from 1.0 before anything is scaled.'),
+  'horizontal-pod-autoscaler-tolerance': activeRate(
+    '0.1',
+    'How far the ratio of desired to actual must be from 1.0 before anything is scaled.',
+  ),
 });

@@ -19,14 +19,29 @@ export const serving = flagSection('Authentication', {
     type: 'bool',
     help: 'Go on when that look-up fails; all requests may then be anonymous.',
   },
-  'authentication-token-webhook-cache-ttl': {type: 'duration', help: 'How long answers about tokens are kept.', default: '10s', range: {min: '0'}},
+  'authentication-token-webhook-cache-ttl': {
+    type: 'duration',
+    help: 'How long answers about tokens are kept.',
+    default: '10s',
+    range: {min: '0'},
+  },
   'authorization-always-allow-paths': {
     type: 'strings',
     help: 'Paths that are allowed without asking the API server.',
     default: '/healthz,/readyz,/livez',
   },
-  'authorization-webhook-cache-authorized-ttl': {type: 'duration', help: 'How long an answer that allows is kept.', default: '10s', range: {min: '0'}},
-  'authorization-webhook-cache-unauthorized-ttl': {type: 'duration', help: 'How long an answer that does not is kept.', default: '10s', range: {min: '0'}},
+  'authorization-webhook-cache-authorized-ttl': {
+    type: 'duration',
+    help: 'How long an answer that allows is kept.',
+    default: '10s',
+    range: {min: '0'},
+  },
+  'authorization-webhook-cache-unauthorized-ttl': {
+    type: 'duration',
+    help: 'How long an answer that does not is kept.',
+    default: '10s',
+    range: {min: '0'},
+  },
   'client-ca-file': {type: 'path', help: 'Authorities whose client certificates identify a caller by common name.'},
   ...requestHeader({user: 'x-remote-user', group: 'x-remote-group', extra: 'x-remote-extra-'}),
   'bind-address': {

@@ -44,7 +44,10 @@ export const certificateSigning = flagSection('Certificate signing', {
   'cluster-signing-platlet-serving-key-file': keyOf(signers.agentServing),
   'cluster-signing-legacy-unknown-cert-file': certOf(signers.legacyUnknown),
   'cluster-signing-legacy-unknown-key-file': keyOf(signers.legacyUnknown),
-  'root-ca-file': {type: 'path', help: 'PEM bundle of CA certificates that is published to every namespace and put into service account token secrets.'},
+  'root-ca-file': {
+    type: 'path',
+    help: 'PEM bundle of CA certificates that is published to every namespace and put into service account token secrets.',
+  },
   'service-account-private-key-file': {
     type: 'path',
     help: 'PEM file with the RSA or ECDSA key that signs service account tokens kept in secrets. Without it there are none.',

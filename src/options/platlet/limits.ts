@@ -9,7 +9,13 @@ const percent = {min: 0, max: 100} as const;
 /** Flags of limits, rates and timeouts of the node agent. */
 export const limits = flagSection('Limits, rates, timeouts', {
   'max-pods': {...row, type: 'int32', help: 'Pods on this node at most.', default: '110', range: {min: 0}},
-  'pods-per-core': {...row, type: 'int32', help: 'Pods for each core, capped by --max-pods. 0 sets no such limit.', default: '0', range: {min: 0}},
+  'pods-per-core': {
+    ...row,
+    type: 'int32',
+    help: 'Pods for each core, capped by --max-pods. 0 sets no such limit.',
+    default: '0',
+    range: {min: 0},
+  },
   'pod-max-pids': {
     ...row,
     type: 'int',
@@ -18,8 +24,20 @@ export const limits = flagSection('Limits, rates, timeouts', {
     range: {min: -1},
   },
   'max-open-files': {...row, type: 'int', help: 'Files the agent may hold open.', default: '1000000', range: {min: 0}},
-  'container-log-max-files': {...row, type: 'int32', help: '[beta] Log files kept for a container; at least 2.', default: '5', range: {min: 2}},
-  'container-log-max-size': {...row, type: 'quantity', label: 'string', help: '[beta] The size a log file grows to before it is rotated.', default: '10Mi'},
+  'container-log-max-files': {
+    ...row,
+    type: 'int32',
+    help: '[beta] Log files kept for a container; at least 2.',
+    default: '5',
+    range: {min: 2},
+  },
+  'container-log-max-size': {
+    ...row,
+    type: 'quantity',
+    label: 'string',
+    help: '[beta] The size a log file grows to before it is rotated.',
+    default: '10Mi',
+  },
   'file-check-frequency': {...row, type: 'duration', help: 'How often files with pods are looked at.', default: '20s', range: {min: '0'}},
   'http-check-frequency': {...row, type: 'duration', help: 'How often the URL with pods is looked at.', default: '20s', range: {min: '0'}},
   'sync-frequency': {
@@ -32,11 +50,17 @@ export const limits = flagSection('Limits, rates, timeouts', {
   'node-status-update-frequency': {
     ...row,
     type: 'duration',
-    help: 'How often the status of the node is posted. Must suit the controller manager\'s --node-monitor-grace-period.',
+    help: "How often the status of the node is posted. Must suit the controller manager's --node-monitor-grace-period.",
     default: '10s',
     range: {above: '0'},
   },
-  'node-status-max-images': {...row, type: 'int32', help: 'Images listed in the status of the node. -1 lists all.', default: '50', range: {min: -1}},
+  'node-status-max-images': {
+    ...row,
+    type: 'int32',
+    help: 'Images listed in the status of the node. -1 lists all.',
+    default: '50',
+    range: {min: -1},
+  },
   'plat-api-qps': {
     ...row,
     type: 'int32',
@@ -44,7 +68,13 @@ export const limits = flagSection('Limits, rates, timeouts', {
     default: '50',
     range: {min: 0},
   },
-  'plat-api-burst': {...row, type: 'int32', help: 'Requests to the API server that may be made at once. 0 selects 100.', default: '100', range: {min: 0}},
+  'plat-api-burst': {
+    ...row,
+    type: 'int32',
+    help: 'Requests to the API server that may be made at once. 0 selects 100.',
+    default: '100',
+    range: {min: 0},
+  },
   'plat-api-content-type': {...row, type: 'string', help: 'The content type of requests to the API server.', default: protobufMediaType},
   'event-qps': {...row, type: 'int32', help: 'Events a second. 0 selects 5.', default: '50', range: {min: 0}},
   'event-burst': {...row, type: 'int32', help: 'Events that may be sent at once. 0 selects 10.', default: '100', range: {min: 0}},
@@ -120,7 +150,11 @@ export const limits = flagSection('Limits, rates, timeouts', {
     range: {min: '0'},
   },
   'eviction-hard': {...row, type: 'thresholds', help: 'Thresholds that evict pods at once, for example memory.available<1Gi.'},
-  'eviction-soft': {...row, type: 'thresholds', help: 'Thresholds that evict pods once they have held for their grace period, for example memory.available<1.5Gi.'},
+  'eviction-soft': {
+    ...row,
+    type: 'thresholds',
+    help: 'Thresholds that evict pods once they have held for their grace period, for example memory.available<1.5Gi.',
+  },
   'eviction-soft-grace-period': {...row, type: 'map', help: 'How long each soft threshold must hold, for example memory.available=1m30s.'},
   'eviction-minimum-reclaim': {...row, type: 'map', help: 'How much an eviction must at least free, for example imagefs.available=2Gi.'},
   'eviction-max-pod-grace-period': {

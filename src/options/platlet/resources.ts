@@ -30,7 +30,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
   'plat-reserved': {
     ...row,
     type: 'map',
-    help: 'Resources (cpu, memory, pid, ephemeral-storage) kept for the platform\'s own components, for example cpu=200m,memory=500Mi.',
+    help: "Resources (cpu, memory, pid, ephemeral-storage) kept for the platform's own components, for example cpu=200m,memory=500Mi.",
     shownDefault: 'none',
     aliases: [original('reserved')],
   },
@@ -38,7 +38,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
   'plat-reserved-cgroup': {
     ...row,
     type: 'string',
-    help: 'The top-level cgroup of the platform\'s own components.',
+    help: "The top-level cgroup of the platform's own components.",
     shownDefault: 'empty',
     aliases: [original('reserved-cgroup')],
   },
@@ -77,10 +77,28 @@ export const resources = flagSection('Limits, rates, timeouts', {
     default: '100ms',
     range: {min: '1ms', max: '1s'},
   },
-  'cpu-manager-policy': {...row, type: 'string', help: 'How CPUs are given out: none or static.', default: 'none', oneOf: ['none', 'static']},
+  'cpu-manager-policy': {
+    ...row,
+    type: 'string',
+    help: 'How CPUs are given out: none or static.',
+    default: 'none',
+    oneOf: ['none', 'static'],
+  },
   'cpu-manager-policy-options': {...row, type: 'map', help: 'Fine tuning of that policy.'},
-  'cpu-manager-reconcile-period': {...row, type: 'duration', help: '[alpha] How often given CPUs are looked at anew.', default: '10s', range: {above: '0'}},
-  'memory-manager-policy': {...row, type: 'string', help: 'How memory is given out: None or Static.', default: 'None', oneOf: ['None', 'Static']},
+  'cpu-manager-reconcile-period': {
+    ...row,
+    type: 'duration',
+    help: '[alpha] How often given CPUs are looked at anew.',
+    default: '10s',
+    range: {above: '0'},
+  },
+  'memory-manager-policy': {
+    ...row,
+    type: 'string',
+    help: 'How memory is given out: None or Static.',
+    default: 'None',
+    oneOf: ['None', 'Static'],
+  },
   'topology-manager-policy': {
     ...row,
     type: 'string',
@@ -99,7 +117,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
   'oom-score-adj': {
     ...row,
     type: 'int32',
-    help: 'The agent\'s own oom_score_adj. From -1000 to 1000.',
+    help: "The agent's own oom_score_adj. From -1000 to 1000.",
     default: '-999',
     range: {min: -1000, max: 1000},
   },

@@ -93,8 +93,19 @@ export const serving = flagSection('Authentication and authorization', {
     default: 'true',
   },
   'healthz-bind-address': {...inFile, ...pending, type: 'ip', help: 'The address of the health server.', default: '127.0.0.1'},
-  'healthz-port': {...inFile, ...pending, type: 'port', label: 'int32', help: 'The port of the health server. 0 serves none.', default: '10248'},
-  'image-credential-provider-bin-dir': {...pending, type: 'path', help: 'The directory of the programs that provide credentials for images.'},
+  'healthz-port': {
+    ...inFile,
+    ...pending,
+    type: 'port',
+    label: 'int32',
+    help: 'The port of the health server. 0 serves none.',
+    default: '10248',
+  },
+  'image-credential-provider-bin-dir': {
+    ...pending,
+    type: 'path',
+    help: 'The directory of the programs that provide credentials for images.',
+  },
   'image-credential-provider-config': {
     ...pending,
     type: 'path',

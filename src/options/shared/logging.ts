@@ -11,7 +11,13 @@ const modulePattern = /^[^=,]+=(\d+)$/;
 const maxVerbosity = 2 ** 31 - 1;
 
 export const verbosity = {
-  v: {type: 'int32', label: 'int', help: 'How much the log tells; higher is more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never told.', shorthand: 'v', range: {min: 0}},
+  v: {
+    type: 'int32',
+    label: 'int',
+    help: 'How much the log tells; higher is more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never told.',
+    shorthand: 'v',
+    range: {min: 0},
+  },
   vmodule: {
     type: 'strings',
     label: 'pattern=N,...',
@@ -24,7 +30,12 @@ export const verbosity = {
 } as const;
 
 const logFormat = {
-  'logging-format': {type: 'string', help: 'The form of log lines: text, or json for an object a line, which needs the gate LoggingBetaOptions.', default: 'text', oneOf: ['text', 'json']},
+  'logging-format': {
+    type: 'string',
+    help: 'The form of log lines: text, or json for an object a line, which needs the gate LoggingBetaOptions.',
+    default: 'text',
+    oneOf: ['text', 'json'],
+  },
 } as const;
 
 /** Logging flags of the `plat` commands. */
@@ -32,7 +43,12 @@ export const commandLogging = {...logFormat, ...verbosity} as const;
 
 export const logging = {
   ...logFormat,
-  'log-flush-frequency': {type: 'duration', help: 'The longest time between flushes of the log. 0 holds nothing back.', default: '5s', range: {min: '0'}},
+  'log-flush-frequency': {
+    type: 'duration',
+    help: 'The longest time between flushes of the log. 0 holds nothing back.',
+    default: '5s',
+    range: {min: '0'},
+  },
   'log-text-info-buffer-size': {
     type: 'quantity',
     help: '[alpha] With split streams, how much info output is held back to write less often. 0 holds nothing back. Needs the gate LoggingAlphaOptions.',

@@ -17,7 +17,7 @@ export const planeNaming = {
 export const clientNaming = {
   naming: {
     type: 'string',
-    help: 'The vocabulary on the wire: plat, kubernetes, or auto to ask the server\'s group list.',
+    help: "The vocabulary on the wire: plat, kubernetes, or auto to ask the server's group list.",
     default: 'auto',
     oneOf: ['auto', 'plat', 'kubernetes'],
   },

@@ -16,7 +16,11 @@ export const tlsLimits = {
     help: `Cipher suites that may be used, comma separated. Without the flag the runtime's own choice holds. Values: ${cipherSuites.join(', ')}.`,
     oneOf: cipherSuites,
   },
-  'tls-min-version': {type: 'string', help: `The lowest TLS version accepted. One of ${tlsVersions.join(', ')}.`, oneOf: ['', ...tlsVersions]},
+  'tls-min-version': {
+    type: 'string',
+    help: `The lowest TLS version accepted. One of ${tlsVersions.join(', ')}.`,
+    oneOf: ['', ...tlsVersions],
+  },
 } as const;
 
 export const sniCertificates = {
@@ -56,7 +60,8 @@ export const profiling = {
   'contention-profiling': {type: 'bool', help: 'Profile what blocks the process, when profiling is on.'},
 } as const;
 
-const validateNonBlank = (items: readonly string[]): string | undefined => (items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined);
+const validateNonBlank = (items: readonly string[]): string | undefined =>
+  items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined;
 
 /** Flags of the request header authenticator, which trusts a front proxy. Programs have different default headers. */
 export const requestHeader = (defaults: {readonly user?: string; readonly group?: string; readonly extra?: string}) =>

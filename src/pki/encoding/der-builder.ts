@@ -24,7 +24,8 @@ export const sequence = (...children: Node[]): Node => constructed(tags.sequence
 export const sequenceOf = (children: Node[]): Node => constructed(tags.sequence, children);
 
 /** How many octets a length takes (X.690 §8.1.3). */
-const lengthOctets = (length: number): number => (length < 0x80 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : length < 0x100_0000 ? 4 : 5);
+const lengthOctets = (length: number): number =>
+  length < 0x80 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : length < 0x100_0000 ? 4 : 5;
 
 /** A primitive element: its tag, and its content as bytes or as text in ASCII. */
 export type Primitive = readonly [tag: number, content: Buffer | string];
@@ -72,7 +73,10 @@ export const setOfPrimitives = function* (elements: readonly Primitive[]): Steps
 export const setOf = (children: Node[]): Node => {
   if (children.length < 2) return constructed(tags.set, children);
   const ordered = children.map(child => ({child, der: toDer(child)})).sort((a, b) => Buffer.compare(a.der, b.der));
-  return constructed(tags.set, ordered.map(({child}) => child));
+  return constructed(
+    tags.set,
+    ordered.map(({child}) => child),
+  );
 };
 
 /** The content of an object identifier. */
@@ -96,7 +100,8 @@ export const octets = (content: Buffer): Node => primitive(tags.octetString, con
 export const bits = (content: Buffer, unusedBits = 0): Node => primitive(tags.bitString, Buffer.concat([Buffer.of(unusedBits), content]));
 
 /** A primitive node with any tag, such as an implicitly tagged string. */
-export const tagged = (tag: number, content: Buffer | string): Node => primitive(tag, typeof content === 'string' ? Buffer.from(content) : content);
+export const tagged = (tag: number, content: Buffer | string): Node =>
+  primitive(tag, typeof content === 'string' ? Buffer.from(content) : content);
 
 /** A constructed node with an explicit or context-specific tag. */
 export const wrapped = (tag: number, ...children: Node[]): Node => constructed(tag, children);

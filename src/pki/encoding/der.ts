@@ -85,7 +85,7 @@ export class DerReader {
     const first = this.#byte();
     if ((first & 0x1f) !== 0x1f) return first;
     let number = 0;
-    for (let byte = 0x80; byte & 0x80; ) {
+    for (let byte = 0x80; byte & 0x80;) {
       byte = this.#byte();
       if (number > 0xffff) throw malformed('tag too large');
       number = number * 128 + (byte & 0x7f);
@@ -147,7 +147,8 @@ export const readOid = ({content}: Element): string => {
 export const readInteger = ({content}: Element): bigint => {
   const [first, second] = content;
   if (first === undefined) throw malformed('empty integer');
-  if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))) throw malformed('integer not minimally-encoded');
+  if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80)))
+    throw malformed('integer not minimally-encoded');
   const unsigned = BigInt(`0x${content.toString('hex')}`);
   return first < 0x80 ? unsigned : BigInt.asIntN(content.length * 8, unsigned);
 };

@@ -46,7 +46,7 @@ const blockBetween = (text: string, beginAt: number, endAt: number): PemBlock | 
 export function* pemBlocks(input: Buffer | string): Generator<PemBlock, void> {
   // latin1 maps every byte to one character, so that offsets are correct for any input.
   const text = typeof input === 'string' ? input : input.toString('latin1');
-  for (let from = 0, endAt: number; (endAt = text.indexOf(end, from)) >= 0; ) {
+  for (let from = 0, endAt: number; (endAt = text.indexOf(end, from)) >= 0;) {
     const beginAt = from + text.slice(from, endAt).lastIndexOf(begin);
     const startsLine = beginAt === 0 || text[beginAt - 1] === '\n';
     const block = beginAt >= from && startsLine ? blockBetween(text, beginAt, endAt) : undefined;

@@ -16,7 +16,8 @@ export const readTime = ({tag, content}: Element): number => {
   at.setUTCFullYear(fullYear, month - 1, day);
   at.setUTCHours(hour, minute, second);
   // Rejects dates that Date would roll over, such as 30 February.
-  if (at.getUTCMonth() !== month - 1 || at.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) throw new PkiError('x509: malformed time');
+  if (at.getUTCMonth() !== month - 1 || at.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59)
+    throw new PkiError('x509: malformed time');
   return at.getTime();
 };
 

@@ -65,7 +65,8 @@ export const privateKeyPem = (key: KeyObject): string => {
 };
 
 /** Returns the SubjectPublicKeyInfo of a private or public key (RFC 5280 §4.1.2.7) in DER. */
-export const publicKeyDer = (key: KeyObject): Buffer => (key.type === 'private' ? createPublicKey(key) : key).export({format: 'der', type: 'spki'});
+export const publicKeyDer = (key: KeyObject): Buffer =>
+  (key.type === 'private' ? createPublicKey(key) : key).export({format: 'der', type: 'spki'});
 
 /** Returns a public key in PEM (label PUBLIC KEY). */
 export const publicKeyPem = (key: KeyObject): string => toPem('PUBLIC KEY', publicKeyDer(key));
@@ -101,6 +102,8 @@ export const readPublicKey = (info: Buffer): KeyObject | undefined => {
   try {
     return readUncompressedPoint(info) ?? createPublicKey({key: info, format: 'der', type: 'spki'});
   } catch (error) {
-    throw new PkiError(kind === keyOids.ec ? 'x509: failed to unmarshal elliptic curve point' : 'x509: malformed public key', {cause: error});
+    throw new PkiError(kind === keyOids.ec ? 'x509: failed to unmarshal elliptic curve point' : 'x509: malformed public key', {
+      cause: error,
+    });
   }
 };

@@ -77,7 +77,9 @@ export const buildSignatureAlgorithm = (algorithm: SignatureAlgorithm): Node => 
   if (algorithm.pss) {
     const [hashOid, {bytes}] = [...pssHashes].find(([, {hash}]) => hash === algorithm.hash)!;
     const hash = () => sequence(oid(hashOid), nothing());
-    const parameters = [hash(), sequence(oid(mgf1Oid), hash()), integer(bytes)].map((field, number) => wrapped(tags.contextConstructed(number), field));
+    const parameters = [hash(), sequence(oid(mgf1Oid), hash()), integer(bytes)].map((field, number) =>
+      wrapped(tags.contextConstructed(number), field),
+    );
     return sequence(oid(pssOid), sequence(...parameters));
   }
   // RSA identifiers have NULL parameters, the others none (RFC 4055 §5, RFC 5758 §3.2, RFC 8410 §3).
@@ -112,7 +114,8 @@ const pssPadding = {padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: consta
 
 const keyNames: Record<KeyKind, string> = {rsa: 'RSA', ec: 'ECDSA', ed25519: 'Ed25519'};
 
-const failure = ({key}: SignatureAlgorithm): string => (key === 'rsa' ? 'crypto/rsa: verification error' : `x509: ${keyNames[key]} verification failure`);
+const failure = ({key}: SignatureAlgorithm): string =>
+  key === 'rsa' ? 'crypto/rsa: verification error' : `x509: ${keyNames[key]} verification failure`;
 
 /** Signed bytes with their signature and algorithm. */
 export interface SignedBytes {
@@ -122,13 +125,19 @@ export interface SignedBytes {
 }
 
 /** Throws if the signature does not verify. SHA-1 is accepted only with `allowSha1`; MD2 and MD5 never are. */
-export const checkSignature = ({bytes, signature, algorithm}: SignedBytes, key: KeyObject | undefined, {allowSha1}: {allowSha1: boolean}): void => {
+export const checkSignature = (
+  {bytes, signature, algorithm}: SignedBytes,
+  key: KeyObject | undefined,
+  {allowSha1}: {allowSha1: boolean},
+): void => {
   if (!algorithm || !key) throw new PkiError('x509: cannot verify signature: algorithm unimplemented');
   if (algorithm.broken || (algorithm.hash === 'sha1' && !allowSha1)) {
     throw new PkiError(`x509: cannot verify signature: insecure algorithm ${algorithm.name}`);
   }
   if (kindOf(key) !== algorithm.key) {
-    throw new PkiError(`x509: signature algorithm specifies an ${keyNames[algorithm.key]} public key, but have public key of type ${keyNames[kindOf(key) as KeyKind]}`);
+    throw new PkiError(
+      `x509: signature algorithm specifies an ${keyNames[algorithm.key]} public key, but have public key of type ${keyNames[kindOf(key) as KeyKind]}`,
+    );
   }
   // Only for RSA: for other keys reading the details costs as much as verifying.
   const bits = kindOf(key) === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
@@ -145,4 +154,5 @@ const verifies = ({hash, pss}: SignatureAlgorithm, bytes: Buffer, key: KeyObject
 };
 
 /** Signs bytes with a private key. */
-export const signBytes = ({hash, pss}: SignatureAlgorithm, bytes: Buffer, key: KeyObject): Buffer => sign(hash, bytes, pss ? {key, ...pssPadding} : key);
+export const signBytes = ({hash, pss}: SignatureAlgorithm, bytes: Buffer, key: KeyObject): Buffer =>
+  sign(hash, bytes, pss ? {key, ...pssPadding} : key);

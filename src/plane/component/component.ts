@@ -22,7 +22,9 @@ import {electionOf} from './election.js';
 import type {PortOptions} from './port.js';
 
 /** The flags that every component has. */
-export type ComponentOptions = LeaderElectionOptions & PortOptions & ReviewerOptions & {readonly disabledMetrics: readonly string[]; readonly platApiQps: number; readonly platApiBurst: number};
+export type ComponentOptions = LeaderElectionOptions &
+  PortOptions &
+  ReviewerOptions & {readonly disabledMetrics: readonly string[]; readonly platApiQps: number; readonly platApiBurst: number};
 
 /** The plan of one manager of a component. */
 export type ManagerPlan = Pick<ManagerOptions, 'controllers' | 'clientFor' | 'startIntervalMs' | 'shutdownTimeoutMs' | 'minResyncMs'>;
@@ -83,7 +85,12 @@ export interface RunnableComponent {
 }
 
 /** Composes a component over a connection. Nothing runs and no port is open yet. Throws as `check` does. */
-export const createComponent = async <R>(component: Component<R>, parsed: Parsed<R>, connection: ComponentConnection, environment: ComponentEnvironment): Promise<RunnableComponent> => {
+export const createComponent = async <R>(
+  component: Component<R>,
+  parsed: Parsed<R>,
+  connection: ComponentConnection,
+  environment: ComponentEnvironment,
+): Promise<RunnableComponent> => {
   const options = parsed.options as OptionsOf<R> & ComponentOptions;
   const {set} = parsed;
   const {naming} = connection;

@@ -26,13 +26,27 @@ export interface ElectionParts {
 }
 
 /** The location of the lock: the system namespace of the naming, unless configured. Its name is always plat's own. */
-export const placeOfLock = (options: LeaderElectionOptions, set: ReadonlySet<string>, systemNamespace: string): {readonly namespace: string; readonly name: string} => ({
+export const placeOfLock = (
+  options: LeaderElectionOptions,
+  set: ReadonlySet<string>,
+  systemNamespace: string,
+): {readonly namespace: string; readonly name: string} => ({
   namespace: set.has('leader-elect-resource-namespace') ? options.leaderElectResourceNamespace : systemNamespace,
   name: options.leaderElectResourceName,
 });
 
 /** The configured leader election; undefined if it is off. */
-export const electionOf = ({program, options, set, client, clock, random, log, signal, second}: ElectionParts): ManagerOptions['election'] => {
+export const electionOf = ({
+  program,
+  options,
+  set,
+  client,
+  clock,
+  random,
+  log,
+  signal,
+  second,
+}: ElectionParts): ManagerOptions['election'] => {
   if (!options.leaderElect) return undefined;
   const timing: LeaseTiming = {
     leaseDurationMs: options.leaderElectLeaseDuration,

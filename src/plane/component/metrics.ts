@@ -9,9 +9,26 @@ const stages: Readonly<Record<GateStage, string>> = {alpha: 'ALPHA', beta: 'BETA
 /** Adds the metrics of a component's build and feature gates. */
 export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'>, naming: Naming): void => {
   const {major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform} = versionInfoOf(parsed);
-  const build = {major, minor, git_version: gitVersion, git_commit: gitCommit, git_tree_state: gitTreeState, build_date: buildDate, go_version: goVersion, compiler, platform};
+  const build = {
+    major,
+    minor,
+    git_version: gitVersion,
+    git_commit: gitCommit,
+    git_tree_state: gitTreeState,
+    build_date: buildDate,
+    go_version: goVersion,
+    compiler,
+    platform,
+  };
   const help = "A metric with a constant '1' value, labelled by what the program was built from and what it runs on.";
   meter.gauge({name: `${naming.self}_build_info`, help, labels: Object.keys(build)}).set(1, build);
   const gates = () => parsed.gates.list().map(({name, stage, enabled}) => [{name, stage: stages[stage]}, enabled ? 1 : 0] as const);
-  meter.observed({name: `${naming.self}_feature_enabled`, help: 'Which feature gates there are, at which stage, and whether each is on.', labels: ['name', 'stage']}, gates);
+  meter.observed(
+    {
+      name: `${naming.self}_feature_enabled`,
+      help: 'Which feature gates there are, at which stage, and whether each is on.',
+      labels: ['name', 'stage'],
+    },
+    gates,
+  );
 };

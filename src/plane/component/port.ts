@@ -101,7 +101,12 @@ const routesOf = (parts: PortParts): AdministrativeRoute[] => {
     slisRoute(naming, [checks], {resets: true}),
     configzRoute(configuration),
     debugRoute(debugPages),
-    ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
+    ...(options.profiling
+      ? [
+          ...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}),
+          ...(verbosity ? [verbosityRoute(verbosity)] : []),
+        ]
+      : []),
   ];
   return [...routes, ...zPages(parts, () => routes.map(({path}) => path))];
 };

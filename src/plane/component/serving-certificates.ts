@@ -21,7 +21,8 @@ const withMemoryFolder = (files: Files): Files => {
   let versions = 0;
   return {
     read: async path => (isKept(path) ? kept.get(path)?.content : files.read(path)),
-    write: async (path, content, mode) => (isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode)),
+    write: async (path, content, mode) =>
+      isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode),
     stamp: path => (isKept(path) ? String(kept.get(path)?.version ?? '') : files.stamp(path)),
     watch: (folder, changed) => (isKept(folder) ? {[Symbol.dispose]() {}} : files.watch(folder, changed)), // Files are also polled by their users.
   };

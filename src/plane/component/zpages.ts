@@ -16,5 +16,8 @@ export const zPages = (parts: ZPageParts, paths: () => readonly string[]): Admin
   const {statusz, flagz} = typeof component === 'string' ? {statusz: component, flagz: component} : component;
   const pages = gate('ComponentFlagz') ? [flagzRoute({component: flagz, flags}, parts)] : [];
   if (!gate('ComponentStatusz')) return pages;
-  return [...pages, statuszRoute({component: statusz, version, startedAt: clock.now(), paths: () => [...paths(), ...pages.map(({path}) => path)]}, parts)];
+  return [
+    ...pages,
+    statuszRoute({component: statusz, version, startedAt: clock.now(), paths: () => [...paths(), ...pages.map(({path}) => path)]}, parts),
+  ];
 };

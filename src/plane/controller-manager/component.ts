@@ -29,7 +29,8 @@ export const controllerManager = (controllers: readonly Controller[]): Component
     if (missing.length > 0) log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
     const migration = options.enableLeaderMigration && options.leaderElect ? await readMigration(options, connection.naming) : undefined;
     if (!migration) return {first: planOf(selected, context)};
-    const under = (place: ReturnType<Migration['placeOf']>) => selected.filter(({name}) => (name === alwaysOwn ? 'own' : migration.placeOf(name)) === place);
+    const under = (place: ReturnType<Migration['placeOf']>) =>
+      selected.filter(({name}) => (name === alwaysOwn ? 'own' : migration.placeOf(name)) === place);
     const lock: SecondLock = {name: migration.leaderName, check: migrationCheck};
     return {first: planOf(under('own'), context), second: {...planOf(under('migrated'), context), lock}};
   },
@@ -43,7 +44,9 @@ const planOf = (controllers: readonly Controller[], {options, connection}: PlanC
   controllers,
   clientFor: ({controller, serviceAccount, qpsFactor, burstFactor}) => {
     const allowance = {qpsFactor, burstFactor};
-    return options.useServiceAccountCredentials && serviceAccount ? connection.accountClient(serviceAccount, controller, allowance) : connection.client(controller, allowance);
+    return options.useServiceAccountCredentials && serviceAccount
+      ? connection.accountClient(serviceAccount, controller, allowance)
+      : connection.client(controller, allowance);
   },
   startIntervalMs: options.controllerStartInterval,
   shutdownTimeoutMs: options.controllerShutdownTimeout,

@@ -118,7 +118,10 @@ const sectionsOf = (naming: Naming): ConfigurationFields => ({
   PodGCController: {TerminatedPodGCThreshold: 'terminated-pod-gc-threshold'},
   ReplicaSetController: {ConcurrentRSSyncs: 'concurrent-replicaset-syncs'},
   ReplicationController: {ConcurrentRCSyncs: 'concurrent-rc-syncs'},
-  ResourceQuotaController: {ResourceQuotaSyncPeriod: 'resource-quota-sync-period', ConcurrentResourceQuotaSyncs: 'concurrent-resource-quota-syncs'},
+  ResourceQuotaController: {
+    ResourceQuotaSyncPeriod: 'resource-quota-sync-period',
+    ConcurrentResourceQuotaSyncs: 'concurrent-resource-quota-syncs',
+  },
   SAController: {
     ServiceAccountKeyFile: 'service-account-private-key-file',
     ConcurrentSATokenSyncs: 'concurrent-serviceaccount-token-syncs',
@@ -133,7 +136,9 @@ const sectionsOf = (naming: Naming): ConfigurationFields => ({
 const rows: Readonly<Record<string, FlagRow>> = controllerManagerFlags.rows;
 
 const filled = (fields: ConfigurationFields, options: ControllerManagerOptions): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).map(([field, from]) => [field, typeof from === 'string' ? valueOf(from, options) : filled(from, options)]));
+  Object.fromEntries(
+    Object.entries(fields).map(([field, from]) => [field, typeof from === 'string' ? valueOf(from, options) : filled(from, options)]),
+  );
 
 const valueOf = (flag: string, options: ControllerManagerOptions): unknown => {
   const value = (options as unknown as Readonly<Record<string, unknown>>)[optionName(flag)];

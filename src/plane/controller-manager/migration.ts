@@ -23,7 +23,10 @@ const anyComponent = '*';
 const defaultConfiguration: Configuration = {
   leaderName: 'cloud-provider-extraction-migration',
   resourceLock: 'leases',
-  controllerLeaders: ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller'].map(name => ({name, component: anyComponent})),
+  controllerLeaders: ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller'].map(name => ({
+    name,
+    component: anyComponent,
+  })),
 };
 
 const problemIn = ({leaderName, resourceLock, controllerLeaders = []}: Configuration): string | undefined => {
@@ -52,7 +55,9 @@ export const migrationOf = (source: string | undefined, naming: Naming, componen
   const configuration = {...given, resourceLock: given.resourceLock ?? 'leases'};
   const problem = problemIn(configuration);
   if (problem) throw new Error(problem);
-  const leaders = new Map((configuration.controllerLeaders ?? []).map(({name, component: of}) => [canonicalController(name!) ?? name!, of!]));
+  const leaders = new Map(
+    (configuration.controllerLeaders ?? []).map(({name, component: of}) => [canonicalController(name!) ?? name!, of!]),
+  );
   return {
     leaderName: configuration.leaderName!,
     placeOf(controller) {

@@ -42,7 +42,10 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
   withFileName(file, async () => {
     const plane = {settings, directory, isGone: (other: string) => !existsSync(other)};
     const fresh = kubeconfig(settings, directory);
-    let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {names: entryNames(), previousContext: undefined};
+    let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {
+      names: entryNames(),
+      previousContext: undefined,
+    };
     await changed(file, log, async text => {
       if (!text || text === fresh) return fresh; // The YAML code is not loaded without need.
       const {mergedInto} = await import('./merge.js');
@@ -96,7 +99,8 @@ const targetOf = async (path: string, links = 0): Promise<string> => {
 const readOwn = async (target: string): Promise<string | undefined> => {
   const found = await lstat(target).catch(() => undefined);
   const owner = process.getuid?.();
-  if (found && owner !== undefined && found.uid !== owner) throw new Error(`it belongs to user ${found.uid}, and this is user ${owner}: name a file of this user`);
+  if (found && owner !== undefined && found.uid !== owner)
+    throw new Error(`it belongs to user ${found.uid}, and this is user ${owner}: name a file of this user`);
   if (found && !found.isFile()) throw new Error('it is not a regular file');
   return (await systemFiles.read(target))?.toString();
 };
@@ -111,7 +115,8 @@ const locked = async (files: readonly string[], run: () => Promise<void>): Promi
   makeFolder(dirname(file));
   const deadline = systemClock.monotonic() + lockPatienceMs;
   while (!(await isCreated(lock))) {
-    if (systemClock.monotonic() > deadline) throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
+    if (systemClock.monotonic() > deadline)
+      throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
     await sleep(systemClock, lockPeriodMs);
   }
   try {

@@ -31,7 +31,13 @@ interface Kubeconfig {
 /** Parses a kubeconfig file. Throws an error of one line that contains nothing of the content. */
 export const parseKubeconfig = (text: string): Kubeconfig => {
   const lines = new LineCounter();
-  const document: Document = parseDocument(text, {version: '1.1', intAsBigInt: true, prettyErrors: false, logLevel: 'error', lineCounter: lines});
+  const document: Document = parseDocument(text, {
+    version: '1.1',
+    intAsBigInt: true,
+    prettyErrors: false,
+    logLevel: 'error',
+    lineCounter: lines,
+  });
   const [error] = document.errors;
   if (error) throw new Error(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`);
   document.contents ??= document.createNode({apiVersion: 'v1', kind: 'Config'});
@@ -44,7 +50,11 @@ export const parseKubeconfig = (text: string): Kubeconfig => {
     if (!Array.isArray(found) || !found.every(isPlainObject)) throw new Error(`${name} is not a list of objects`);
     return found;
   };
-  return {document, lists: {clusters: list('clusters', clusters), users: list('users', users), contexts: list('contexts', contexts)}, currentContext: value['current-context']};
+  return {
+    document,
+    lists: {clusters: list('clusters', clusters), users: list('users', users), contexts: list('contexts', contexts)},
+    currentContext: value['current-context'],
+  };
 };
 
 /**
@@ -71,11 +81,16 @@ export const withoutPlane = (text: string, plane: PlaneEntries, {names, previous
   const {document, lists, currentContext} = parseKubeconfig(text);
   const cluster = named(lists.clusters, names.context);
   if (cluster && !isOf(plane, cluster)) return text;
-  for (const [list, name] of [['clusters', names.context], ['users', names.user], ['contexts', names.context]] as const) {
+  for (const [list, name] of [
+    ['clusters', names.context],
+    ['users', names.user],
+    ['contexts', names.context],
+  ] as const) {
     const entries = document.get(list);
     if (isSeq(entries)) entries.items = entries.items.filter(entry => !isMap(entry) || entry.get('name') !== name);
   }
-  if (currentContext === names.context) document.set('current-context', previousContext && named(lists.contexts, previousContext) ? previousContext : '');
+  if (currentContext === names.context)
+    document.set('current-context', previousContext && named(lists.contexts, previousContext) ? previousContext : '');
   return textOf(document);
 };
 
@@ -108,7 +123,8 @@ const hasAuthority = ({cluster}: PlainObject, {settings}: PlaneEntries): boolean
 
 /** The directory of the plane that wrote a cluster entry. */
 const directoryOf = ({cluster}: PlainObject): string | undefined => {
-  const extensions = isPlainObject(cluster) && Array.isArray(cluster['extensions']) ? (cluster['extensions'] as unknown[]).filter(isPlainObject) : [];
+  const extensions =
+    isPlainObject(cluster) && Array.isArray(cluster['extensions']) ? (cluster['extensions'] as unknown[]).filter(isPlainObject) : [];
   const extension = named(extensions, planeExtension)?.['extension'];
   return isPlainObject(extension) && typeof extension['directory'] === 'string' ? extension['directory'] : undefined;
 };

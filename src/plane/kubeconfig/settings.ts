@@ -40,11 +40,15 @@ clusters:
   cluster:
     server: ${cluster.server}
     certificate-authority-data: ${cluster['certificate-authority-data']}
-${directory === undefined ? '' : `    extensions:
+${
+  directory === undefined
+    ? ''
+    : `    extensions:
     - name: ${planeExtension}
       extension:
         directory: ${JSON.stringify(directory)}
-`}users:
+`
+}users:
 - name: ${names.user}
   user:
     client-certificate-data: ${user['client-certificate-data']}

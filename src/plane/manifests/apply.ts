@@ -31,7 +31,10 @@ const defaultNamespace = 'default';
  */
 export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
   const {client, serving} = parts;
-  const documents = written.map(({place, object}): Document => ({place, object: serving ? withLocalWebhooks(object, serving, client.naming) : object}));
+  const documents = written.map(({place, object}): Document => ({
+    place,
+    object: serving ? withLocalWebhooks(object, serving, client.naming) : object,
+  }));
   const {namespaces, definitions, others} = stagesOf(documents, client.naming);
   const applied = new Map<Document, KubeObject>();
   const apply = async (stage: readonly Document[]) => {
@@ -57,16 +60,27 @@ const applyOne = async (document: Document, served: ServedKinds, parts: ApplyPar
   const {client} = parts;
   const {object} = document;
   const kind = await served.of(object);
-  const namespace = kind.namespaced ? object.metadata.namespace ?? defaultNamespace : undefined;
+  const namespace = kind.namespaced ? (object.metadata.namespace ?? defaultNamespace) : undefined;
   if (namespace && parts.makesAccounts && isOf(document, kinds.pods, client.naming)) await accountIn(namespace, parts);
-  return client.resource(kind).patch(object.metadata.name, 'apply', inNamespace(object, namespace), {fieldManager, force: true, ...(namespace ? {namespace} : {})});
+  return client
+    .resource(kind)
+    .patch(object.metadata.name, 'apply', inNamespace(object, namespace), {fieldManager, force: true, ...(namespace ? {namespace} : {})});
 };
 
-const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject => (namespace ? {...object, metadata: {...object.metadata, namespace}} : object);
+const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject =>
+  namespace ? {...object, metadata: {...object.metadata, namespace}} : object;
 
 /** Waits for the default service account of a new namespace. */
 const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void> =>
-  waitFor({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
+  waitFor({
+    client,
+    clock,
+    kind: kinds.serviceAccounts,
+    name: 'default',
+    namespace,
+    isThere: () => true,
+    late: () => `the namespace ${namespace} has no service account "default" yet`,
+  });
 
 /** Reasons of a condition that is about to change. */
 const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
@@ -82,11 +96,14 @@ const established = async ({object}: Document, {client, clock}: ApplyParts): Pro
     isThere(found) {
       definition = found;
       if (isTrue(found, 'Established')) return true;
-      const refused = [conditionOf(found, 'NamesAccepted'), conditionOf(found, 'Established')].find(condition => condition?.status === 'False' && !transientReasons.has(condition.reason ?? ''));
+      const refused = [conditionOf(found, 'NamesAccepted'), conditionOf(found, 'Established')].find(
+        condition => condition?.status === 'False' && !transientReasons.has(condition.reason ?? ''),
+      );
       if (refused) throw new Error(`the definition is not established: ${refused.message}`);
       return false;
     },
-    late: last => `the definition is not established after ${waitTimeoutMs / 1000} s${last?.status?.conditions?.map(({type, status, message}) => `; ${type} is ${status}: ${message}`).join('') ?? ''}`,
+    late: last =>
+      `the definition is not established after ${waitTimeoutMs / 1000} s${last?.status?.conditions?.map(({type, status, message}) => `; ${type} is ${status}: ${message}`).join('') ?? ''}`,
   });
   const {group, names, versions} = definition!.spec;
   const deadline = clock.monotonic() + waitTimeoutMs;

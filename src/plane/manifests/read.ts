@@ -84,7 +84,13 @@ const named = ({place, value}: Found): Document => {
   if (!isPlainObject(value)) throw new Error(`${place}: must be an object, not ${value === null ? 'null' : typeof value}`);
   const object: KubeObject = value;
   const {apiVersion, kind, metadata} = object;
-  const missing = isNonEmptyText(apiVersion) ? (isNonEmptyText(kind) ? (isNonEmptyText(metadata?.name) ? undefined : 'metadata.name') : 'kind') : 'apiVersion';
+  const missing = isNonEmptyText(apiVersion)
+    ? isNonEmptyText(kind)
+      ? isNonEmptyText(metadata?.name)
+        ? undefined
+        : 'metadata.name'
+      : 'kind'
+    : 'apiVersion';
   if (missing) throw new Error(`${place}: ${missing} is missing`);
   const name = [metadata?.namespace, metadata?.name].filter(isNonEmptyText).join('/');
   return {place: `${place} (${kind} ${name})`, object: object as NamedObject};
@@ -101,4 +107,5 @@ const withPlace = <T>(place: string, read: () => T): T => {
 };
 
 /** An error of one line with its location. */
-export const failureAt = (place: string, error: unknown): Error => new Error(`${place}: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}`, {cause: error});
+export const failureAt = (place: string, error: unknown): Error =>
+  new Error(`${place}: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}`, {cause: error});

@@ -30,10 +30,12 @@ export class ServedKinds {
   #list(apiVersion: string): Promise<ResourceList> {
     const known = this.#lists.get(apiVersion);
     if (known) return known;
-    const requested = this.#client.request('GET', apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`).catch((error: unknown) => {
-      if (isNotFound(error)) return {};
-      throw error;
-    }) as Promise<ResourceList>;
+    const requested = this.#client
+      .request('GET', apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`)
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return {};
+        throw error;
+      }) as Promise<ResourceList>;
     this.#lists.set(apiVersion, requested);
     return requested;
   }

@@ -29,17 +29,20 @@ export const waitFor = <T extends KubeObject>({client, clock, kind, name, namesp
       end();
     };
     const timer = clock.schedule(waitTimeoutMs, () => settle(() => reject(new Error(late(last)))));
-    const subscription = client.resource(kind).watch(options).subscribe({
-      next({type, object}) {
-        if (type === 'BOOKMARK') return;
-        last = type === 'DELETED' ? undefined : object;
-        try {
-          if (last && isThere(last)) settle(resolve);
-        } catch (error) {
-          settle(() => reject(error as Error));
-        }
-      },
-      error: error => settle(() => reject(error as Error)),
-      complete: () => settle(() => reject(new Error(late(last)))),
-    });
+    const subscription = client
+      .resource(kind)
+      .watch(options)
+      .subscribe({
+        next({type, object}) {
+          if (type === 'BOOKMARK') return;
+          last = type === 'DELETED' ? undefined : object;
+          try {
+            if (last && isThere(last)) settle(resolve);
+          } catch (error) {
+            settle(() => reject(error as Error));
+          }
+        },
+        error: error => settle(() => reject(error as Error)),
+        complete: () => settle(() => reject(new Error(late(last)))),
+      });
   });

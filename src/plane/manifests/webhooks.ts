@@ -26,8 +26,12 @@ export const withLocalWebhooks = (object: NamedObject, serving: LocalServing, na
   }
   const {spec} = object as unknown as Partial<Definition>;
   const webhook = spec?.conversion?.webhook;
-  if (group !== naming.group('apiextensions') || object.kind !== kinds.customResourceDefinitions.kind || !webhook?.clientConfig) return object;
-  return {...object, spec: {...spec, conversion: {...spec?.conversion, webhook: {...webhook, clientConfig: local(webhook.clientConfig, serving)}}}} as NamedObject;
+  if (group !== naming.group('apiextensions') || object.kind !== kinds.customResourceDefinitions.kind || !webhook?.clientConfig)
+    return object;
+  return {
+    ...object,
+    spec: {...spec, conversion: {...spec?.conversion, webhook: {...webhook, clientConfig: local(webhook.clientConfig, serving)}}},
+  } as NamedObject;
 };
 
 const configurations: ReadonlySet<string> = new Set([kinds.mutatingWebhookConfigurations.kind, kinds.validatingWebhookConfigurations.kind]);

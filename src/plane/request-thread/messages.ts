@@ -31,13 +31,22 @@ export interface PlainResponse {
   readonly body: Uint8Array;
 }
 
-export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {readonly to: 'server'; readonly id: number; readonly request: PlainRequest; readonly verbosity: number} | {readonly to: 'caller'; readonly gone: number};
+export type ToThread =
+  | {readonly to: 'store'; readonly message: FromStore}
+  | {readonly to: 'server'; readonly id: number; readonly request: PlainRequest; readonly verbosity: number}
+  | {readonly to: 'caller'; readonly gone: number};
 
 export type FromThread =
   | {readonly from: 'store'; readonly message: ToStore}
   | {readonly from: 'server'; readonly id: number; readonly response: PlainResponse}
   /** A request without a response: its body could not be read, or is of a kind that messages cannot contain. */
   | {readonly from: 'failure'; readonly id: number; readonly status: Status}
-  | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly verbosity: number; readonly fields: LogFields; readonly message: string}
+  | {
+      readonly from: 'log';
+      readonly level: 'info' | 'warn' | 'error';
+      readonly verbosity: number;
+      readonly fields: LogFields;
+      readonly message: string;
+    }
   | {readonly from: 'metrics'; readonly metrics: readonly MetricSample[]}
   | {readonly from: 'start'; readonly failure?: string};

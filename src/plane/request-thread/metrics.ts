@@ -7,7 +7,8 @@ export type MetricSample =
   | {readonly type: 'histogram'; readonly spec: HistogramSpec; readonly values: [labels: Labels, value: number][]};
 
 /** Metrics that the main thread records for all requests. */
-const isCountedAlready = (name: string): boolean => /^(?:apiserver_(?:request|response|current|longrunning|watch)_|authenticat|authorization_)/.test(name);
+const isCountedAlready = (name: string): boolean =>
+  /^(?:apiserver_(?:request|response|current|longrunning|watch)_|authenticat|authorization_)/.test(name);
 
 /** The number of values that are kept until they are taken. */
 const maxValues = 10_000;

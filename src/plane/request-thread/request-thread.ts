@@ -29,7 +29,15 @@ export interface ThreadLimits {
   readonly watchBytes: number;
 }
 
-const defaultLimits: ThreadLimits = {megabytes: 768, concurrency: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
+const defaultLimits: ThreadLimits = {
+  megabytes: 768,
+  concurrency: 4,
+  waiting: 64,
+  waitingBytes: 64 * 1024 * 1024,
+  ms: 65_000,
+  idleMs: 60_000,
+  watchBytes: 32 * 1024 * 1024,
+};
 
 export interface RequestThreadParts {
   readonly store: Store;
@@ -90,7 +98,8 @@ export class RequestThread implements LargeRequests {
     if (this.#cannotStart || this.#isClosed) return undefined;
     const {waiting, waitingBytes} = this.#limits;
     if (request.signal.aborted) throw clientGone();
-    if (this.#waiting.length >= waiting || this.#waitingBytes > waitingBytes) throw tooManyRequests('too many large requests are waiting, please try again later', 1);
+    if (this.#waiting.length >= waiting || this.#waitingBytes > waitingBytes)
+      throw tooManyRequests('too many large requests are waiting, please try again later', 1);
     return new Promise((resolve, reject) => {
       const job: Job = {request, body, user, resolve, reject, left: () => this.#left(job)};
       this.#waiting.push(job);
@@ -146,7 +155,19 @@ export class RequestThread implements LargeRequests {
         signal.removeEventListener('abort', onCallerGone); // Some signals outlive their requests.
       },
     });
-    toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}, verbosity: verbosityOf(this.#parts.log)});
+    toThread(running.worker, {
+      to: 'server',
+      id,
+      request: {
+        method,
+        url,
+        headers: withoutImpersonation(headers),
+        user: job.user,
+        remoteAddress,
+        body: job.body && new Uint8Array(job.body),
+      },
+      verbosity: verbosityOf(this.#parts.log),
+    });
   }
 
   #tryStart(): Running | undefined {
@@ -161,7 +182,10 @@ export class RequestThread implements LargeRequests {
   #start(): Running {
     const {store, start} = this.#parts;
     const {megabytes, watchBytes} = this.#limits;
-    const worker = new Worker(new URL('./request-worker.js', import.meta.url), {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: megabytes}});
+    const worker = new Worker(new URL('./request-worker.js', import.meta.url), {
+      workerData: start(),
+      resourceLimits: {maxOldGenerationSizeMb: megabytes},
+    });
     const send = (message: FromStore): void => {
       toThread(worker, {to: 'store', message});
       if (message.kind === 'ended' && message.error) this.#stale(running);
@@ -222,7 +246,11 @@ export class RequestThread implements LargeRequests {
     if (running.state === 'starting') return this.#unusable(error); // A retry would fail in the same way.
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
       const alone = running.jobs.size === 1;
-      return void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later', 1));
+      return void this.#end(
+        alone
+          ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`)
+          : serviceUnavailable('too many large requests at the same time, please try again later', 1),
+      );
     }
     this.#parts.log.error({err: error}, 'the thread for large requests ended by itself');
     void this.#end(serviceUnavailable('the request could not be completed', 1));
@@ -272,7 +300,8 @@ const verbosityOf = (log: Log): number => {
 const clientGone = () => timeout('the client has gone away');
 
 /** Without impersonation headers: the user is the impersonated one. */
-const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] => Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));
+const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));
 
 const responseOf = ({status, headers, contentType, body}: PlainResponse): ApiResponse => ({
   status,

@@ -25,12 +25,25 @@ const post = (message: FromThread): void => port.postMessage(message);
 
 /** Fields in a form that messages can contain: errors by their messages. */
 const plainFields = (fields: LogFields): LogFields =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? {name: value.name, message: value.message, stack: value.stack} : JSON.parse(JSON.stringify(value ?? null)) as unknown]));
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error
+        ? {name: value.name, message: value.message, stack: value.stack}
+        : (JSON.parse(JSON.stringify(value ?? null)) as unknown),
+    ]),
+  );
 
 /** A log up to a verbosity limit: the main thread filters finally. */
 const logWith = (verbosityLimit: Verbosity, own: LogFields, verbosity = 0): Log => {
   const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
-    post({from: 'log', level: name, verbosity, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
+    post({
+      from: 'log',
+      level: name,
+      verbosity,
+      fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}),
+      message: typeof first === 'string' ? first : (message ?? ''),
+    });
   const source = String(own['component'] ?? '');
   return {
     info: level('info'),
@@ -100,7 +113,12 @@ const timedOut: PlainResponse = {status: 504, headers: {}, contentType: undefine
 const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
   await ownTurn();
   if (signal.aborted) return timedOut;
-  const response = await server.handler({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
+  const response = await server.handler({
+    ...request,
+    caller: {user},
+    signal,
+    ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {}),
+  });
   const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
   return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
 };

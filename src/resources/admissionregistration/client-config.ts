@@ -5,9 +5,19 @@ const form = '; desired format: https://host[/path]';
 
 /** Validates a webhook's URL: https, without user info, query and fragment. */
 export function* validateWebhookUrl(path: string, text: string): Iterable<FieldError> {
-  if (text.startsWith(':')) return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: missing protocol scheme${form}`);
-  const {scheme = '', user, host = '', query, fragment} = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/.exec(text)?.groups ?? {};
-  if (scheme && !URL.canParse(text) && host) return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid${form}`);
+  if (text.startsWith(':'))
+    return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: missing protocol scheme${form}`);
+  const {
+    scheme = '',
+    user,
+    host = '',
+    query,
+    fragment,
+  } = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/.exec(
+    text,
+  )?.groups ?? {};
+  if (scheme && !URL.canParse(text) && host)
+    return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid${form}`);
   if (scheme !== 'https') yield invalid(path, scheme, `'https' is the only allowed URL scheme${form}`);
   if (host === '') yield invalid(path, host, `host must be specified${form}`);
   if (user !== undefined) yield invalid(path, user, 'user information is not permitted in the URL');
@@ -26,7 +36,10 @@ function* validatePath(path: string, text: string): Iterable<FieldError> {
 }
 
 /** Validates the reference to a webhook's service. The original swaps the texts of name and namespace; the paths do the same. */
-export function* validateServiceReference(path: string, service: {name?: string; namespace?: string; path?: string; port?: number}): Iterable<FieldError> {
+export function* validateServiceReference(
+  path: string,
+  service: {name?: string; namespace?: string; path?: string; port?: number},
+): Iterable<FieldError> {
   if (!service.namespace) yield required(`${path}.name`);
   if (!service.name) yield required(`${path}.namespace`);
   const {port = 0} = service;

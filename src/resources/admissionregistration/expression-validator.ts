@@ -27,7 +27,11 @@ export const expressionValidator = (hasVariables: boolean): ExpressionValidator 
   return (expression, {yields, hasParams, hasAuthorizer, isStored, variable}) => {
     const writesPatches = yields === 'jsonPatch' || yields === 'applied';
     const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches}, isStored ? 'stored' : 'new');
-    const compiled = compileAdmission(composition && variable !== 'none' ? composition.environmentFor(environment) : environment, expression, resultTypes[yields]);
+    const compiled = compileAdmission(
+      composition && variable !== 'none' ? composition.environmentFor(environment) : environment,
+      expression,
+      resultTypes[yields],
+    );
     if (yields === 'variable') composition?.add(variable ?? '', compiled);
     return isProblem(compiled) ? compiled : undefined;
   };

@@ -36,13 +36,18 @@ export const validateExpressions = (hasVariables: boolean): ValidateExpression =
 };
 
 /** Returns the texts of stored expressions. */
-export const textsOf = (expressions: readonly (string | undefined)[]): ReadonlySet<string> => new Set(expressions.flatMap(text => (text ? [text] : [])));
+export const textsOf = (expressions: readonly (string | undefined)[]): ReadonlySet<string> =>
+  new Set(expressions.flatMap(text => (text ? [text] : [])));
 
 /** Validates that each match condition has a unique name and an expression. */
 export function* validateMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
   path: string,
-  {hasParams, before, validateExpression}: {readonly hasParams: boolean; readonly before: readonly MatchCondition[]; readonly validateExpression: ValidateExpression},
+  {
+    hasParams,
+    before,
+    validateExpression,
+  }: {readonly hasParams: boolean; readonly before: readonly MatchCondition[]; readonly validateExpression: ValidateExpression},
 ): Iterable<FieldError> {
   const list = conditions ?? [];
   if (list.length > maxConditions) yield tooMany(path, list.length, maxConditions);
@@ -51,7 +56,14 @@ export function* validateMatchConditions(
   for (const [i, {name, expression}] of list.entries()) {
     const text = (expression ?? '').trim();
     if (text === '') yield required(`${path}[${i}].expression`);
-    else yield* validateExpression(text, `${path}[${i}].expression`, {yields: 'condition', hasParams, hasAuthorizer: true, isStored: stored.has(text), variable: 'none'});
+    else
+      yield* validateExpression(text, `${path}[${i}].expression`, {
+        yields: 'condition',
+        hasParams,
+        hasAuthorizer: true,
+        isStored: stored.has(text),
+        variable: 'none',
+      });
     if (!name) {
       yield required(`${path}[${i}].name`);
       continue;
@@ -63,9 +75,29 @@ export function* validateMatchConditions(
 }
 
 /** Reserved words of CEL. */
-const reserved = new Set(
-  ['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
-);
+const reserved = new Set([
+  'true',
+  'false',
+  'null',
+  'in',
+  'as',
+  'break',
+  'const',
+  'continue',
+  'else',
+  'for',
+  'function',
+  'if',
+  'import',
+  'let',
+  'loop',
+  'package',
+  'namespace',
+  'return',
+  'var',
+  'void',
+  'while',
+]);
 
 const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reserved.has(name);
 
@@ -73,13 +105,24 @@ const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(
 export function* validateVariables(
   variables: readonly Variable[] | undefined,
   path: string,
-  {hasParams, stored, validateExpression}: {readonly hasParams: boolean; readonly stored: ReadonlySet<string>; readonly validateExpression: ValidateExpression},
+  {
+    hasParams,
+    stored,
+    validateExpression,
+  }: {readonly hasParams: boolean; readonly stored: ReadonlySet<string>; readonly validateExpression: ValidateExpression},
 ): Iterable<FieldError> {
   for (const [i, {name, expression}] of (variables ?? []).entries()) {
     const at = `${path}[${i}]`;
     if (!name?.trim()) yield required(`${at}.name`, 'name is not specified');
     else if (!isIdentifier(name)) yield invalid(`${at}.name`, name, 'must be a valid CEL identifier');
     if (!expression?.trim()) yield required(`${at}.expression`, 'expression is not specified');
-    else yield* validateExpression(expression, `${at}.expression`, {yields: 'variable', hasParams, hasAuthorizer: true, isStored: stored.has(expression), variable: name ?? ''});
+    else
+      yield* validateExpression(expression, `${at}.expression`, {
+        yields: 'variable',
+        hasParams,
+        hasAuthorizer: true,
+        isStored: stored.has(expression),
+        variable: name ?? '',
+      });
   }
 }

@@ -21,12 +21,16 @@ export function* validateMatching(resources: MatchResources | undefined, path: s
   const {matchPolicy: policy, namespaceSelector, objectSelector} = resources;
   if (policy === undefined) yield required(`${path}.matchPolicy`);
   else if (policy !== 'Exact' && policy !== 'Equivalent') yield notSupported(`${path}.matchPolicy`, policy, ['Equivalent', 'Exact']);
-  for (const [field, selector] of [['namespaceSelector', namespaceSelector], ['objectSelector', objectSelector]] as const) {
+  for (const [field, selector] of [
+    ['namespaceSelector', namespaceSelector],
+    ['objectSelector', objectSelector],
+  ] as const) {
     if (selector) yield* validateLabelSelector(selector, `${path}.${field}`);
     else yield required(`${path}.${field}`);
   }
   for (const [i, rule] of (resources.resourceRules ?? []).entries()) yield* validateNamedRule(rule, `${path}.resourceRules[${i}]`);
-  for (const [i, rule] of (resources.excludeResourceRules ?? []).entries()) yield* validateNamedRule(rule, `${path}.excludeResourceRules[${i}]`);
+  for (const [i, rule] of (resources.excludeResourceRules ?? []).entries())
+    yield* validateNamedRule(rule, `${path}.excludeResourceRules[${i}]`);
 }
 
 const mutable = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
@@ -34,7 +38,8 @@ const mutable = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 /** Validates the operations of a mutating policy: a deleted object cannot be changed. */
 export function* validateMutableOperations(resources: MatchResources | undefined, path: string): Iterable<FieldError> {
   for (const {operations = []} of resources?.resourceRules ?? []) {
-    for (const operation of operations) if (!mutable.includes(operation)) yield notSupported(`${path}.resourceRules.operations`, operation, mutable);
+    for (const operation of operations)
+      if (!mutable.includes(operation)) yield notSupported(`${path}.resourceRules.operations`, operation, mutable);
   }
 }
 
@@ -68,7 +73,8 @@ export function* validateParamKind(kind: ParamKind | undefined, path: string): I
   yield* validateGroupVersion(kind.apiVersion ?? '', `${path}.apiVersion`);
   if (!kind.kind) return yield required(`${path}.kind`);
   const problems = dnsLabel1035Problems(kind.kind.toLowerCase());
-  if (problems.length > 0) yield invalid(`${path}.kind`, kind.kind, `may have mixed case, but should otherwise match: ${problems.join(',')}`);
+  if (problems.length > 0)
+    yield invalid(`${path}.kind`, kind.kind, `may have mixed case, but should otherwise match: ${problems.join(',')}`);
 }
 
 /** Validates a binding's parameter reference: a name or a selector, and the action for missing parameters. */

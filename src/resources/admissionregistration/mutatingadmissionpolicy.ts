@@ -5,7 +5,14 @@ import {defineResource, type Column} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {loadExpressionValidator, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {
+  loadExpressionValidator,
+  textsOf,
+  validateExpressions,
+  validateMatchConditions,
+  validateVariables,
+  type ValidateExpression,
+} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateMutableOperations, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {MutatingPolicy, MutatingPolicySpec} from './types.js';
@@ -24,14 +31,21 @@ interface PolicyContext {
 function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
   const {patchType, jsonPatch, applyConfiguration} = mutation;
   if (!patchType) return yield required(`${path}.patchType`);
-  if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration') return yield notSupported(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
+  if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration')
+    return yield notSupported(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
   const isJson = patchType === 'JSONPatch';
   const [wanted, source] = isJson ? (['jsonPatch', jsonPatch] as const) : (['applyConfiguration', applyConfiguration] as const);
   const [unwanted, other] = isJson ? (['applyConfiguration', applyConfiguration] as const) : (['jsonPatch', jsonPatch] as const);
   const text = (source?.expression ?? '').trim();
   if (!source) yield required(`${path}.${wanted}`, `must be specified when patchType is ${patchType}`);
   else if (text === '') yield required(`${path}.${wanted}.expression`);
-  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'jsonPatch' : 'applied', hasParams, hasAuthorizer: true, isStored: stored.has(source.expression ?? '')});
+  else
+    yield* validateExpression(text, `${path}.${wanted}.expression`, {
+      yields: isJson ? 'jsonPatch' : 'applied',
+      hasParams,
+      hasAuthorizer: true,
+      isStored: stored.has(source.expression ?? ''),
+    });
   if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
 }
 
@@ -39,14 +53,18 @@ function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<Mutating
   const context: PolicyContext = {
     hasParams: spec.paramKind !== undefined,
     validateExpression: validateExpressions((spec.variables ?? []).length > 0),
-    stored: textsOf((old?.spec?.mutations ?? []).flatMap(({jsonPatch, applyConfiguration}) => [jsonPatch?.expression, applyConfiguration?.expression])),
+    stored: textsOf(
+      (old?.spec?.mutations ?? []).flatMap(({jsonPatch, applyConfiguration}) => [jsonPatch?.expression, applyConfiguration?.expression]),
+    ),
   };
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   yield* validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints');
-  const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
+  const sameConditions =
+    old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
+  if (!sameConditions)
+    yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
   yield* validateVariables(spec.variables, 'spec.variables', context);
   const {mutations = [], reinvocationPolicy: policy} = spec;
   if (mutations.length === 0) yield required('spec.mutations', 'mutations must contain at least one item');
@@ -57,8 +75,17 @@ function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<Mutating
 
 const columns: readonly Column<MutatingPolicy>[] = [
   nameColumn,
-  {name: 'Mutations', type: 'integer', description: 'Mutation indicates the number of mutations rules defined in this configuration', of: ({spec}) => spec?.mutations?.length ?? 0},
-  {name: 'ParamKind', description: 'ParamKind specifies the kind of resources used to parameterize this policy', of: ({spec}) => paramKindText(spec?.paramKind)},
+  {
+    name: 'Mutations',
+    type: 'integer',
+    description: 'Mutation indicates the number of mutations rules defined in this configuration',
+    of: ({spec}) => spec?.mutations?.length ?? 0,
+  },
+  {
+    name: 'ParamKind',
+    description: 'ParamKind specifies the kind of resources used to parameterize this policy',
+    of: ({spec}) => paramKindText(spec?.paramKind),
+  },
   ageColumn,
 ];
 

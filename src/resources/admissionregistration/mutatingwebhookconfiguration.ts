@@ -28,7 +28,12 @@ export const mutatingWebhookConfigurations = defineResource<Configuration>({
   },
   columns: [
     nameColumn,
-    {name: 'Webhooks', type: 'integer', description: 'Webhooks indicates the number of webhooks configured in this object.', of: ({webhooks}) => webhooks?.length ?? 0},
+    {
+      name: 'Webhooks',
+      type: 'integer',
+      description: 'Webhooks indicates the number of webhooks configured in this object.',
+      of: ({webhooks}) => webhooks?.length ?? 0,
+    },
     ageColumn,
   ],
 });

@@ -31,14 +31,17 @@ function* validateResources(resources: readonly string[], path: string): Iterabl
     if (sub === '*') anySub.add(resource);
     if (resource === '*') anyResource.add(sub);
   }
-  if (resources.length > 1 && resources.includes('*/*')) yield invalid(path, resources, "if '*/*' is present, must not specify other resources");
-  if (resources.includes('*') && lastIsWhole) yield invalid(path, resources, "if '*' is present, must not specify other resources without subresources");
+  if (resources.length > 1 && resources.includes('*/*'))
+    yield invalid(path, resources, "if '*/*' is present, must not specify other resources");
+  if (resources.includes('*') && lastIsWhole)
+    yield invalid(path, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
 /** Validates the operations and resources of a rule. */
 export function* validateRule(rule: kinds.Rule, path: string): Iterable<FieldError> {
   yield* validateWildcard(rule.operations, `${path}.operations`, 'operations');
-  for (const [i, operation] of (rule.operations ?? []).entries()) if (!operations.includes(operation)) yield notSupported(`${path}.operations[${i}]`, operation, operations);
+  for (const [i, operation] of (rule.operations ?? []).entries())
+    if (!operations.includes(operation)) yield notSupported(`${path}.operations[${i}]`, operation, operations);
   yield* validateWildcard(rule.apiGroups, `${path}.apiGroups`, 'API groups');
   yield* validateWildcard(rule.apiVersions, `${path}.apiVersions`, 'API versions');
   for (const [i, version] of (rule.apiVersions ?? []).entries()) if (version === '') yield required(`${path}.apiVersions[${i}]`);

@@ -7,7 +7,14 @@ import {validateConditions} from '#src/resources/validation/conditions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import type {ExpressionUse} from './expression-validator.js';
-import {loadExpressionValidator, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {
+  loadExpressionValidator,
+  textsOf,
+  validateExpressions,
+  validateMatchConditions,
+  validateVariables,
+  type ValidateExpression,
+} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
@@ -40,35 +47,59 @@ const contextOf = ({spec}: Readonly<ValidatingPolicy>, old: Readonly<ValidatingP
   };
 };
 
-function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
-  const use = (yields: ExpressionUse['yields'], isStored: boolean): ExpressionUse => ({yields, hasParams, hasAuthorizer: yields === 'condition', isStored});
+function* validateValidation(
+  {expression, message, messageExpression, reason}: Validation,
+  path: string,
+  {hasParams, validateExpression, stored}: PolicyContext,
+): Iterable<FieldError> {
+  const use = (yields: ExpressionUse['yields'], isStored: boolean): ExpressionUse => ({
+    yields,
+    hasParams,
+    hasAuthorizer: yields === 'condition',
+    isStored,
+  });
   if (!expression?.trim()) yield required(`${path}.expression`, 'expression is not specified');
   else yield* validateExpression(expression, `${path}.expression`, use('condition', stored.validations.has(expression)));
-  if (messageExpression && !messageExpression.trim()) yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
-  else if (messageExpression) yield* validateExpression(messageExpression, `${path}.messageExpression`, use('message', stored.messages.has(messageExpression)));
+  if (messageExpression && !messageExpression.trim())
+    yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
+  else if (messageExpression)
+    yield* validateExpression(messageExpression, `${path}.messageExpression`, use('message', stored.messages.has(messageExpression)));
   if (message && !message.trim()) yield invalid(`${path}.message`, message, 'must be non-empty if specified');
   else if (message && /[\n\r]/.test(message.trim())) yield invalid(`${path}.message`, message, 'must not contain line breaks');
   if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${path}.reason`, reason, reasons);
 }
 
-function* validateAnnotation({key = '', valueExpression = ''}: AuditAnnotation, name: string, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
+function* validateAnnotation(
+  {key = '', valueExpression = ''}: AuditAnnotation,
+  name: string,
+  path: string,
+  {hasParams, validateExpression, stored}: PolicyContext,
+): Iterable<FieldError> {
   if (name) for (const problem of labelKeyProblems(`${name}/${key}`)) yield invalid(`${path}.key`, `${name}/${key}`, problem);
   else yield invalid(`${path}.key`, key, 'requires metadata.name be non-empty');
   const text = valueExpression.trim();
   const at = `${path}.valueExpression`;
   if (text === '') yield required(at, 'valueExpression is not specified');
   else if (Buffer.byteLength(text) > longestValue) yield required(at, `must not exceed ${longestValue} bytes in length`);
-  else yield* validateExpression(text, at, {yields: 'annotation', hasParams, hasAuthorizer: true, isStored: stored.annotations.has(valueExpression)}, valueExpression);
+  else
+    yield* validateExpression(
+      text,
+      at,
+      {yields: 'annotation', hasParams, hasAuthorizer: true, isStored: stored.annotations.has(valueExpression)},
+      valueExpression,
+    );
 }
 
 function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, context: PolicyContext): Iterable<FieldError> {
   const {validations = [], auditAnnotations = []} = spec ?? {};
   if (validations.length === 0 && auditAnnotations.length === 0) {
-    for (const field of ['validations', 'auditAnnotations']) yield required(`spec.${field}`, 'validations or auditAnnotations must contain at least one item');
+    for (const field of ['validations', 'auditAnnotations'])
+      yield required(`spec.${field}`, 'validations or auditAnnotations must contain at least one item');
     return;
   }
   for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, context);
-  if (auditAnnotations.length > maxAnnotations) yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${maxAnnotations} auditAnnotations`);
+  if (auditAnnotations.length > maxAnnotations)
+    yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${maxAnnotations} auditAnnotations`);
   const keys = new Set<string>();
   for (const [i, annotation] of auditAnnotations.entries()) {
     const path = `spec.auditAnnotations[${i}]`;
@@ -84,8 +115,10 @@ function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingP
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
-  const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
+  const sameConditions =
+    old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
+  if (!sameConditions)
+    yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
   yield* validateVariables(spec.variables, 'spec.variables', {...context, stored: context.stored.validations});
   yield* validateOutcomes(policy, context);
 }
@@ -100,12 +133,22 @@ function* validateStatus({status}: Readonly<ValidatingPolicy>): Iterable<FieldEr
 }
 
 /** Formats the kind of a policy's parameters for tables. */
-export const paramKindText = (kind: {apiVersion?: string; kind?: string} | undefined): string => (kind ? `${kind.apiVersion ?? ''}/${kind.kind ?? ''}` : '<unset>');
+export const paramKindText = (kind: {apiVersion?: string; kind?: string} | undefined): string =>
+  kind ? `${kind.apiVersion ?? ''}/${kind.kind ?? ''}` : '<unset>';
 
 const columns: readonly Column<ValidatingPolicy>[] = [
   nameColumn,
-  {name: 'Validations', type: 'integer', description: 'Validations indicates the number of validation rules defined in this configuration', of: ({spec}) => spec?.validations?.length ?? 0},
-  {name: 'ParamKind', description: 'ParamKind specifies the kind of resources used to parameterize this policy', of: ({spec}) => paramKindText(spec?.paramKind)},
+  {
+    name: 'Validations',
+    type: 'integer',
+    description: 'Validations indicates the number of validation rules defined in this configuration',
+    of: ({spec}) => spec?.validations?.length ?? 0,
+  },
+  {
+    name: 'ParamKind',
+    description: 'ParamKind specifies the kind of resources used to parameterize this policy',
+    of: ({spec}) => paramKindText(spec?.paramKind),
+  },
   ageColumn,
 ];
 

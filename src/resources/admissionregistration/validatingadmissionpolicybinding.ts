@@ -17,15 +17,24 @@ function* validateActions(chosen: readonly string[], path: string): Iterable<Fie
     seen.add(action);
   }
   if (seen.has('Deny') && seen.has('Warn')) {
-    yield invalid(path, chosen, 'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)');
+    yield invalid(
+      path,
+      chosen,
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+    );
   }
   if (seen.size === 0) yield required(path, 'at least one validation action is required');
 }
 
 /** Formats a selector as Go formats its values. */
 const selectorText = ({matchLabels = {}, matchExpressions = []}: NonNullable<ParamRef['selector']>): string => {
-  const labels = Object.keys(matchLabels).sort().map(key => `${key}: ${matchLabels[key]},`).join('');
-  const terms = matchExpressions.map(({key, operator, values = []}) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`).join('');
+  const labels = Object.keys(matchLabels)
+    .sort()
+    .map(key => `${key}: ${matchLabels[key]},`)
+    .join('');
+  const terms = matchExpressions
+    .map(({key, operator, values = []}) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`)
+    .join('');
   return `&LabelSelector{MatchLabels:map[string]string{${labels}},MatchExpressions:[]LabelSelectorRequirement{${terms}},}`;
 };
 
@@ -38,8 +47,16 @@ const paramRefText = (ref: ParamRef | undefined): string => {
 /** Returns the columns of both kinds of policy bindings. */
 export const bindingColumns = <T extends {readonly spec?: {policyName?: string; paramRef?: ParamRef}}>(): readonly Column<T>[] => [
   nameColumn as Column<unknown>,
-  {name: 'PolicyName', description: 'PolicyName indicates the policy definition which the policy binding binds to', of: ({spec}) => spec?.policyName ?? ''},
-  {name: 'ParamRef', description: 'ParamRef indicates the param resource which sets the configration param', of: ({spec}) => paramRefText(spec?.paramRef)},
+  {
+    name: 'PolicyName',
+    description: 'PolicyName indicates the policy definition which the policy binding binds to',
+    of: ({spec}) => spec?.policyName ?? '',
+  },
+  {
+    name: 'ParamRef',
+    description: 'ParamRef indicates the param resource which sets the configration param',
+    of: ({spec}) => paramRefText(spec?.paramRef),
+  },
   ageColumn as Column<unknown>,
 ];
 

@@ -25,7 +25,12 @@ export const validatingWebhookConfigurations = defineResource<Configuration>({
   },
   columns: [
     nameColumn,
-    {name: 'Webhooks', type: 'integer', description: 'Webhooks indicates the number of webhooks configured in this object.', of: ({webhooks}) => webhooks?.length ?? 0},
+    {
+      name: 'Webhooks',
+      type: 'integer',
+      description: 'Webhooks indicates the number of webhooks configured in this object.',
+      of: ({webhooks}) => webhooks?.length ?? 0,
+    },
     ageColumn,
   ],
 });

@@ -38,14 +38,18 @@ interface Strictness {
   readonly before: readonly MatchCondition[];
 }
 
-const acceptsKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean => versions.length === 0 || versions.some(version => reviewVersions.includes(version));
+const acceptsKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean =>
+  versions.length === 0 || versions.some(version => reviewVersions.includes(version));
 
 const strictnessFor = (hooks: readonly Webhook[], old: readonly Webhook[] | undefined): Strictness => ({
   harmless: !old || old.every(hook => harmless.includes(hook.sideEffects ?? '')),
   knownVersion: !old || old.every(acceptsKnownVersion),
   uniqueNames: !old || new Set(old.map(({name}) => name)).size === old.length,
-  conditions: !old || old.length !== hooks.length || old.some((hook, i) => !semanticallyEqual(hook.matchConditions, hooks[i]?.matchConditions)),
-  anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasInvalidValues(namespaceSelector) || hasInvalidValues(objectSelector)),
+  conditions:
+    !old || old.length !== hooks.length || old.some((hook, i) => !semanticallyEqual(hook.matchConditions, hooks[i]?.matchConditions)),
+  anyValue: (old ?? []).some(
+    ({namespaceSelector, objectSelector}) => hasInvalidValues(namespaceSelector) || hasInvalidValues(objectSelector),
+  ),
   before: (old ?? []).flatMap(({matchConditions = []}) => matchConditions),
 });
 
@@ -68,13 +72,18 @@ function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, m
   if (hook.sideEffects === undefined) yield required(`${path}.sideEffects`, `must specify one of ${effects.join(', ')}`);
   yield* oneOf(`${path}.sideEffects`, hook.sideEffects, effects);
   const {timeoutSeconds: timeout} = hook;
-  if (typeof timeout === 'number' && (timeout > 30 || timeout < 1)) yield invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds');
+  if (typeof timeout === 'number' && (timeout > 30 || timeout < 1))
+    yield invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds');
   if (hook.namespaceSelector) yield* validateLabelSelector(hook.namespaceSelector, `${path}.namespaceSelector`, strictness.anyValue);
   if (hook.objectSelector) yield* validateLabelSelector(hook.objectSelector, `${path}.objectSelector`, strictness.anyValue);
   if (mutates) yield* oneOf(`${path}.reinvocationPolicy`, hook.reinvocationPolicy, ['IfNeeded', 'Never']);
   yield* validateClientConfig(hook.clientConfig ?? {}, `${path}.clientConfig`);
   if (!strictness.conditions) return;
-  yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, {hasParams: false, before: strictness.before, validateExpression: validateExpressions(false)});
+  yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, {
+    hasParams: false,
+    before: strictness.before,
+    validateExpression: validateExpressions(false),
+  });
 }
 
 function* validateReviewVersions(versions: readonly string[], path: string, requireKnown: boolean): Iterable<FieldError> {
@@ -88,14 +97,20 @@ function* validateReviewVersions(versions: readonly string[], path: string, requ
     seen.add(version);
     for (const problem of dnsLabel1035Problems(version)) yield invalid(`${path}[${i}]`, version, problem);
   }
-  if (requireKnown && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
+  if (requireKnown && !versions.some(version => reviewVersions.includes(version)))
+    yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
 
 /** Loads the expression validator if a webhook has match conditions. */
-export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined => loadExpressionValidator(webhooks.some(({matchConditions}) => matchConditions?.length));
+export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined =>
+  loadExpressionValidator(webhooks.some(({matchConditions}) => matchConditions?.length));
 
 /** Validates the webhooks of a configuration; problems that all stored webhooks have are accepted. */
-export function* validateWebhooks(hooks: readonly Webhook[] | undefined, old: readonly Webhook[] | undefined, mutates: boolean): Iterable<FieldError> {
+export function* validateWebhooks(
+  hooks: readonly Webhook[] | undefined,
+  old: readonly Webhook[] | undefined,
+  mutates: boolean,
+): Iterable<FieldError> {
   const list = hooks ?? [];
   const strictness = strictnessFor(list, old);
   const names = new Set<string>();

@@ -13,7 +13,8 @@ export interface Approval {
 const page = 'https://github.com/kubernetes/enhancements/pull/1111';
 
 /** Reports whether a group is a protected one of the project, whose APIs need approval. */
-export const isProtected = (group: string, {apiSuffix, domain}: Naming): boolean => [apiSuffix, domain].some(own => group === own || group.endsWith(`.${own}`));
+export const isProtected = (group: string, {apiSuffix, domain}: Naming): boolean =>
+  [apiSuffix, domain].some(own => group === own || group.endsWith(`.${own}`));
 
 export const approvalOf = ({metadata}: Readonly<Definition>, naming: Naming): Approval => {
   const text = metadata?.annotations?.[naming.annotations.approved] ?? '';
@@ -25,7 +26,11 @@ export const approvalOf = ({metadata}: Readonly<Definition>, naming: Naming): Ap
 };
 
 /** Rejects an API in a protected group without approval, unless the stored definition had none. */
-export function* validateApproval(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, naming: Naming): Iterable<FieldError> {
+export function* validateApproval(
+  definition: Readonly<Definition>,
+  old: Readonly<Definition> | undefined,
+  naming: Naming,
+): Iterable<FieldError> {
   if (!isProtected(definition.spec?.group ?? '', naming)) return;
   const {state, reason} = approvalOf(definition, naming);
   if (old && approvalOf(old, naming).state === state) return;

@@ -6,7 +6,8 @@ type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 type WithConditions = {readonly status?: {readonly conditions?: readonly Readonly<Condition>[] | null} | undefined};
 
 /** Returns the condition of a type. */
-export const conditionOf = ({status}: WithConditions, type: string): Readonly<Condition> | undefined => status?.conditions?.find(condition => condition.type === type);
+export const conditionOf = ({status}: WithConditions, type: string): Readonly<Condition> | undefined =>
+  status?.conditions?.find(condition => condition.type === type);
 
 /** Reports whether a condition is `True`. */
 export const isTrue = (definition: WithConditions, type: string): boolean => conditionOf(definition, type)?.status === 'True';

@@ -23,10 +23,15 @@ function* validateReviewVersions(versions: readonly string[], requireKnown: bool
     else for (const problem of dnsLabel1035Problems(version)) yield invalid(`${path}[${i}]`, version, problem);
     seen.add(version);
   }
-  if (requireKnown && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
+  if (requireKnown && !versions.some(version => reviewVersions.includes(version)))
+    yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
 
-function* validateClient(client: NonNullable<Conversion['webhook']>['clientConfig'], anyBundle: boolean, path: string): Iterable<FieldError> {
+function* validateClient(
+  client: NonNullable<Conversion['webhook']>['clientConfig'],
+  anyBundle: boolean,
+  path: string,
+): Iterable<FieldError> {
   if (!client) return yield required(path, 'required when strategy is set to Webhook');
   const {url, service, caBundle} = client;
   if ((url === undefined) === (service === undefined)) yield required(path, 'exactly one of url or service is required');
@@ -43,7 +48,11 @@ export interface ConversionRatcheting {
 }
 
 /** Validates how objects are converted between versions. */
-export function* validateConversion({strategy, webhook}: Partial<Conversion>, ratcheting: ConversionRatcheting, path: string): Iterable<FieldError> {
+export function* validateConversion(
+  {strategy, webhook}: Partial<Conversion>,
+  ratcheting: ConversionRatcheting,
+  path: string,
+): Iterable<FieldError> {
   if (!strategy) yield required(`${path}.strategy`);
   else if (strategy !== 'None' && strategy !== 'Webhook') yield notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']);
   const versions = webhook?.conversionReviewVersions ?? [];

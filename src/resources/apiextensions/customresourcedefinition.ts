@@ -58,7 +58,8 @@ const loadRules = async (): Promise<void> => {
   rules = await import('./rules.js');
 };
 
-const hasRules = (spec: Spec | undefined): boolean => spec !== undefined && schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
+const hasRules = (spec: Spec | undefined): boolean =>
+  spec !== undefined && schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
 
 /** Returns the status of a new definition. */
 const emptyStatus = (): Status => ({conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: []});
@@ -69,7 +70,8 @@ function* validateStoredVersions({spec, status}: Readonly<Definition>): Iterable
   if (stored.length === 0) return yield invalid(path, null, 'must have at least one stored version');
   // A version that occurs twice is removed once.
   const left = new Set(stored);
-  for (const {name, storage} of spec.versions ?? []) if (!left.delete(name) && storage) yield invalid(path, stored, `must have the storage version ${name}`);
+  for (const {name, storage} of spec.versions ?? [])
+    if (!left.delete(name) && storage) yield invalid(path, stored, `must have the storage version ${name}`);
   for (const [i, name] of stored.entries()) {
     if (!left.has(name) || stored.lastIndexOf(name) !== i) continue;
     yield invalid(
@@ -107,16 +109,28 @@ const ruleValidation = (definition: Readonly<Definition>, old: Readonly<Definiti
   return (schema, path, {version, problems}) => rules!.ruleProblems(schema, path, {free: unchanged.has(version), problems});
 };
 
-function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming, emptied}: HookContext): Iterable<FieldError> {
+function* validate(
+  definition: Readonly<Definition>,
+  old: Readonly<Definition> | undefined,
+  {naming, emptied}: HookContext,
+): Iterable<FieldError> {
   const {spec = {} as Spec, status} = definition;
   if (!old) yield* validateName(definition);
-  yield* validateSpec(spec, {ratcheting: old ? ratchetingFrom(definition, old) : noRatcheting, emptied, rules: ruleValidation(definition, old)});
+  yield* validateSpec(spec, {
+    ratcheting: old ? ratchetingFrom(definition, old) : noRatcheting,
+    emptied,
+    rules: ruleValidation(definition, old),
+  });
   if (old) yield* validateChange(definition, old);
   yield* validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames');
   yield* validateStoredVersions(definition);
   yield* validateApproval(definition, old, naming);
   if (spec.preserveUnknownFields && !old?.spec.preserveUnknownFields) {
-    yield invalid('spec.preserveUnknownFields', true, 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead');
+    yield invalid(
+      'spec.preserveUnknownFields',
+      true,
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+    );
   }
 }
 
@@ -162,7 +176,12 @@ export const customResourceDefinitions = defineResource<Definition>({
     if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
     setCondition(
       definition,
-      {type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending', message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon'},
+      {
+        type: 'Terminating',
+        status: 'True',
+        reason: 'InstanceDeletionPending',
+        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+      },
       now,
     );
     return 'keep';

@@ -4,21 +4,30 @@ import {schemaOf, type OwnVersion} from './versions.js';
 
 // Error texts of a few rules show values as the original's internal types: fields in another order, each one present. These functions build that form.
 
-const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => (list && list.length > 0 ? list.map(form) : null);
+const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null =>
+  list && list.length > 0 ? list.map(form) : null;
 /** Does the same for a list that is also shown when empty. */
 const each = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => list?.map(form) ?? null;
 const mapped = (record: Readonly<Record<string, JsonSchema>> | undefined): Record<string, unknown> | null =>
-  record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, internalSchema(record[key]!)])) : null;
+  record
+    ? Object.fromEntries(
+        Object.keys(record)
+          .sort()
+          .map(key => [key, internalSchema(record[key]!)]),
+      )
+    : null;
 const orBoolean = (value: JsonSchema | boolean | undefined): unknown =>
   value === undefined ? null : typeof value === 'boolean' ? {Allows: value, Schema: null} : {Allows: true, Schema: internalSchema(value)};
 
 const dependencyForms = ({dependencies}: JsonSchema): unknown =>
   dependencies
     ? Object.fromEntries(
-        Object.keys(dependencies).sort().map(key => {
-          const one = dependencies[key]!;
-          return [key, Array.isArray(one) ? {Schema: null, Property: one} : {Schema: internalSchema(one as JsonSchema), Property: null}];
-        }),
+        Object.keys(dependencies)
+          .sort()
+          .map(key => {
+            const one = dependencies[key]!;
+            return [key, Array.isArray(one) ? {Schema: null, Property: one} : {Schema: internalSchema(one as JsonSchema), Property: null}];
+          }),
       )
     : null;
 
@@ -60,7 +69,13 @@ export const internalSchema = (schema: JsonSchema): Record<string, unknown> => {
     MaxProperties: schema.maxProperties ?? null,
     MinProperties: schema.minProperties ?? null,
     Required: each(schema.required, name => name),
-    Items: schema.items === undefined ? null : {Schema: items ? internalSchema(items) : null, JSONSchemas: Array.isArray(schema.items) ? each(itemListOf(schema), internalSchema) : null},
+    Items:
+      schema.items === undefined
+        ? null
+        : {
+            Schema: items ? internalSchema(items) : null,
+            JSONSchemas: Array.isArray(schema.items) ? each(itemListOf(schema), internalSchema) : null,
+          },
     AllOf: each(schema.allOf, internalSchema),
     OneOf: each(schema.oneOf, internalSchema),
     AnyOf: each(schema.anyOf, internalSchema),
@@ -94,7 +109,13 @@ const columnForm = (column: PrinterColumn) => ({
 
 const subresourcesForm = ({status, scale}: Subresources) => ({
   Status: status ? {} : null,
-  Scale: scale ? {SpecReplicasPath: scale.specReplicasPath, StatusReplicasPath: scale.statusReplicasPath, LabelSelectorPath: scale.labelSelectorPath ?? null} : null,
+  Scale: scale
+    ? {
+        SpecReplicasPath: scale.specReplicasPath,
+        StatusReplicasPath: scale.statusReplicasPath,
+        LabelSelectorPath: scale.labelSelectorPath ?? null,
+      }
+    : null,
 });
 
 /** Returns versions as error texts show them, without the fields that all of them share. */

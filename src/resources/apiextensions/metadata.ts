@@ -10,4 +10,5 @@ let node: SchemaNode | undefined;
 export const metadataNode = (): SchemaNode => (node ??= new Schemas().of('meta', 'v1', 'ObjectMeta')!);
 
 /** Validates the metadata of embedded objects. */
-export const validateMetadata: MetadataValidator = (meta, {namespaced, path}) => validateObjectMeta(meta, {namespaced, nameProblems: pathSegmentName}, path);
+export const validateMetadata: MetadataValidator = (meta, {namespaced, path}) =>
+  validateObjectMeta(meta, {namespaced, nameProblems: pathSegmentName}, path);

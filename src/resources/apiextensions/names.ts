@@ -20,7 +20,10 @@ function* validateKind(text: string | undefined, path: string): Iterable<FieldEr
 }
 
 /** Validates the given names. */
-export function* validateNames({plural, singular, kind, listKind, shortNames, categories}: Partial<Names>, path: string): Iterable<FieldError> {
+export function* validateNames(
+  {plural, singular, kind, listKind, shortNames, categories}: Partial<Names>,
+  path: string,
+): Iterable<FieldError> {
   yield* validateLabel(plural, `${path}.plural`);
   yield* validateLabel(singular, `${path}.singular`);
   yield* validateKind(kind, `${path}.kind`);

@@ -39,7 +39,8 @@ export function* validateSubresources({scale}: Subresources, path: string): Iter
   const at = `${path}.scale`;
   yield* validateReplicasPath(scale.specReplicasPath, ['.spec.'], '.spec', `${at}.specReplicasPath`);
   yield* validateReplicasPath(scale.statusReplicasPath, ['.status.'], '.status', `${at}.statusReplicasPath`);
-  if (scale.labelSelectorPath) yield* validateReplicasPath(scale.labelSelectorPath, ['.spec.', '.status.'], 'either .spec or .status', `${at}.labelSelectorPath`);
+  if (scale.labelSelectorPath)
+    yield* validateReplicasPath(scale.labelSelectorPath, ['.spec.', '.status.'], 'either .spec or .status', `${at}.labelSelectorPath`);
 }
 
 function* validateSelectableField(text: string, schema: JsonSchema, seen: Set<string>, path: string): Iterable<FieldError> {
@@ -47,14 +48,23 @@ function* validateSelectableField(text: string, schema: JsonSchema, seen: Set<st
   if ('problem' in found) return yield invalid(path, text, `is an invalid path: ${found.problem}`);
   if (found.names[0] === 'metadata') yield invalid(path, text, 'must not point to fields in metadata');
   if (!['string', 'boolean', 'integer'].includes(found.schema.type ?? '')) {
-    yield invalid(path, text, 'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.');
+    yield invalid(
+      path,
+      text,
+      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+    );
   }
   if (seen.has(found.text)) yield duplicate(path, text);
   seen.add(found.text);
 }
 
 /** Validates that selectable fields are declared and scalar. `anyNumber` accepts as many as are stored. */
-export function* validateSelectableFields(fields: readonly SelectableField[], schema: JsonSchema, anyNumber: boolean, path: string): Iterable<FieldError> {
+export function* validateSelectableFields(
+  fields: readonly SelectableField[],
+  schema: JsonSchema,
+  anyNumber: boolean,
+  path: string,
+): Iterable<FieldError> {
   // Problems that prevent parsing are reported for the schema itself.
   if (nonStructuralReason(schema) !== undefined) return;
   const seen = new Set<string>();

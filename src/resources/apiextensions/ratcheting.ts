@@ -39,12 +39,17 @@ export const noRatcheting: Ratcheting = {
   tooManySelectable: new Set(),
 };
 
-const isUnstructured = (schema: JsonSchema): boolean => nonStructuralReason(schema) !== undefined || structuralProblems(schema, '').length > 0;
+const isUnstructured = (schema: JsonSchema): boolean =>
+  nonStructuralReason(schema) !== undefined || structuralProblems(schema, '').length > 0;
 
 /** Returns the versions whose schema is unchanged. */
 export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Definition>): ReadonlySet<string> => {
   const before = new Map(old.spec.versions.map(version => [version.name, version]));
-  return new Set(spec.versions.filter(version => before.has(version.name) && sameJson(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name));
+  return new Set(
+    spec.versions
+      .filter(version => before.has(version.name) && sameJson(schemaOf(version), schemaOf(before.get(version.name)!)))
+      .map(({name}) => name),
+  );
 };
 
 /** Returns what an update may keep from the stored definition. */

@@ -38,12 +38,22 @@ const compiled = (environment: Environment, text: string, wanted: 'bool' | 'stri
     if (made.type.kind === wanted) return {program: made};
     return {problem: wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'messageExpression must evaluate to a string'};
   }
-  const what = made.reason === 'constant' ? (wanted === 'bool' ? 'program instantiation failed' : 'messageExpression instantiation failed') : wanted === 'bool' ? 'compilation failed' : 'messageExpression compilation failed';
+  const what =
+    made.reason === 'constant'
+      ? wanted === 'bool'
+        ? 'program instantiation failed'
+        : 'messageExpression instantiation failed'
+      : wanted === 'bool'
+        ? 'compilation failed'
+        : 'messageExpression compilation failed';
   return {problem: `${what}: ${made.message}`};
 };
 
 /** Compiles a rule's two expressions. The message expression is compiled only if the rule is valid. */
-export const compileRule = (environments: RuleEnvironments, {rule = '', messageExpression, optionalOldSelf}: ValidationRule): {readonly rule: Compiled; readonly message?: Compiled} => {
+export const compileRule = (
+  environments: RuleEnvironments,
+  {rule = '', messageExpression, optionalOldSelf}: ValidationRule,
+): {readonly rule: Compiled; readonly message?: Compiled} => {
   const environment = environments.of(optionalOldSelf === true);
   const made = compiled(environment, rule, 'bool');
   if ('problem' in made || !messageExpression) return {rule: made};

@@ -40,9 +40,15 @@ interface RulePlace {
   readonly times: number;
 }
 
-function* validateRule(rule: ValidationRule, {place, environments, sizes, times}: RulePlace, at: string, {costs, free}: RuleValidation): Iterable<FieldError> {
+function* validateRule(
+  rule: ValidationRule,
+  {place, environments, sizes, times}: RulePlace,
+  at: string,
+  {costs, free}: RuleValidation,
+): Iterable<FieldError> {
   const {rule: compiled, message} = compileRule(environments, rule);
-  const needsOldSelf = (): FieldError => invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
+  const needsOldSelf = (): FieldError =>
+    invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
   if ('problem' in compiled) {
     yield invalidText(`${at}.rule`, formatRule(rule), compiled.problem);
     // What an invalid rule references is unknown.
@@ -59,7 +65,12 @@ function* validateRule(rule: ValidationRule, {place, environments, sizes, times}
     costs.add(`${at}.messageExpression`, messageCost);
   }
   if (references(compiled.program, 'oldSelf')) {
-    if (place.uncorrelatable !== undefined) yield invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`);
+    if (place.uncorrelatable !== undefined)
+      yield invalid(
+        `${at}.rule`,
+        rule.rule,
+        `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`,
+      );
   } else if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
 }
 
@@ -70,7 +81,10 @@ function* validatePlace(place: SchemaPlace, root: SchemaNode, validation: RuleVa
   const isRoot = !place.parent || schema[extensions.embeddedResource] === true;
   const environments = node && ruleEnvironments(node, isRoot);
   if (!environments) {
-    return yield internalFieldError(at, 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations');
+    return yield internalFieldError(
+      at,
+      'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations',
+    );
   }
   const ruled: RulePlace = {place, environments, sizes: sizesIn(node, isRoot), times: place.most ?? mostOccurrences(node, isRoot)};
   for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* validateRule(rule, ruled, `${at}[${i}]`, validation);
@@ -92,7 +106,9 @@ const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode
     if (!node) continue;
     const tree = new RuleTree(schema, node, schema[extensions.embeddedResource] === true);
     const count = errors.length;
-    for (const before of [value, undefined]) if (errors.length === count && !tree.evaluate({value, before, path: `${path}.default`, correlation: uncorrelated}, session)) return errors;
+    for (const before of [value, undefined])
+      if (errors.length === count && !tree.evaluate({value, before, path: `${path}.default`, correlation: uncorrelated}, session))
+        return errors;
   }
   return errors;
 };
@@ -116,7 +132,9 @@ export function* ruleProblems(schema: JsonSchema, path: string, {free, problems}
   if (errors.length > 0) return yield* errors;
   const costs = new SchemaCost();
   // Rules are skipped at and above an invalid part of the schema.
-  const isValid = ({path: at}: SchemaPlace): boolean => !problems.some(problem => problem.path === at || problem.path.startsWith(`${at}.`) || problem.path.startsWith(`${at}[`));
-  for (const place of places) if (place.schema[extensions.validations]?.length && isValid(place)) yield* validatePlace(place, root(), {costs, free});
+  const isValid = ({path: at}: SchemaPlace): boolean =>
+    !problems.some(problem => problem.path === at || problem.path.startsWith(`${at}.`) || problem.path.startsWith(`${at}[`));
+  for (const place of places)
+    if (place.schema[extensions.validations]?.length && isValid(place)) yield* validatePlace(place, root(), {costs, free});
   yield* costs.problems(path);
 }

@@ -39,11 +39,19 @@ const allowedAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 /** Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected, even with an empty value. */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
-    return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
+    return yield invalid(
+      `${path}.type`,
+      schema.type,
+      'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
+    );
   }
   if (Object.entries(schema).every(([field, value]) => value === undefined || value === false || allowedAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
-  yield invalid(path, internalSchema(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
+  yield invalid(
+    path,
+    internalSchema(schema),
+    `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`,
+  );
 }
 
 export interface SchemaContext {
@@ -56,7 +64,11 @@ export interface SchemaContext {
 }
 
 /** Validates the schema of a version. */
-export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, preservesUnknown, validateRules}: SchemaContext, path: string): Iterable<FieldError> {
+export function* validateSchema(
+  schema: JsonSchema,
+  {hasStatus, ratcheting, preservesUnknown, validateRules}: SchemaContext,
+  path: string,
+): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
@@ -66,7 +78,9 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, pres
   const structural = mustBeStructural && unstructured === undefined ? structuralProblems(schema, path) : [];
   found.push(...structural);
   const isStructural = mustBeStructural && unstructured === undefined && structural.length === 0;
-  const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: ratcheting.unknownInDefaults}) : [];
+  const defaults = isStructural
+    ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: ratcheting.unknownInDefaults})
+    : [];
   found.push(...defaults);
   const demands = {validTypes: !ratcheting.unknownTypes, atomicSets: !ratcheting.granularSets, identity: !ratcheting.incompleteKeys};
   const problems = schemaProblems(schema, path, demands);

@@ -10,7 +10,15 @@ import {internalVersions} from './internal-form.js';
 import {validateColumn, validateSelectableFields, validateSubresources} from './presentation.js';
 import {validateSchema} from './schema.js';
 import type {Spec} from './types.js';
-import {hoistShared, schemaOf, schemasOf, withEmptyKeywords, type HoistedVersions, type OwnVersion, type VersionFields} from './versions.js';
+import {
+  hoistShared,
+  schemaOf,
+  schemasOf,
+  withEmptyKeywords,
+  type HoistedVersions,
+  type OwnVersion,
+  type VersionFields,
+} from './versions.js';
 
 const scopes = ['Cluster', 'Namespaced'];
 
@@ -33,11 +41,18 @@ function* validateDeprecation({deprecated, deprecationWarning: text}: OwnVersion
   if (Buffer.byteLength(text) > 256) yield wrong('must be <= 256 characters long');
   if (text === '') yield wrong('must not be an empty string');
   const odd = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(text);
-  if (odd) yield wrong(`must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(text.slice(0, odd.index))}`);
+  if (odd)
+    yield wrong(
+      `must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(text.slice(0, odd.index))}`,
+    );
 }
 
 /** Validates the rules of a version's schema. */
-export type RuleValidation = (schema: JsonSchema, path: string, context: {readonly version: string; readonly problems: readonly FieldError[]}) => Iterable<FieldError>;
+export type RuleValidation = (
+  schema: JsonSchema,
+  path: string,
+  context: {readonly version: string; readonly problems: readonly FieldError[]},
+) => Iterable<FieldError>;
 
 interface VersionContext {
   /** Undefined if there are no rules, or they did not change. */
@@ -55,14 +70,23 @@ interface VersionContext {
 function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Iterable<FieldError> {
   const schema = schemaOf(fields);
   const {rules, version} = context;
-  const validateRules = rules && ((given: JsonSchema, at: string, problems: readonly FieldError[]) => rules(given, at, {version, problems}));
+  const validateRules =
+    rules && ((given: JsonSchema, at: string, problems: readonly FieldError[]) => rules(given, at, {version, problems}));
   if (schema) yield* validateSchema(schema, {...context, validateRules}, context.schemaPath);
   if (fields.subresources) yield* validateSubresources(fields.subresources, `${path}.subresources`);
-  for (const [i, column] of (fields.additionalPrinterColumns ?? []).entries()) yield* validateColumn(column, `${path}.additionalPrinterColumns[${i}]`);
+  for (const [i, column] of (fields.additionalPrinterColumns ?? []).entries())
+    yield* validateColumn(column, `${path}.additionalPrinterColumns[${i}]`);
   if (!fields.selectableFields?.length) return;
   const at = `${path}.selectableFields`;
   if (schema) yield* validateSelectableFields(fields.selectableFields, schema, context.anyNumberSelectable, at);
-  else yield invalid(at, '', path === 'spec' ? 'may only be set when validations.schema is included' : 'may only be set when `version.schema.openAPIV3Schema` is not included');
+  else
+    yield invalid(
+      at,
+      '',
+      path === 'spec'
+        ? 'may only be set when validations.schema is included'
+        : 'may only be set when `version.schema.openAPIV3Schema` is not included',
+    );
 }
 
 /** Validates that schemas are present where they are required. */
@@ -76,18 +100,34 @@ function* requireSchemas({shared, versions}: HoistedVersions, ratcheting: Ratche
   }
 }
 
-function* validateVersions({shared, versions}: HoistedVersions, given: unknown, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>): Iterable<FieldError> {
+function* validateVersions(
+  {shared, versions}: HoistedVersions,
+  given: unknown,
+  context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>,
+): Iterable<FieldError> {
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
     const problems = dnsLabel1035Problems(version.name);
     if (problems.length > 0) yield invalid(`${path}.name`, version.name, problems.join(','));
     yield* validateDeprecation(version, `${path}.deprecationWarning`);
     const hasStatus = Boolean((version.subresources ?? shared.subresources)?.status);
-    yield* validateVersionFields(version, {...context, version: version.name, hasStatus, anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
+    yield* validateVersionFields(
+      version,
+      {
+        ...context,
+        version: version.name,
+        hasStatus,
+        anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name),
+        schemaPath: `${path}.schema.openAPIV3Schema`,
+      },
+      path,
+    );
   }
-  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', versions.length > 0 ? internalVersions(versions) : given, detail);
+  const invalidVersions = (detail: string): FieldError =>
+    invalid('spec.versions', versions.length > 0 ? internalVersions(versions) : given, detail);
   if (new Set(versions.map(({name}) => name)).size < versions.length) yield invalidVersions('must contain unique version names');
-  if (versions.filter(({storage}) => storage).length !== 1) yield invalidVersions('must have exactly one version marked as storage version');
+  if (versions.filter(({storage}) => storage).length !== 1)
+    yield invalidVersions('must have exactly one version marked as storage version');
   const first = versions[0]?.name ?? '';
   const firstProblems = first ? dnsLabel1035Problems(first) : [];
   if (firstProblems.length > 0) yield invalid('spec.version', first, firstProblems.join(','));
@@ -117,9 +157,14 @@ export function* validateSpec(spec: Readonly<Spec>, {ratcheting, emptied, rules}
   yield* validateNames(names, 'spec.names');
   const hasStatus = Boolean(shared.subresources?.status) || versions.some(({subresources}) => subresources?.status);
   const anyNumberSelectable = versions.every(({name}) => ratcheting.tooManySelectable.has(name));
-  yield* validateVersionFields(shared, {...context, version: versions[0]?.name ?? '', hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'}, 'spec');
+  yield* validateVersionFields(
+    shared,
+    {...context, version: versions[0]?.name ?? '', hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'},
+    'spec',
+  );
   const {conversion} = spec;
   if (!conversion) return;
-  if (conversion.strategy !== 'None' && preservesUnknown) yield invalid('spec.conversion.strategy', conversion.strategy, 'must be None if spec.preserveUnknownFields is true');
+  if (conversion.strategy !== 'None' && preservesUnknown)
+    yield invalid('spec.conversion.strategy', conversion.strategy, 'must be None if spec.preserveUnknownFields is true');
   yield* validateConversion(conversion, ratcheting, 'spec.conversion');
 }

@@ -7,7 +7,8 @@ import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from '
 // that all versions share are at the top; `hoistShared` builds that form, so that errors get the same paths.
 
 /** Returns the schema of a version as its definition writes it; a stored one has been validated. */
-export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
+export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined =>
+  schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
 
 /** The fields of a version, or those that all versions share. */
 export interface VersionFields {
@@ -25,8 +26,13 @@ export const withEmptyKeywords = (spec: Readonly<Spec>, emptied: Emptied): Reado
     versions: (spec.versions ?? []).map((version, i) => {
       const schema = schemaOf(version);
       const root = `spec.versions[${i}].schema.openAPIV3Schema.`;
-      const keywords = [...emptied].filter(([path, value]) => value && path.startsWith(root)).map(([path, value]) => [path.slice(root.length), value] as const).filter(([keyword]) => !/[.[]/.test(keyword));
-      return schema && keywords.length > 0 ? {...version, schema: {openAPIV3Schema: {...schema, ...Object.fromEntries(keywords)}} as NonNullable<Version['schema']>} : version;
+      const keywords = [...emptied]
+        .filter(([path, value]) => value && path.startsWith(root))
+        .map(([path, value]) => [path.slice(root.length), value] as const)
+        .filter(([keyword]) => !/[.[]/.test(keyword));
+      return schema && keywords.length > 0
+        ? {...version, schema: {openAPIV3Schema: {...schema, ...Object.fromEntries(keywords)}} as NonNullable<Version['schema']>}
+        : version;
     }),
   };
 };

@@ -18,14 +18,16 @@ function* validateName({metadata}: Readonly<ApiService>, {version = '', group = 
   const wanted = `${version}.${group}`;
   for (const field of ['generateName', 'name'] as const) {
     const name = metadata?.[field];
-    if (name && name !== wanted && pathSegmentProblems(name).length === 0) yield invalid(`metadata.${field}`, name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(wanted)}`);
+    if (name && name !== wanted && pathSegmentProblems(name).length === 0)
+      yield invalid(`metadata.${field}`, name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(wanted)}`);
   }
 }
 
 function* validateService({service, insecureSkipTLSVerify, caBundle}: Readonly<Spec>): Iterable<FieldError> {
   const path = 'spec.insecureSkipTLSVerify';
   if (!service) {
-    if (caBundle) yield invalid('spec.caBundle', `${Buffer.byteLength(caBundle, 'base64')} bytes`, 'local APIServices may not have a caBundle');
+    if (caBundle)
+      yield invalid('spec.caBundle', `${Buffer.byteLength(caBundle, 'base64')} bytes`, 'local APIServices may not have a caBundle');
     if (insecureSkipTLSVerify) yield invalid(path, true, 'local APIServices may not have insecureSkipTLSVerify');
     return;
   }
@@ -44,8 +46,10 @@ function* validate(object: Readonly<ApiService>): Iterable<FieldError> {
   if (group) yield* each('spec.group', group, dnsSubdomainProblems(group));
   else if (version !== 'v1') yield required('spec.group', 'only v1 may have an empty group and it better be legacy kube');
   yield* each('spec.version', version, dnsLabel1035Problems(version));
-  if (groupPriority <= 0 || groupPriority > highestGroup) yield invalid('spec.groupPriorityMinimum', groupPriority, `must be positive and less than ${highestGroup}`);
-  if (versionPriority <= 0 || versionPriority > highestVersion) yield invalid('spec.versionPriority', versionPriority, `must be positive and less than ${highestVersion}`);
+  if (groupPriority <= 0 || groupPriority > highestGroup)
+    yield invalid('spec.groupPriorityMinimum', groupPriority, `must be positive and less than ${highestGroup}`);
+  if (versionPriority <= 0 || versionPriority > highestVersion)
+    yield invalid('spec.versionPriority', versionPriority, `must be positive and less than ${highestVersion}`);
   yield* validateService(spec);
 }
 
@@ -68,7 +72,11 @@ const availability = ({status}: Readonly<ApiService>): string => {
 
 const columns: readonly Column<ApiService>[] = [
   nameColumn,
-  {name: 'Service', description: 'The reference to the service that hosts this API endpoint.', of: ({spec}) => (spec?.service ? `${spec.service.namespace ?? ''}/${spec.service.name ?? ''}` : 'Local')},
+  {
+    name: 'Service',
+    description: 'The reference to the service that hosts this API endpoint.',
+    of: ({spec}) => (spec?.service ? `${spec.service.namespace ?? ''}/${spec.service.name ?? ''}` : 'Local'),
+  },
   {name: 'Available', description: 'Whether this service is available.', of: availability},
   ageColumn,
 ];
@@ -90,7 +98,8 @@ export const apiServices = defineResource<ApiService>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(object, old, {clock}) {
       // A local APIService is available without a check.
-      if (!old && !object.spec?.service) object.status = {conditions: [{type: 'Available', ...localAvailability, lastTransitionTime: wireTime(clock.now())}]};
+      if (!old && !object.spec?.service)
+        object.status = {conditions: [{type: 'Available', ...localAvailability, lastTransitionTime: wireTime(clock.now())}]};
     },
     validate,
   },

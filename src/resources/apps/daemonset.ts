@@ -2,7 +2,12 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {dropDisabledTemplateFields, hasInvalidTermValues, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {
+  dropDisabledTemplateFields,
+  hasInvalidTermValues,
+  podTemplateWarnings,
+  validatePodTemplate,
+} from '#src/resources/core/pod/template.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
@@ -25,7 +30,9 @@ const generationOf = ({metadata}: Readonly<DaemonSet>): number => {
 };
 
 const countTemplates = (set: DaemonSet, old: Readonly<DaemonSet> | undefined): void => {
-  const count = !old ? Math.max(generationOf(set), 1) : generationOf(old) + (semanticallyEqual(set.spec?.template, old.spec?.template) ? 0 : 1);
+  const count = !old
+    ? Math.max(generationOf(set), 1)
+    : generationOf(old) + (semanticallyEqual(set.spec?.template, old.spec?.template) ? 0 : 1);
   annotate(set, count);
 };
 
@@ -33,7 +40,10 @@ const annotate = (set: DaemonSet, count: number): void => {
   set.metadata!.annotations = {...set.metadata!.annotations, [templateGeneration]: String(count)};
 };
 
-function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<NonNullable<Spec['updateStrategy']>['rollingUpdate']>, path: string): Iterable<FieldError> {
+function* validateRollingUpdate(
+  {maxUnavailable, maxSurge}: NonNullable<NonNullable<Spec['updateStrategy']>['rollingUpdate']>,
+  path: string,
+): Iterable<FieldError> {
   yield* positiveIntOrPercent(`${path}.maxUnavailable`, maxUnavailable);
   yield* positiveIntOrPercent(`${path}.maxSurge`, maxSurge);
   yield* notMoreThanWhole(`${path}.maxUnavailable`, maxUnavailable);
@@ -46,7 +56,8 @@ function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<NonNulla
 function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<FieldError> {
   const path = 'spec.updateStrategy';
   if (strategy.type === 'OnDelete') return;
-  if (strategy.type !== 'RollingUpdate') yield notSupported(path, internalForm('DeploymentStrategy', strategy), ['RollingUpdate', 'OnDelete']);
+  if (strategy.type !== 'RollingUpdate')
+    yield notSupported(path, internalForm('DeploymentStrategy', strategy), ['RollingUpdate', 'OnDelete']);
   else if (!strategy.rollingUpdate) yield required(`${path}.rollingUpdate`);
   else yield* validateRollingUpdate(strategy.rollingUpdate, `${path}.rollingUpdate`);
 }
@@ -54,10 +65,19 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
 function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
   const spec: Partial<Spec> = set.spec ?? {};
   const {selector, template} = spec;
-  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasInvalidValues(old?.spec?.selector) || hasInvalidTermValues(old?.spec?.template?.spec));
+  if (selector)
+    yield* validateLabelSelector(
+      selector,
+      'spec.selector',
+      hasInvalidValues(old?.spec?.selector) || hasInvalidTermValues(old?.spec?.template?.spec),
+    );
   const read = selectorOrNone(selector);
   if (read && !read.matches(template?.metadata?.labels)) {
-    yield invalid('spec.template.metadata.labels', template?.metadata?.labels && internalForm('Map', template.metadata.labels), '`selector` does not match template `labels`');
+    yield invalid(
+      'spec.template.metadata.labels',
+      template?.metadata?.labels && internalForm('Map', template.metadata.labels),
+      '`selector` does not match template `labels`',
+    );
   }
   if (selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
     yield invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
@@ -89,12 +109,41 @@ const counters = [
 
 const columns: readonly Column<DaemonSet>[] = [
   nameColumn,
-  {name: 'Desired', type: 'integer', description: 'How many nodes are to run one of its pods.', of: ({status}) => status?.desiredNumberScheduled ?? 0},
-  {name: 'Current', type: 'integer', description: 'How many nodes run one of its pods and are to.', of: ({status}) => status?.currentNumberScheduled ?? 0},
-  {name: 'Ready', type: 'integer', description: 'How many nodes run a pod of it that is ready.', of: ({status}) => status?.numberReady ?? 0},
-  {name: 'Up-to-date', type: 'integer', description: 'How many nodes run a pod made from the template as it is now.', of: ({status}) => status?.updatedNumberScheduled ?? 0},
-  {name: 'Available', type: 'integer', description: 'How many nodes run a pod that has been ready for long enough.', of: ({status}) => status?.numberAvailable ?? 0},
-  {name: 'Node Selector', description: 'Labels of the nodes that are to run it.', of: ({spec}) => labelsCell(spec?.template?.spec?.nodeSelector)},
+  {
+    name: 'Desired',
+    type: 'integer',
+    description: 'How many nodes are to run one of its pods.',
+    of: ({status}) => status?.desiredNumberScheduled ?? 0,
+  },
+  {
+    name: 'Current',
+    type: 'integer',
+    description: 'How many nodes run one of its pods and are to.',
+    of: ({status}) => status?.currentNumberScheduled ?? 0,
+  },
+  {
+    name: 'Ready',
+    type: 'integer',
+    description: 'How many nodes run a pod of it that is ready.',
+    of: ({status}) => status?.numberReady ?? 0,
+  },
+  {
+    name: 'Up-to-date',
+    type: 'integer',
+    description: 'How many nodes run a pod made from the template as it is now.',
+    of: ({status}) => status?.updatedNumberScheduled ?? 0,
+  },
+  {
+    name: 'Available',
+    type: 'integer',
+    description: 'How many nodes run a pod that has been ready for long enough.',
+    of: ({status}) => status?.numberAvailable ?? 0,
+  },
+  {
+    name: 'Node Selector',
+    description: 'Labels of the nodes that are to run it.',
+    of: ({spec}) => labelsCell(spec?.template?.spec?.nodeSelector),
+  },
   ageColumn,
   ...containerColumns<DaemonSet>(({spec}) => spec?.template),
   {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.selector)},

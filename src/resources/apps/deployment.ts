@@ -33,7 +33,8 @@ const defaultStrategy = (spec: Spec): void => {
 function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<Strategy['rollingUpdate']>, path: string): Iterable<FieldError> {
   yield* positiveIntOrPercent(`${path}.maxUnavailable`, maxUnavailable);
   yield* positiveIntOrPercent(`${path}.maxSurge`, maxSurge);
-  if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0) yield invalid(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0');
+  if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0)
+    yield invalid(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0');
   yield* notMoreThanWhole(`${path}.maxUnavailable`, maxUnavailable);
 }
 
@@ -47,7 +48,11 @@ function* validateStrategy(strategy: Strategy = {}): Iterable<FieldError> {
   } else yield notSupported(path, internalForm('DeploymentStrategy', strategy), strategies);
 }
 
-function* validateSpec(deployment: Readonly<Deployment>, old: Readonly<Deployment> | undefined, context: HookContext): Iterable<FieldError> {
+function* validateSpec(
+  deployment: Readonly<Deployment>,
+  old: Readonly<Deployment> | undefined,
+  context: HookContext,
+): Iterable<FieldError> {
   const spec: Partial<Spec> = deployment.spec ?? {};
   yield* nonNegative('spec.replicas', spec.replicas);
   yield* validateWorkloadSelector(spec.selector, 'spec.selector', 'deployment');
@@ -59,11 +64,21 @@ function* validateSpec(deployment: Readonly<Deployment>, old: Readonly<Deploymen
   yield* nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
   const {progressDeadlineSeconds: deadline, minReadySeconds = 0} = spec;
   yield* nonNegative('spec.progressDeadlineSeconds', deadline);
-  if (typeof deadline === 'number' && deadline <= minReadySeconds) yield invalid('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds');
+  if (typeof deadline === 'number' && deadline <= minReadySeconds)
+    yield invalid('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds');
   if (old) yield* immutable('spec.selector', spec.selector, old.spec?.selector);
 }
 
-const counters = ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas', 'terminatingReplicas', 'collisionCount'];
+const counters = [
+  'observedGeneration',
+  'replicas',
+  'updatedReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'unavailableReplicas',
+  'terminatingReplicas',
+  'collisionCount',
+];
 
 function* validateStatus({status}: Readonly<Deployment>, old: Readonly<Deployment> | undefined): Iterable<FieldError> {
   yield* validateCounters(status, counters);
@@ -74,8 +89,16 @@ function* validateStatus({status}: Readonly<Deployment>, old: Readonly<Deploymen
 
 const columns: readonly Column<Deployment>[] = [
   nameColumn,
-  {name: 'Ready', description: 'Number of the pod with ready state', of: ({spec, status}) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`},
-  {name: 'Up-to-date', description: 'How many pods are made from the template as it is now.', of: ({status}) => status?.updatedReplicas ?? 0},
+  {
+    name: 'Ready',
+    description: 'Number of the pod with ready state',
+    of: ({spec, status}) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
+  },
+  {
+    name: 'Up-to-date',
+    description: 'How many pods are made from the template as it is now.',
+    of: ({status}) => status?.updatedReplicas ?? 0,
+  },
   {name: 'Available', description: 'How many pods have been ready for long enough.', of: ({status}) => status?.availableReplicas ?? 0},
   ageColumn,
   ...containerColumns<Deployment>(({spec}) => spec?.template),
@@ -91,7 +114,8 @@ const main: Endpoint<Deployment> = {
   validate: validateSpec,
   *warn(deployment, old, context) {
     if (!old) yield* nameWarnings(deployment);
-    if (deployment.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(deployment.spec?.template, 'spec.template', context.naming);
+    if (deployment.metadata?.generation !== old?.metadata?.generation)
+      yield* podTemplateWarnings(deployment.spec?.template, 'spec.template', context.naming);
   },
 };
 

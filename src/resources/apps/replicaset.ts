@@ -53,7 +53,8 @@ const main: Endpoint<ReplicaSet> = {
   validate: validateSpec,
   *warn(set, old, context) {
     if (!old) yield* nameWarnings(set);
-    if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
+    if (set.metadata?.generation !== old?.metadata?.generation)
+      yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
   },
 };
 

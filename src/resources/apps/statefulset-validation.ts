@@ -27,8 +27,14 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
   const {type, rollingUpdate} = strategy;
   if (!type) yield required(path);
   else if (type === 'OnDelete') {
-    if (rollingUpdate) yield invalid(`${path}.rollingUpdate`, internalForm('RollingUpdateStatefulSet', rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'");
-  } else if (type !== 'RollingUpdate') yield invalid(path, internalForm('StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'");
+    if (rollingUpdate)
+      yield invalid(
+        `${path}.rollingUpdate`,
+        internalForm('RollingUpdateStatefulSet', rollingUpdate),
+        "only allowed for updateStrategy 'RollingUpdate'",
+      );
+  } else if (type !== 'RollingUpdate')
+    yield invalid(path, internalForm('StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'");
   else if (rollingUpdate) {
     yield* nonNegative(`${path}.rollingUpdate.partition`, rollingUpdate.partition);
     const {maxUnavailable} = rollingUpdate;
@@ -43,7 +49,8 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
 function* validateRetention(policy: Spec['persistentVolumeClaimRetentionPolicy']): Iterable<FieldError> {
   for (const when of ['whenDeleted', 'whenScaled'] as const) {
     const value = policy?.[when] ?? '';
-    if (policy && value !== 'Retain' && value !== 'Delete') yield notSupported(`spec.persistentVolumeClaimRetentionPolicy.${when}`, value, ['Retain', 'Delete']);
+    if (policy && value !== 'Retain' && value !== 'Delete')
+      yield notSupported(`spec.persistentVolumeClaimRetentionPolicy.${when}`, value, ['Retain', 'Delete']);
   }
 }
 
@@ -79,7 +86,9 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
   yield* validateStrategy(spec.updateStrategy);
   yield* validateRetention(spec.persistentVolumeClaimRetentionPolicy);
   // Claim templates are immutable, so stored ones are not validated again.
-  if (!old) for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries()) yield* validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`, context.naming);
+  if (!old)
+    for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries())
+      yield* validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`, context.naming);
   yield* nonNegative('spec.replicas', spec.replicas);
   yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   yield* nonNegative('spec.ordinals.start', spec.ordinals?.start);
@@ -94,12 +103,25 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
 }
 
 /** The mutable fields of the spec. */
-const mutable = ['replicas', 'template', 'updateStrategy', 'minReadySeconds', 'ordinals', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy'];
+const mutable = [
+  'replicas',
+  'template',
+  'updateStrategy',
+  'minReadySeconds',
+  'ordinals',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+];
 
-const fixedPart = (spec: Partial<Spec> | undefined): object => Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !mutable.includes(field)));
+const fixedPart = (spec: Partial<Spec> | undefined): object =>
+  Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !mutable.includes(field)));
 
 /** Validates a StatefulSet, or an update. */
-export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
+export function* validateStatefulSet(
+  set: Readonly<StatefulSet>,
+  old: Readonly<StatefulSet> | undefined,
+  context: HookContext,
+): Iterable<FieldError> {
   yield* validateSpec(set.spec ?? {}, old, context);
   if (old && !semanticallyEqual(fixedPart(set.spec), fixedPart(old.spec))) {
     yield forbiddenField(
@@ -109,7 +131,15 @@ export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<S
   }
 }
 
-const counters = ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration', 'collisionCount'];
+const counters = [
+  'replicas',
+  'readyReplicas',
+  'currentReplicas',
+  'updatedReplicas',
+  'availableReplicas',
+  'observedGeneration',
+  'collisionCount',
+];
 
 /** Validates the status of a StatefulSet. */
 export function* validateStatefulSetStatus({status}: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined): Iterable<FieldError> {

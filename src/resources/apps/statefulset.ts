@@ -26,7 +26,11 @@ const defaultStrategy = (spec: Spec, gate: (name: string) => boolean): void => {
 
 const columns: readonly Column<StatefulSet>[] = [
   nameColumn,
-  {name: 'Ready', description: 'Number of the pod with ready state', of: ({spec, status}) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`},
+  {
+    name: 'Ready',
+    description: 'Number of the pod with ready state',
+    of: ({spec, status}) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
+  },
   ageColumn,
   ...containerColumns<StatefulSet>(({spec}) => spec?.template),
 ];
@@ -37,15 +41,18 @@ const main: Endpoint<StatefulSet> = {
     dropDisabledTemplateFields(set.spec?.template, old?.spec?.template, gate);
     if (!old) set.status = {replicas: 0, availableReplicas: 0};
     const rolling = set.spec?.updateStrategy?.rollingUpdate;
-    if (rolling && !gate('MaxUnavailableStatefulSet') && old?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) delete rolling.maxUnavailable;
+    if (rolling && !gate('MaxUnavailableStatefulSet') && old?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined)
+      delete rolling.maxUnavailable;
   },
   validate: validateStatefulSet,
   *warn(set, old, context) {
-    if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
+    if (set.metadata?.generation !== old?.metadata?.generation)
+      yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
     // The paths are the original's.
     const at = (i: number): string => `spec.volumeClaimTemplates[${i}]${old ? '.Spec' : ''}`;
     for (const [i, claim] of (set.spec?.volumeClaimTemplates ?? []).entries()) yield* claimSpecWarnings(claim.spec ?? {}, at(i));
-    if ((set.spec?.revisionHistoryLimit ?? 0) < 0) yield 'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
+    if ((set.spec?.revisionHistoryLimit ?? 0) < 0)
+      yield 'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
   },
 };
 

@@ -12,6 +12,7 @@ export const selfSubjectReviews = defineResource<SelfSubjectReview>({
   main: {writes: {update: []}},
   review: {
     kind: kinds.selfSubjectReviews,
-    run: (_review, {clock, user}) => Promise.resolve({metadata: {creationTimestamp: wireTime(clock.now())}, status: {userInfo: wireUser(user)}}),
+    run: (_review, {clock, user}) =>
+      Promise.resolve({metadata: {creationTimestamp: wireTime(clock.now())}, status: {userInfo: wireUser(user)}}),
   },
 });

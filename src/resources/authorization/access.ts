@@ -12,10 +12,18 @@ type Access = Readonly<SelfSubjectAccessReview['spec']>;
 /** Validates that a review has exactly one kind of attributes. */
 function* validateChoice({resourceAttributes, nonResourceAttributes}: Access): Iterable<FieldError> {
   if (resourceAttributes && nonResourceAttributes) {
-    yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'cannot be specified in combination with resourceAttributes');
+    yield invalid(
+      'spec.nonResourceAttributes',
+      internalForm('NonResourceAttributes', nonResourceAttributes),
+      'cannot be specified in combination with resourceAttributes',
+    );
   }
   if (!resourceAttributes && !nonResourceAttributes) {
-    yield invalid('spec.resourceAttributes', nonResourceAttributes, 'exactly one of nonResourceAttributes or resourceAttributes must be specified');
+    yield invalid(
+      'spec.resourceAttributes',
+      nonResourceAttributes,
+      'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    );
   }
 }
 
@@ -28,15 +36,19 @@ export function* validateAccess(access: Access): Iterable<FieldError> {
 /** Validates the attributes and the subject. */
 export function* validateSubject(spec: Readonly<SubjectAccessReview['spec']>): Iterable<FieldError> {
   yield* validateChoice(spec);
-  if (!spec.user && (spec.groups ?? []).length === 0) yield invalid('spec.user', spec.user ?? '', 'at least one of user or group must be specified');
+  if (!spec.user && (spec.groups ?? []).length === 0)
+    yield invalid('spec.user', spec.user ?? '', 'at least one of user or group must be specified');
   yield* validateSelectors(spec.resourceAttributes);
 }
 
-const empty = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+const empty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Validates that the metadata of a review is empty except for the given fields: reviews are not stored. */
 export function* validateBareMetadata(metadata: object | undefined, except: readonly string[], detail: string): Iterable<FieldError> {
-  const set = Object.entries(metadata ?? {}).some(([field, value]) => field !== 'managedFields' && !except.includes(field) && !empty(value));
+  const set = Object.entries(metadata ?? {}).some(
+    ([field, value]) => field !== 'managedFields' && !except.includes(field) && !empty(value),
+  );
   if (set) yield invalid('metadata', internalForm('ObjectMeta', metadata!), detail);
 }
 
@@ -72,7 +84,8 @@ const statusOf = ({decision, reason, error}: Decision, access: Access) => {
 };
 
 /** Authorizes the access and returns the status of the review. */
-export const reviewAccess = async (user: UserInfo, access: Access, {authorizer}: ActionContext) => statusOf(await authorizer.authorize(attributesOf(user, access)), access);
+export const reviewAccess = async (user: UserInfo, access: Access, {authorizer}: ActionContext) =>
+  statusOf(await authorizer.authorize(attributesOf(user, access)), access);
 
 /** Returns the user of a review. */
 export const subjectOf = ({user = '', uid, groups, extra}: Readonly<SubjectAccessReview['spec']>): UserInfo => ({

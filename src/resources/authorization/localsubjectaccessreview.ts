@@ -11,8 +11,14 @@ function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {n
   yield* validateBareMetadata(metadata, ['namespace'], 'must be empty except for namespace');
   const {resourceAttributes, nonResourceAttributes} = spec;
   const requested = resourceAttributes?.namespace ?? '';
-  if (resourceAttributes && requested !== namespace) yield invalid('spec.resourceAttributes.namespace', requested, 'must match metadata.namespace');
-  if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'disallowed on this kind of request');
+  if (resourceAttributes && requested !== namespace)
+    yield invalid('spec.resourceAttributes.namespace', requested, 'must match metadata.namespace');
+  if (nonResourceAttributes)
+    yield invalid(
+      'spec.nonResourceAttributes',
+      internalForm('NonResourceAttributes', nonResourceAttributes),
+      'disallowed on this kind of request',
+    );
 }
 
 /** LocalSubjectAccessReview: returns whether a user has access in this namespace. Never stored. */

@@ -28,14 +28,21 @@ function* validateLabel(requirement: Readonly<Requirement>, path: string): Itera
   const {key = '', values = []} = requirement;
   yield* validateRequirement(requirement, path);
   for (const problem of labelKeyProblems(key)) yield invalid(`${path}.key`, key, problem);
-  for (const [i, value] of values.entries()) for (const problem of labelValueProblems(value)) yield invalid(`${path}.values[${i}]`, value, problem);
+  for (const [i, value] of values.entries())
+    for (const problem of labelValueProblems(value)) yield invalid(`${path}.values[${i}]`, value, problem);
 }
 
-function* validateSelector(selector: Readonly<Selector> | undefined, path: string, validate: (requirement: Readonly<Requirement>, path: string) => Iterable<FieldError>): Iterable<FieldError> {
+function* validateSelector(
+  selector: Readonly<Selector> | undefined,
+  path: string,
+  validate: (requirement: Readonly<Requirement>, path: string) => Iterable<FieldError>,
+): Iterable<FieldError> {
   if (!selector) return;
   const {rawSelector, requirements = []} = selector;
-  if (rawSelector && requirements.length > 0) yield invalid(`${path}.rawSelector`, rawSelector, 'may not specified at the same time as requirements');
-  if (!rawSelector && requirements.length === 0) yield required(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`);
+  if (rawSelector && requirements.length > 0)
+    yield invalid(`${path}.rawSelector`, rawSelector, 'may not specified at the same time as requirements');
+  if (!rawSelector && requirements.length === 0)
+    yield required(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`);
   for (const [i, requirement] of requirements.entries()) yield* validate(requirement, `${path}.requirements[${i}]`);
 }
 
@@ -68,7 +75,9 @@ const labelOf = ({key, operator, values = []}: Readonly<Requirement>): LabelRequ
 
 /** Field requirements have exactly one value. */
 const fieldOf = ({key, operator, values = []}: Readonly<Requirement>): FieldRequirement[] =>
-  values.length === 1 && (operator === 'In' || operator === 'NotIn') ? [{field: key, operator: operator === 'In' ? '=' : '!=', value: values[0]!}] : [];
+  values.length === 1 && (operator === 'In' || operator === 'NotIn')
+    ? [{field: key, operator: operator === 'In' ? '=' : '!=', value: values[0]!}]
+    : [];
 
 const readRaw = (text: string, parse: (text: string) => unknown): Read => {
   try {
@@ -79,7 +88,12 @@ const readRaw = (text: string, parse: (text: string) => unknown): Read => {
   }
 };
 
-function read<T>(selector: Readonly<Selector> | undefined, parse: (text: string) => unknown, of: (requirement: Requirement) => T[], make: (known: readonly T[]) => {toString(): string}): Read | undefined {
+function read<T>(
+  selector: Readonly<Selector> | undefined,
+  parse: (text: string) => unknown,
+  of: (requirement: Requirement) => T[],
+  make: (known: readonly T[]) => {toString(): string},
+): Read | undefined {
   if (!selector) return undefined;
   const {rawSelector, requirements = []} = selector;
   if (requirements.length === 0) return rawSelector ? readRaw(rawSelector, parse) : undefined;
@@ -88,7 +102,10 @@ function read<T>(selector: Readonly<Selector> | undefined, parse: (text: string)
 }
 
 /** Returns the selectors as queries write them, as far as they could be parsed. */
-export const readSelectors = ({labelSelector: labels, fieldSelector: fields}: ResourceAttributes): {readonly labels: Read | undefined; readonly fields: Read | undefined} => ({
+export const readSelectors = ({
+  labelSelector: labels,
+  fieldSelector: fields,
+}: ResourceAttributes): {readonly labels: Read | undefined; readonly fields: Read | undefined} => ({
   labels: read(labels, parseLabelSelector, labelOf, labelSelector),
   fields: read(fields, parseFieldSelector, fieldOf, fieldSelector),
 });
@@ -96,6 +113,7 @@ export const readSelectors = ({labelSelector: labels, fieldSelector: fields}: Re
 /** Returns the warnings for selectors that were not parsed, or not completely. */
 export const selectorProblems = (attributes: ResourceAttributes | undefined): string[] => {
   const {labels, fields} = attributes ? readSelectors(attributes) : {};
-  const problem = (path: string, one: Read | undefined): string[] => (one?.partial ? [`${path} ${one.text ? 'partially ignored' : 'ignored'} due to parse error`] : []);
+  const problem = (path: string, one: Read | undefined): string[] =>
+    one?.partial ? [`${path} ${one.text ? 'partially ignored' : 'ignored'} due to parse error`] : [];
   return [...problem(fieldsPath, fields), ...problem(labelsPath, labels)];
 };

@@ -42,9 +42,12 @@ const isNegative = (text: string): boolean => {
 
 function* validateRules(rules: Rules, path: string): Iterable<FieldError> {
   const {stabilizationWindowSeconds: window, selectPolicy, policies = [], tolerance} = rules;
-  if (typeof window === 'number' && window < 0) yield invalid(`${path}.stabilizationWindowSeconds`, window, 'must be greater than or equal to zero');
-  if (typeof window === 'number' && window > longestWindow) yield invalid(`${path}.stabilizationWindowSeconds`, window, `must be less than or equal to ${longestWindow}`);
-  if (selectPolicy !== undefined && !selections.includes(selectPolicy)) yield notSupported(`${path}.selectPolicy`, selectPolicy, selections);
+  if (typeof window === 'number' && window < 0)
+    yield invalid(`${path}.stabilizationWindowSeconds`, window, 'must be greater than or equal to zero');
+  if (typeof window === 'number' && window > longestWindow)
+    yield invalid(`${path}.stabilizationWindowSeconds`, window, `must be less than or equal to ${longestWindow}`);
+  if (selectPolicy !== undefined && !selections.includes(selectPolicy))
+    yield notSupported(`${path}.selectPolicy`, selectPolicy, selections);
   if (policies.length === 0) yield required(`${path}.policies`, 'must specify at least one Policy');
   for (const [i, policy] of policies.entries()) yield* validatePolicy(policy, `${path}.policies[${i}]`);
   if (tolerance !== undefined && isNegative(tolerance)) yield invalid(`${path}.tolerance`, tolerance, 'must be greater than or equal to 0');

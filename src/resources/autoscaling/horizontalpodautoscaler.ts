@@ -6,7 +6,14 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 import {defaultBehavior, dropTolerances, validateBehavior} from './behavior.js';
 import {metricsText} from './metrics-text.js';
-import {describedObjectRule, validateMetrics, validateReference, type Autoscaler, type AutoscalerSpec, type VersionRule} from './metrics.js';
+import {
+  describedObjectRule,
+  validateMetrics,
+  validateReference,
+  type Autoscaler,
+  type AutoscalerSpec,
+  type VersionRule,
+} from './metrics.js';
 import {horizontalPodAutoscalersV1} from './v1.js';
 
 type Reference = AutoscalerSpec['scaleTargetRef'];
@@ -17,7 +24,11 @@ const targetRule = (reference: Partial<Reference> = {}, old: Reference | undefin
   return reference.kind === 'ReplicationController' ? 'groupless' : 'grouped';
 };
 
-function* validateSpec(spec: Partial<AutoscalerSpec>, old: Partial<AutoscalerSpec> | undefined, {gate, naming}: HookContext): Iterable<FieldError> {
+function* validateSpec(
+  spec: Partial<AutoscalerSpec>,
+  old: Partial<AutoscalerSpec> | undefined,
+  {gate, naming}: HookContext,
+): Iterable<FieldError> {
   const {minReplicas: min, maxReplicas: max = 0} = spec;
   const least = gate('HPAScaleToZero') || old?.minReplicas === 0 ? 0 : 1;
   if (typeof min === 'number' && min < least) yield invalid('spec.minReplicas', min, `must be greater than or equal to ${least}`);
@@ -30,9 +41,21 @@ function* validateSpec(spec: Partial<AutoscalerSpec>, old: Partial<AutoscalerSpe
 
 const columns: readonly Column<Autoscaler>[] = [
   nameColumn,
-  {name: 'Reference', description: 'What is scaled.', of: ({spec}) => `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`},
-  {name: 'Targets', description: 'What is measured, and what is aimed for.', of: ({spec, status}) => metricsText(spec?.metrics ?? [], status?.currentMetrics ?? [])},
-  {name: 'MinPods', description: 'The fewest instances there may be.', of: ({spec}) => (typeof spec?.minReplicas === 'number' ? String(spec.minReplicas) : '<unset>')},
+  {
+    name: 'Reference',
+    description: 'What is scaled.',
+    of: ({spec}) => `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`,
+  },
+  {
+    name: 'Targets',
+    description: 'What is measured, and what is aimed for.',
+    of: ({spec, status}) => metricsText(spec?.metrics ?? [], status?.currentMetrics ?? []),
+  },
+  {
+    name: 'MinPods',
+    description: 'The fewest instances there may be.',
+    of: ({spec}) => (typeof spec?.minReplicas === 'number' ? String(spec.minReplicas) : '<unset>'),
+  },
   {name: 'MaxPods', description: 'The most instances there may be.', of: ({spec}) => spec?.maxReplicas ?? 0},
   {name: 'Replicas', description: 'How many instances there were when it last looked.', of: ({status}) => status?.currentReplicas ?? 0},
   ageColumn,
@@ -49,7 +72,8 @@ export const horizontalPodAutoscalers = defineResource<Autoscaler>({
   default(autoscaler) {
     const spec = (autoscaler.spec ??= {} as AutoscalerSpec);
     spec.minReplicas ??= 1;
-    if (!spec.metrics?.length) spec.metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}];
+    if (!spec.metrics?.length)
+      spec.metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}];
     if (spec.behavior) defaultBehavior(spec.behavior);
     // Current metrics are shown even if there are none.
     const {status} = autoscaler;
@@ -61,7 +85,10 @@ export const horizontalPodAutoscalers = defineResource<Autoscaler>({
     validate: ({spec}, old, context) => validateSpec(spec ?? {}, old?.spec, context),
   },
   subresources: {
-    status: {writes: {update: ['metadata', 'status']}, validate: ({status}) => validateCounters(status, ['currentReplicas', 'desiredReplicas'])},
+    status: {
+      writes: {update: ['metadata', 'status']},
+      validate: ({status}) => validateCounters(status, ['currentReplicas', 'desiredReplicas']),
+    },
   },
   columns,
 });

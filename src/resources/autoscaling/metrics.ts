@@ -14,7 +14,13 @@ type Target = NonNullable<MetricSpec['resource']>['target'];
 type Reference = AutoscalerSpec['scaleTargetRef'];
 
 /** The field of each metric type, in the order they are read. */
-const sources = {Object: 'object', External: 'external', Pods: 'pods', Resource: 'resource', ContainerResource: 'containerResource'} as const;
+const sources = {
+  Object: 'object',
+  External: 'external',
+  Pods: 'pods',
+  Resource: 'resource',
+  ContainerResource: 'containerResource',
+} as const;
 type SourceType = keyof typeof sources;
 const sourceTypes = Object.keys(sources).sort();
 
@@ -60,15 +66,19 @@ export function* validateReference(reference: Partial<Reference> | undefined, pa
 
 /** Returns the rule for the described object: stored invalid versions are accepted. */
 export const describedObjectRule = (old: readonly MetricSpec[] = []): VersionRule =>
-  old.some(({type, object}) => type === 'Object' && versionProblem(object?.describedObject.apiVersion ?? '', 'groupless') !== undefined) ? 'any' : 'groupless';
+  old.some(({type, object}) => type === 'Object' && versionProblem(object?.describedObject.apiVersion ?? '', 'groupless') !== undefined)
+    ? 'any'
+    : 'groupless';
 
 function* validateTarget(target: Partial<Target> | undefined, path: string): Iterable<FieldError> {
   const {type = '', value, averageValue, averageUtilization} = target ?? {};
   if (!type) yield required(`${path}.type`, 'must specify a metric target type');
-  if (type !== 'Utilization' && type !== 'Value' && type !== 'AverageValue') yield invalid(`${path}.type`, type, 'must be either Utilization, Value, or AverageValue');
+  if (type !== 'Utilization' && type !== 'Value' && type !== 'AverageValue')
+    yield invalid(`${path}.type`, type, 'must be either Utilization, Value, or AverageValue');
   if (value !== undefined && !isPositive(value)) yield invalid(`${path}.value`, value, 'must be positive');
   if (averageValue !== undefined && !isPositive(averageValue)) yield invalid(`${path}.averageValue`, averageValue, 'must be positive');
-  if (typeof averageUtilization === 'number' && averageUtilization < 1) yield invalid(`${path}.averageUtilization`, averageUtilization, 'must be greater than 0');
+  if (typeof averageUtilization === 'number' && averageUtilization < 1)
+    yield invalid(`${path}.averageUtilization`, averageUtilization, 'must be greater than 0');
 }
 
 function* validateMetric(metric: {name?: string} | undefined, path: string): Iterable<FieldError> {
@@ -88,21 +98,26 @@ function* validateExternal(source: NonNullable<MetricSpec['external']>, path: st
   yield* validateMetric(source.metric, `${path}.metric`);
   yield* validateTarget(source.target, `${path}.target`);
   const [value, average] = [source.target?.value, source.target?.averageValue];
-  if (value === undefined && average === undefined) yield required(`${path}.target.averageValue`, 'must set either a target value for metric or a per-pod target');
-  if (value !== undefined && average !== undefined) yield forbiddenField(`${path}.target.value`, 'may not set both a target value for metric and a per-pod target');
+  if (value === undefined && average === undefined)
+    yield required(`${path}.target.averageValue`, 'must set either a target value for metric or a per-pod target');
+  if (value !== undefined && average !== undefined)
+    yield forbiddenField(`${path}.target.value`, 'may not set both a target value for metric and a per-pod target');
 }
 
 function* validatePods(source: NonNullable<MetricSpec['pods']>, path: string): Iterable<FieldError> {
   yield* validateMetric(source.metric, `${path}.metric`);
   yield* validateTarget(source.target, `${path}.target`);
-  if (source.target?.averageValue === undefined) yield required(`${path}.target.averageValue`, 'must specify a positive target averageValue');
+  if (source.target?.averageValue === undefined)
+    yield required(`${path}.target.averageValue`, 'must specify a positive target averageValue');
 }
 
 function* validateShare(target: Partial<Target> | undefined, path: string): Iterable<FieldError> {
   yield* validateTarget(target, path);
   const [utilization, value] = [target?.averageUtilization, target?.averageValue];
-  if (utilization === undefined && value === undefined) yield required(`${path}.averageUtilization`, 'must set either a target raw value or a target utilization');
-  if (utilization !== undefined && value !== undefined) yield forbiddenField(`${path}.averageValue`, 'may not set both a target raw value and a target utilization');
+  if (utilization === undefined && value === undefined)
+    yield required(`${path}.averageUtilization`, 'must set either a target raw value or a target utilization');
+  if (utilization !== undefined && value !== undefined)
+    yield forbiddenField(`${path}.averageValue`, 'may not set both a target raw value and a target utilization');
 }
 
 function* validateResource(source: NonNullable<MetricSpec['resource']>, path: string): Iterable<FieldError> {
@@ -110,7 +125,11 @@ function* validateResource(source: NonNullable<MetricSpec['resource']>, path: st
   yield* validateShare(source.target, `${path}.target`);
 }
 
-function* validateContainerResource(source: NonNullable<MetricSpec['containerResource']>, path: string, {naming}: MetricRules): Iterable<FieldError> {
+function* validateContainerResource(
+  source: NonNullable<MetricSpec['containerResource']>,
+  path: string,
+  {naming}: MetricRules,
+): Iterable<FieldError> {
   const {name, container} = source;
   if (!name) yield required(`${path}.name`, 'must specify a resource name');
   else yield* containerResourceName(`${path}.name`, name, naming);
@@ -137,11 +156,17 @@ function* validateSpec(spec: MetricSpec, path: string, rules: MetricRules): Iter
   if (expected === undefined) yield notSupported(`${path}.type`, type, sourceTypes);
   else if (!spec[expected]) yield required(`${path}.${expected}`, 'must populate information for the given metric source');
   if (present.length === 1) return;
-  for (const source of present) if (sources[source] !== expected) yield forbiddenField(`${path}.${sources[source]}`, 'must populate the given metric source only');
+  for (const source of present)
+    if (sources[source] !== expected) yield forbiddenField(`${path}.${sources[source]}`, 'must populate the given metric source only');
 }
 
 /** Validates metrics and their targets. Scaling to zero requires a metric from outside the pods. */
-export function* validateMetrics(metrics: readonly MetricSpec[], minReplicas: number | undefined, path: string, rules: MetricRules): Iterable<FieldError> {
+export function* validateMetrics(
+  metrics: readonly MetricSpec[],
+  minReplicas: number | undefined,
+  path: string,
+  rules: MetricRules,
+): Iterable<FieldError> {
   for (const [i, spec] of metrics.entries()) yield* validateSpec(spec, `${path}[${i}]`, rules);
   if (minReplicas === 0 && !metrics.some(({type}) => type === 'Object' || type === 'External')) {
     yield forbiddenField(path, 'must specify at least one Object or External metric to support scaling to zero replicas');

@@ -47,8 +47,11 @@ export const scaleMetadata = ({metadata = {}}: Readonly<KubeObject>): NonNullabl
 
 /** The owners of the size of an object, which lies at a path in it. */
 export const sizeOwners = ({metadata}: Readonly<KubeObject>, path: readonly string[]): ReturnType<View<KubeObject>['owners']> => {
-  const owns = (fields: unknown): boolean => path.reduce<unknown>((found, name) => (found as Record<string, unknown> | undefined)?.[`f:${name}`], fields) !== undefined;
-  return (metadata?.managedFields ?? []).filter(({fieldsV1}) => owns(fieldsV1)).map(entry => ({...entry, fieldsV1: {'f:spec': {'f:replicas': {}}}}));
+  const owns = (fields: unknown): boolean =>
+    path.reduce<unknown>((found, name) => (found as Record<string, unknown> | undefined)?.[`f:${name}`], fields) !== undefined;
+  return (metadata?.managedFields ?? [])
+    .filter(({fieldsV1}) => owns(fieldsV1))
+    .map(entry => ({...entry, fieldsV1: {'f:spec': {'f:replicas': {}}}}));
 };
 
 const scaleOf =
@@ -69,7 +72,8 @@ const scaleOf =
  */
 export const scaleEndpoint = <T extends KubeObject>(
   main: Endpoint<T>,
-  selector: (object: Readonly<T>) => string = object => selectorText((object as Scalable).spec?.selector as LabelSelectorObject | undefined),
+  selector: (object: Readonly<T>) => string = object =>
+    selectorText((object as Scalable).spec?.selector as LabelSelectorObject | undefined),
 ): Endpoint<T> => {
   const view: View<Scalable, Scale> = {
     shows: {kind: kinds.scales, columns: scaleColumns},

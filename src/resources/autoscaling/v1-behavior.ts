@@ -4,7 +4,9 @@ import {fields, integer, isFields, listOf, quantity, parseGuarded, string} from 
 
 const recased = (value: unknown, change: (letter: string) => string): unknown => {
   if (Array.isArray(value)) return value.map(item => recased(item, change));
-  return isFields(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key.charAt(0)) + key.slice(1), recased(item, change)])) : value;
+  return isFields(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key.charAt(0)) + key.slice(1), recased(item, change)]))
+    : value;
 };
 
 /** Formats a behavior for the v1 annotation: capitalized fields, none omitted. */
@@ -28,6 +30,9 @@ export const behaviorIn = (text: string | undefined): Behavior | undefined => {
   const read = recased(parseGuarded(text, isFields), letter => letter.toLowerCase());
   if (!behavior(read)) return undefined;
   const directions = Object.entries(read as Record<string, {tolerance?: unknown}>);
-  const rules = directions.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
+  const rules = directions.map(([way, {tolerance, ...others}]) => [
+    way,
+    {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})},
+  ]);
   return rules.length > 0 ? (Object.fromEntries(rules) as Behavior) : undefined;
 };

@@ -20,20 +20,38 @@ export const quantity: Guard = value => {
   }
 };
 
-export const listOf = (item: Guard): Guard => value => Array.isArray(value) && value.every(item);
+export const listOf =
+  (item: Guard): Guard =>
+  value =>
+    Array.isArray(value) && value.every(item);
 
-const mapOf = (item: Guard): Guard => value => isFields(value) && Object.values(value).every(item);
+const mapOf =
+  (item: Guard): Guard =>
+  value =>
+    isFields(value) && Object.values(value).every(item);
 
 /** Returns a guard that checks the given fields where present; other fields are not checked. */
-export const fields = (guards: Readonly<Record<string, Guard>>): Guard => value =>
-  isFields(value) && Object.entries(guards).every(([name, guard]) => value[name] === undefined || value[name] === null || guard(value[name]));
+export const fields =
+  (guards: Readonly<Record<string, Guard>>): Guard =>
+  value =>
+    isFields(value) &&
+    Object.entries(guards).every(([name, guard]) => value[name] === undefined || value[name] === null || guard(value[name]));
 
-export const selector = fields({matchLabels: mapOf(string), matchExpressions: listOf(fields({key: string, operator: string, values: listOf(string)}))});
+export const selector = fields({
+  matchLabels: mapOf(string),
+  matchExpressions: listOf(fields({key: string, operator: string, values: listOf(string)})),
+});
 export const reference = fields({kind: string, name: string, apiVersion: string});
 
 const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  return isFields(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null).map(([key, item]) => [key, withoutNulls(item)])) : value;
+  return isFields(value)
+    ? Object.fromEntries(
+        Object.entries(value)
+          .filter(([, item]) => item !== null)
+          .map(([key, item]) => [key, withoutNulls(item)]),
+      )
+    : value;
 };
 
 /** Parses JSON, treating null as absent; undefined if the guard rejects it, or without a text. */

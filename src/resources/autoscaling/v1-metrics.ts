@@ -1,7 +1,19 @@
 import {sameJson} from '#src/api/equal.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Autoscaler, MetricSpec} from './metrics.js';
-import {fields, integer, isFields, listOf, quantity, parseGuarded, reference, selector, string, type Fields, type Guard} from './v1-guards.js';
+import {
+  fields,
+  integer,
+  isFields,
+  listOf,
+  quantity,
+  parseGuarded,
+  reference,
+  selector,
+  string,
+  type Fields,
+  type Guard,
+} from './v1-guards.js';
 
 export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['currentMetrics']>[number];
 
@@ -21,8 +33,18 @@ export interface AmountNames {
   readonly averageUtilization: string;
 }
 
-export const target: AmountNames = {amount: 'target', value: 'targetValue', averageValue: 'targetAverageValue', averageUtilization: 'targetAverageUtilization'};
-export const current: AmountNames = {amount: 'current', value: 'currentValue', averageValue: 'currentAverageValue', averageUtilization: 'currentAverageUtilization'};
+export const target: AmountNames = {
+  amount: 'target',
+  value: 'targetValue',
+  averageValue: 'targetAverageValue',
+  averageUtilization: 'targetAverageUtilization',
+};
+export const current: AmountNames = {
+  amount: 'current',
+  value: 'currentValue',
+  averageValue: 'currentAverageValue',
+  averageUtilization: 'currentAverageUtilization',
+};
 
 const metricOf = (name: unknown, selector: unknown): Fields => defined({name, selector});
 
@@ -38,11 +60,20 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
     });
   // Current values are held by value in the older form: zero if absent.
   const measured = (amount: unknown): unknown => (isTarget ? amount : (amount ?? '0'));
-  const olderShare = (amount: Fields): Fields => ({[names.averageUtilization]: amount['averageUtilization'], [names.averageValue]: measured(amount['averageValue'])});
+  const olderShare = (amount: Fields): Fields => ({
+    [names.averageUtilization]: amount['averageUtilization'],
+    [names.averageValue]: measured(amount['averageValue']),
+  });
   return {
     object: {
       older: ({describedObject, metric}, {value, averageValue}) =>
-        defined({target: describedObject, metricName: (metric as Fields)['name'], [names.value]: value ?? '0', selector: (metric as Fields)['selector'], averageValue}),
+        defined({
+          target: describedObject,
+          metricName: (metric as Fields)['name'],
+          [names.value]: value ?? '0',
+          selector: (metric as Fields)['selector'],
+          averageValue,
+        }),
       newer: older => ({
         spec: {describedObject: older['target'], metric: metricOf(older['metricName'], older['selector'])},
         amount: typed(older['averageValue'] === undefined ? 'Value' : 'AverageValue', {
@@ -53,8 +84,16 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
       }),
     },
     pods: {
-      older: ({metric}, {averageValue}) => defined({metricName: (metric as Fields)['name'], [names.averageValue]: measured(averageValue), selector: (metric as Fields)['selector']}),
-      newer: older => ({spec: {metric: metricOf(older['metricName'], older['selector'])}, amount: typed('AverageValue', {averageValue: amountIn(older[names.averageValue] ?? 0)})}),
+      older: ({metric}, {averageValue}) =>
+        defined({
+          metricName: (metric as Fields)['name'],
+          [names.averageValue]: measured(averageValue),
+          selector: (metric as Fields)['selector'],
+        }),
+      newer: older => ({
+        spec: {metric: metricOf(older['metricName'], older['selector'])},
+        amount: typed('AverageValue', {averageValue: amountIn(older[names.averageValue] ?? 0)}),
+      }),
     },
     resource: {
       older: ({name}, amount) => defined({name, ...olderShare(amount)}),
@@ -66,7 +105,12 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
     },
     external: {
       older: ({metric}, {value, averageValue}) =>
-        defined({metricName: (metric as Fields)['name'], metricSelector: (metric as Fields)['selector'], [names.value]: measured(value), [names.averageValue]: averageValue}),
+        defined({
+          metricName: (metric as Fields)['name'],
+          metricSelector: (metric as Fields)['selector'],
+          [names.value]: measured(value),
+          [names.averageValue]: averageValue,
+        }),
       newer: older => ({
         spec: {metric: metricOf(older['metricName'], older['metricSelector'])},
         amount: typed(older[names.value] === undefined ? 'AverageValue' : 'Value', {
@@ -122,7 +166,13 @@ export const newerMetric = (names: AmountNames, metric: Fields): Fields => {
 /** Returns the guard of a metric stored as a whole. */
 const wholeGuard = (names: AmountNames): Guard => {
   const amount = fields({type: string, value: quantity, averageValue: quantity, averageUtilization: integer});
-  const known = fields({[names.amount]: amount, metric: fields({name: string, selector}), describedObject: reference, name: string, container: string});
+  const known = fields({
+    [names.amount]: amount,
+    metric: fields({name: string, selector}),
+    describedObject: reference,
+    name: string,
+    container: string,
+  });
   const source: Guard = value => known(value) && isFields((value as Fields)[names.amount]);
   return fields({type: string, object: source, pods: source, resource: source, containerResource: source, external: source});
 };

@@ -21,7 +21,8 @@ const annotationsOf = (naming: Naming) => ({
 });
 
 /** Reports whether a metric is the one that v1 has. */
-const isCpuShare = ({type, resource}: MetricSpec): boolean => type === 'Resource' && resource?.name === 'cpu' && typeof resource.target.averageUtilization === 'number';
+const isCpuShare = ({type, resource}: MetricSpec): boolean =>
+  type === 'Resource' && resource?.name === 'cpu' && typeof resource.target.averageUtilization === 'number';
 
 const withoutCarriers = (annotations: Readonly<Record<string, string>> | undefined, naming: Naming): Record<string, string> => {
   const carriers = new Set(Object.values(annotationsOf(naming)));
@@ -37,8 +38,14 @@ const conditions = listOf(fields({type: string, status: string, lastTransitionTi
 
 const statusFromHub = (hub: Status): NonNullable<AutoscalerV1['status']> => {
   const {conditions: _, currentMetrics, ...status} = hub;
-  const share = (currentMetrics ?? []).find(metric => metric.type === 'Resource' && metric.resource?.name === 'cpu')?.resource?.current.averageUtilization;
-  return {...status, currentReplicas: status.currentReplicas ?? 0, desiredReplicas: status.desiredReplicas ?? 0, ...(share === undefined ? {} : {currentCPUUtilizationPercentage: share})};
+  const share = (currentMetrics ?? []).find(metric => metric.type === 'Resource' && metric.resource?.name === 'cpu')?.resource?.current
+    .averageUtilization;
+  return {
+    ...status,
+    currentReplicas: status.currentReplicas ?? 0,
+    desiredReplicas: status.desiredReplicas ?? 0,
+    ...(share === undefined ? {} : {currentCPUUtilizationPercentage: share}),
+  };
 };
 
 const fromHub = (hub: Readonly<Autoscaler>, naming: Naming): AutoscalerV1 => {
@@ -64,15 +71,26 @@ const fromHub = (hub: Readonly<Autoscaler>, naming: Naming): AutoscalerV1 => {
   );
 };
 
-const cpuTarget = (averageUtilization: number): MetricSpec => ({type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}});
+const cpuTarget = (averageUtilization: number): MetricSpec => ({
+  type: 'Resource',
+  resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}},
+});
 
 const metricsOf = (spec: AutoscalerV1['spec'], others: readonly Fields[]): MetricSpec[] => {
   const share = spec?.targetCPUUtilizationPercentage;
-  return [...others.map(metric => newerMetric(target, metric) as unknown as MetricSpec), ...(typeof share === 'number' ? [cpuTarget(share)] : [])];
+  return [
+    ...others.map(metric => newerMetric(target, metric) as unknown as MetricSpec),
+    ...(typeof share === 'number' ? [cpuTarget(share)] : []),
+  ];
 };
 
-const statusToHub = ({currentCPUUtilizationPercentage: share, currentReplicas, ...status}: NonNullable<AutoscalerV1['status']>, carried: Fields[] | undefined, conditions: Fields[] | undefined): Status => {
-  const own: Fields[] = typeof share === 'number' ? [{type: 'Resource', resource: {name: 'cpu', current: {averageUtilization: share}}}] : [];
+const statusToHub = (
+  {currentCPUUtilizationPercentage: share, currentReplicas, ...status}: NonNullable<AutoscalerV1['status']>,
+  carried: Fields[] | undefined,
+  conditions: Fields[] | undefined,
+): Status => {
+  const own: Fields[] =
+    typeof share === 'number' ? [{type: 'Resource', resource: {name: 'cpu', current: {averageUtilization: share}}}] : [];
   const currentMetrics = (carried?.map(metric => newerMetric(current, metric)) ?? own) as unknown as MetricStatus[];
   return {
     ...status,
@@ -93,7 +111,15 @@ const toHub = (object: KubeObject, naming: Naming): Autoscaler => {
     {
       ...older,
       spec: {...spec, ...(metrics.length > 0 ? {metrics} : {}), ...(behavior ? {behavior} : {})},
-      ...(older.status ? {status: statusToHub(older.status, metricsIn(current, annotations[keys.currentMetrics]), parseGuarded(annotations[keys.conditions], conditions))} : {}),
+      ...(older.status
+        ? {
+            status: statusToHub(
+              older.status,
+              metricsIn(current, annotations[keys.currentMetrics]),
+              parseGuarded(annotations[keys.conditions], conditions),
+            ),
+          }
+        : {}),
     } as Autoscaler,
     withoutCarriers(annotations, naming),
   );

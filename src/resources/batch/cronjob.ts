@@ -42,8 +42,10 @@ function* validateTimeZone(zone: string | undefined): Iterable<FieldError> {
   const path = 'spec.timeZone';
   if (zone === undefined) return;
   if (zone === '') return yield invalid(path, zone, 'timeZone must be nil or non-empty string');
-  if (zone.split('/').some(part => part === '.' || part === '..' || part.startsWith('-') || !zonePart.test(part))) return yield invalid(path, zone, `unknown time zone ${zone}`);
-  if (zone.toLowerCase() === 'local') return yield invalid(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones');
+  if (zone.split('/').some(part => part === '.' || part === '..' || part.startsWith('-') || !zonePart.test(part)))
+    return yield invalid(path, zone, `unknown time zone ${zone}`);
+  if (zone.toLowerCase() === 'local')
+    return yield invalid(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones');
   if (!isTimeZone(zone)) yield invalid(path, zone, `unknown time zone ${zone}`);
 }
 
@@ -91,9 +93,18 @@ const columns: readonly Column<CronJob>[] = [
   nameColumn,
   {name: 'Schedule', description: 'When it runs, as cron writes it.', of: ({spec}) => spec?.schedule ?? ''},
   {name: 'Timezone', description: 'The zone the schedule is meant in.', of: ({spec}) => spec?.timeZone ?? '<none>'},
-  {name: 'Suspend', type: 'boolean', description: 'Whether it rests.', of: ({spec}) => (spec?.suspend === undefined ? '<unset>' : spec.suspend ? 'True' : 'False')},
+  {
+    name: 'Suspend',
+    type: 'boolean',
+    description: 'Whether it rests.',
+    of: ({spec}) => (spec?.suspend === undefined ? '<unset>' : spec.suspend ? 'True' : 'False'),
+  },
   {name: 'Active', type: 'integer', description: 'How many of its jobs run now.', of: ({status}) => status?.active?.length ?? 0},
-  {name: 'Last Schedule', description: 'When it last came to a run.', of: ({status}, ago) => (status?.lastScheduleTime ? since(status.lastScheduleTime, ago) : '<none>')},
+  {
+    name: 'Last Schedule',
+    description: 'When it last came to a run.',
+    of: ({status}, ago) => (status?.lastScheduleTime ? since(status.lastScheduleTime, ago) : '<none>'),
+  },
   ageColumn,
   ...containerColumns<CronJob>(({spec}) => spec?.jobTemplate?.spec?.template),
   {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.jobTemplate?.spec?.selector)},

@@ -16,7 +16,9 @@ const indexOf = (text: string, completions: number): number => {
 const intervalOf = (text: string, completions: number): Interval => {
   const [low = '', high, ...rest] = text.split('-');
   if (rest.length > 0) {
-    throw new IndexesError(`the fragment ${JSON.stringify(text)} violates the requirement that an index interval can have at most two parts separated by '-'`);
+    throw new IndexesError(
+      `the fragment ${JSON.stringify(text)} violates the requirement that an index interval can have at most two parts separated by '-'`,
+    );
   }
   const first = indexOf(low, completions);
   if (high === undefined) return {first, last: first};
@@ -32,7 +34,8 @@ export const countIndexes = (text: string, completions: number): number => {
   let total = 0;
   for (const part of text.split(',')) {
     const {first, last} = intervalOf(part, completions);
-    if (previous !== undefined && previous >= first) throw new IndexesError(`non-increasing order, previous: ${previous}, current: ${first}`);
+    if (previous !== undefined && previous >= first)
+      throw new IndexesError(`non-increasing order, previous: ${previous}, current: ${first}`);
     total += last - first + 1;
     previous = last;
   }

@@ -36,7 +36,11 @@ function* validateExitCodeValues(values: readonly number[], operator: string | u
   if (values.some((value, i) => i > 0 && values[i - 1]! > value)) yield invalid(path, values, 'must be ordered');
 }
 
-function* validateExitCodes({operator, containerName, values = []}: NonNullable<FailureRule['onExitCodes']>, path: string, containers: ReadonlySet<string>): Iterable<FieldError> {
+function* validateExitCodes(
+  {operator, containerName, values = []}: NonNullable<FailureRule['onExitCodes']>,
+  path: string,
+  containers: ReadonlySet<string>,
+): Iterable<FieldError> {
   yield* oneOf(`${path}.operator`, operator, operators);
   if (typeof containerName === 'string' && !containers.has(containerName)) {
     yield invalid(`${path}.containerName`, containerName, 'must be one of the container or initContainer names in the pod template');
@@ -54,12 +58,15 @@ function* validatePatterns(patterns: NonNullable<FailureRule['onPodConditions']>
 
 function* validateFailureRule(spec: JobSpec, rule: FailureRule, path: string, containers: ReadonlySet<string>): Iterable<FieldError> {
   if (rule.action !== 'FailIndex') yield* oneOf(`${path}.action`, rule.action, actions);
-  else if (typeof spec.backoffLimitPerIndex !== 'number') yield invalid(`${path}.action`, rule.action, 'requires the backoffLimitPerIndex to be set');
+  else if (typeof spec.backoffLimitPerIndex !== 'number')
+    yield invalid(`${path}.action`, rule.action, 'requires the backoffLimitPerIndex to be set');
   const {onExitCodes, onPodConditions = []} = rule;
   if (onExitCodes) yield* validateExitCodes(onExitCodes, `${path}.onExitCodes`, containers);
   if (onPodConditions.length > 0) yield* validatePatterns(onPodConditions, `${path}.onPodConditions`);
-  if (onExitCodes && onPodConditions.length > 0) yield invalidUnshown(path, 'specifying both OnExitCodes and OnPodConditions is not supported');
-  if (!onExitCodes && onPodConditions.length === 0) yield invalidUnshown(path, 'specifying one of OnExitCodes and OnPodConditions is required');
+  if (onExitCodes && onPodConditions.length > 0)
+    yield invalidUnshown(path, 'specifying both OnExitCodes and OnPodConditions is not supported');
+  if (!onExitCodes && onPodConditions.length === 0)
+    yield invalidUnshown(path, 'specifying one of OnExitCodes and OnPodConditions is required');
 }
 
 /** Validates the pod failure policy (KEP-3329). */
@@ -76,8 +83,13 @@ const messageOf = (error: unknown): string => {
   throw error;
 };
 
-function* validateSuccessRule({succeededCount: count, succeededIndexes: indexes}: SuccessRule, completions: number, path: string): Iterable<FieldError> {
-  if (count === undefined && indexes === undefined) yield required(path, 'at least one of succeededCount or succeededIndexes must be specified');
+function* validateSuccessRule(
+  {succeededCount: count, succeededIndexes: indexes}: SuccessRule,
+  completions: number,
+  path: string,
+): Iterable<FieldError> {
+  if (count === undefined && indexes === undefined)
+    yield required(path, 'at least one of succeededCount or succeededIndexes must be specified');
   let total = 0;
   if (typeof indexes === 'string') {
     if (indexes.length > longestIndexes) yield tooLong(`${path}.succeededIndexes`, longestIndexes);
@@ -100,7 +112,8 @@ function* validateSuccessRule({succeededCount: count, succeededIndexes: indexes}
 export function* validateSuccessPolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const {successPolicy, completions = 0} = spec;
   if (!successPolicy) return;
-  if (spec.completionMode !== 'Indexed') return yield invalid(path, internalForm('SuccessPolicy', successPolicy), 'requires indexed completion mode');
+  if (spec.completionMode !== 'Indexed')
+    return yield invalid(path, internalForm('SuccessPolicy', successPolicy), 'requires indexed completion mode');
   const rules = successPolicy.rules ?? [];
   if (rules.length === 0) yield required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
   if (rules.length > maxRules) yield tooMany(`${path}.rules`, rules.length, maxRules);

@@ -45,7 +45,8 @@ function* validateUncounted({uncountedTerminatedPods: pods}: Status): Iterable<F
 }
 
 function* validateOutcome({now, outcomeChanged}: Transition): Iterable<FieldError> {
-  if (outcomeChanged('complete', 'failed') && now.complete && now.failed) yield invalidUnshown(conditionsPath, 'cannot set Complete=True and Failed=true conditions');
+  if (outcomeChanged('complete', 'failed') && now.complete && now.failed)
+    yield invalidUnshown(conditionsPath, 'cannot set Complete=True and Failed=true conditions');
   if (outcomeChanged('complete', 'failureTarget') && now.complete && now.failureTarget) {
     yield invalidUnshown(conditionsPath, 'cannot set Complete=True and FailureTarget=true conditions');
   }
@@ -56,7 +57,8 @@ const timeOf = (time: string | undefined): number => parseTime(time) ?? 0;
 function* validateTimes({status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   const {completionTime, startTime} = status;
   if (outcomeChanged('complete') || changed('completionTime')) {
-    if (completionTime && !now.complete) yield invalid('status.completionTime', completionTime, 'cannot set completionTime when there is no Complete=True condition');
+    if (completionTime && !now.complete)
+      yield invalid('status.completionTime', completionTime, 'cannot set completionTime when there is no Complete=True condition');
     if (!completionTime && now.complete) yield required('status.completionTime', 'completionTime is required for Complete jobs');
   }
   if (changed('startTime', 'completionTime') && startTime && completionTime && timeOf(completionTime) < timeOf(startTime)) {
@@ -75,9 +77,11 @@ function* validateReasons({now, changed, outcomeChanged}: Transition): Iterable<
 
 function* validateFinished({job, status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   if (!now.finished) return;
-  if ((outcomeChanged('finished') || changed('active')) && (status.active ?? 0) > 0) yield invalid('status.active', status.active, 'active>0 is invalid for finished job');
+  if ((outcomeChanged('finished') || changed('active')) && (status.active ?? 0) > 0)
+    yield invalid('status.active', status.active, 'active>0 is invalid for finished job');
   const neverRan = job.spec?.suspend === true && job.spec.completions === 0;
-  if ((outcomeChanged('finished') || changed('startTime')) && !neverRan && !status.startTime) yield required('status.startTime', 'startTime is required for finished job');
+  if ((outcomeChanged('finished') || changed('startTime')) && !neverRan && !status.startTime)
+    yield required('status.startTime', 'startTime is required for finished job');
   const {succeeded = [], failed = []} = status.uncountedTerminatedPods ?? {};
   if ((outcomeChanged('finished') || changed('uncountedTerminatedPods')) && succeeded.length + failed.length > 0) {
     yield invalid('status.uncountedTerminatedPods', status.uncountedTerminatedPods, 'must be empty for finished job');
@@ -97,8 +101,14 @@ function* validateIndexes({job, status, changed}: Transition): Iterable<FieldErr
   const {completions, backoffLimitPerIndex, completionMode} = job.spec ?? {};
   const {completedIndexes = '', failedIndexes} = status;
   const [completedAt, failedAt] = ['status.completedIndexes', 'status.failedIndexes'];
-  if (changed('completedIndexes') && typeof completions === 'number') yield* parsed(completedAt, completedIndexes, completions, 'completedIndexes');
-  if (changed('failedIndexes') && typeof completions === 'number' && typeof backoffLimitPerIndex === 'number' && failedIndexes !== undefined) {
+  if (changed('completedIndexes') && typeof completions === 'number')
+    yield* parsed(completedAt, completedIndexes, completions, 'completedIndexes');
+  if (
+    changed('failedIndexes') &&
+    typeof completions === 'number' &&
+    typeof backoffLimitPerIndex === 'number' &&
+    failedIndexes !== undefined
+  ) {
     yield* parsed(failedAt, failedIndexes, completions, 'failedIndexes');
   }
   if (changed('completedIndexes') && completedIndexes !== '' && completionMode !== 'Indexed') {
@@ -114,20 +124,26 @@ function* validateIndexes({job, status, changed}: Transition): Iterable<FieldErr
 
 function* validatePods({status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   const {terminating = 0, ready = 0, active = 0} = status;
-  if ((outcomeChanged('finished') || changed('terminating')) && terminating > 0 && now.finished) yield invalid('status.terminating', terminating, 'terminating>0 is invalid for finished job');
+  if ((outcomeChanged('finished') || changed('terminating')) && terminating > 0 && now.finished)
+    yield invalid('status.terminating', terminating, 'terminating>0 is invalid for finished job');
   if (changed('ready', 'active') && ready > active) yield invalid('status.ready', ready, 'cannot set more ready pods than active');
 }
 
 function* validateCriteria({job, now}: Transition): Iterable<FieldError> {
   if (now.criteriaMet && now.failed) yield invalidUnshown(conditionsPath, 'cannot set SuccessCriteriaMet=True and Failed=true conditions');
-  if (now.criteriaMet && now.failureTarget) yield invalidUnshown(conditionsPath, 'cannot set SuccessCriteriaMet=True and FailureTarget=true conditions');
+  if (now.criteriaMet && now.failureTarget)
+    yield invalidUnshown(conditionsPath, 'cannot set SuccessCriteriaMet=True and FailureTarget=true conditions');
   if (job.spec?.successPolicy && !now.criteriaMet && now.complete) {
     yield invalidUnshown(conditionsPath, 'cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True');
   }
 }
 
 function* validateLasting({was, now}: Transition): Iterable<FieldError> {
-  for (const [word, type] of [['failed', 'Failed'], ['complete', 'Complete'], ['failureTarget', 'FailureTarget']] as const) {
+  for (const [word, type] of [
+    ['failed', 'Failed'],
+    ['complete', 'Complete'],
+    ['failureTarget', 'FailureTarget'],
+  ] as const) {
     if (was[word] && !now[word]) yield invalidUnshown(conditionsPath, `cannot disable the terminal ${type}=True condition`);
   }
 }
@@ -136,10 +152,15 @@ function* validateGrowth({job, old, status, before, changed}: Transition): Itera
   if ((status.failed ?? 0) < (before.failed ?? 0)) yield invalid('status.failed', status.failed ?? 0, 'cannot decrease the failed counter');
   const {completionMode, completions, parallelism} = job.spec ?? {};
   const isElastic = completionMode === 'Indexed' && completions === parallelism;
-  if (!isElastic && (status.succeeded ?? 0) < (before.succeeded ?? 0)) yield invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter');
-  if (status.completionTime && before.completionTime && changed('completionTime')) yield invalid('status.completionTime', status.completionTime, 'field is immutable');
-  const resumes = isConditionTrue(old.status?.conditions, 'Suspended') && job.status?.conditions?.some(({type, status: conditionStatus}) => type === 'Suspended' && conditionStatus === 'False');
-  if (changed('startTime') && !resumes && before.startTime && !job.spec?.suspend) yield required('status.startTime', 'startTime cannot be removed for unsuspended job');
+  if (!isElastic && (status.succeeded ?? 0) < (before.succeeded ?? 0))
+    yield invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter');
+  if (status.completionTime && before.completionTime && changed('completionTime'))
+    yield invalid('status.completionTime', status.completionTime, 'field is immutable');
+  const resumes =
+    isConditionTrue(old.status?.conditions, 'Suspended') &&
+    job.status?.conditions?.some(({type, status: conditionStatus}) => type === 'Suspended' && conditionStatus === 'False');
+  if (changed('startTime') && !resumes && before.startTime && !job.spec?.suspend)
+    yield required('status.startTime', 'startTime cannot be removed for unsuspended job');
 }
 
 function* validateCriteriaLasting({was, now}: Transition): Iterable<FieldError> {
@@ -174,7 +195,14 @@ export function* validateJobStatus(job: Readonly<Job>, old: Readonly<Job>): Iter
     before,
     now,
     was,
-    changed: (...fields) => fields.some(field => !semanticallyEqual(status[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined), before[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined))),
+    changed: (...fields) =>
+      fields.some(
+        field =>
+          !semanticallyEqual(
+            status[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined),
+            before[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined),
+          ),
+      ),
     outcomeChanged: (...parts) => parts.some(part => now[part] !== was[part]),
   };
   for (const rule of rules) yield* rule(transition);

@@ -45,7 +45,10 @@ const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplat
       const resources = now?.[i]?.name === container.name ? now[i]?.resources : container.resources;
       return resources ? {...rest, resources} : rest;
     });
-  const [containers, initContainers] = [replaced(before.spec.containers, template.spec.containers) ?? [], replaced(before.spec.initContainers, template.spec.initContainers)];
+  const [containers, initContainers] = [
+    replaced(before.spec.containers, template.spec.containers) ?? [],
+    replaced(before.spec.initContainers, template.spec.initContainers),
+  ];
   return {...before, spec: {...before.spec, containers, ...(initContainers ? {initContainers} : {})}};
 };
 
@@ -58,6 +61,7 @@ export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job
   const isSuspended = isConditionTrue(conditions, 'Suspended') && active === 0;
   const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? isSuspended : !startTime;
   const moved = movable ? withSchedulingOf(template, before) : before;
-  if (gate('MutablePodResourcesForSuspendedJobs') && isSuspended) yield* immutableInternal(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
+  if (gate('MutablePodResourcesForSuspendedJobs') && isSuspended)
+    yield* immutableInternal(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
   else yield* immutableInternal(path, 'PodTemplateSpec', template, moved);
 }

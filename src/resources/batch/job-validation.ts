@@ -21,17 +21,29 @@ const maxIndexed = 100_000;
 const maxAtHighCompletions = 10_000;
 const longestManager = 63;
 
-const counters = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const;
+const counters = [
+  'parallelism',
+  'completions',
+  'activeDeadlineSeconds',
+  'backoffLimit',
+  'ttlSecondsAfterFinished',
+  'backoffLimitPerIndex',
+  'maxFailedIndexes',
+] as const;
 
 const has = (value: unknown): value is number => typeof value === 'number' || typeof value === 'bigint';
 
 /** Validates the limits that keep the lists of finished indexes short enough to store. */
-function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec, path: string): Iterable<FieldError> {
+function* validateIndexed(
+  {completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec,
+  path: string,
+): Iterable<FieldError> {
   if (!has(completions)) yield required(`${path}.completions`, 'when completion mode is Indexed');
   if (has(parallelism) && parallelism > maxIndexed) {
     yield invalid(`${path}.parallelism`, parallelism, `must be less than or equal to ${maxIndexed} when completion mode is Indexed`);
   }
-  if (has(completions) && has(failed) && failed > completions) yield invalid(`${path}.maxFailedIndexes`, failed, 'must be less than or equal to completions');
+  if (has(completions) && has(failed) && failed > completions)
+    yield invalid(`${path}.maxFailedIndexes`, failed, 'must be less than or equal to completions');
   if (has(failed) && failed > maxIndexed) yield invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${maxIndexed}`);
   if (!has(completions) || completions <= maxIndexed || !has(backoffLimitPerIndex)) return;
   if (!has(failed)) yield required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${maxIndexed}`);
@@ -42,7 +54,8 @@ function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, b
 
 function* validateMode(spec: JobSpec, path: string): Iterable<FieldError> {
   const {completionMode: mode} = spec;
-  if (mode !== undefined && mode !== 'NonIndexed' && mode !== 'Indexed') yield notSupported(`${path}.completionMode`, mode, ['NonIndexed', 'Indexed']);
+  if (mode !== undefined && mode !== 'NonIndexed' && mode !== 'Indexed')
+    yield notSupported(`${path}.completionMode`, mode, ['NonIndexed', 'Indexed']);
   if (mode === 'Indexed') yield* validateIndexed(spec, path);
   if (mode !== undefined && mode !== 'NonIndexed') return;
   for (const field of ['backoffLimitPerIndex', 'maxFailedIndexes'] as const) {
@@ -55,13 +68,15 @@ function* validateRestartPolicy({template, podFailurePolicy}: JobSpec, path: str
   const policy = template?.spec?.restartPolicy;
   if (!policy || policy === 'Always') yield required(at, 'valid values: "OnFailure", "Never"');
   else if (policy !== 'OnFailure' && policy !== 'Never') yield notSupported(at, policy, ['OnFailure', 'Never']);
-  else if (podFailurePolicy && policy !== 'Never') yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified');
+  else if (podFailurePolicy && policy !== 'Never')
+    yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified');
 }
 
 /** Validates a job's spec except for its selector. */
 export function* validateJobSpec(spec: JobSpec, old: JobSpec | undefined, path: string, context: HookContext): Iterable<FieldError> {
   for (const field of counters) yield* nonNegative(`${path}.${field}`, spec[field]);
-  if (has(spec.maxFailedIndexes) && !has(spec.backoffLimitPerIndex)) yield required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified');
+  if (has(spec.maxFailedIndexes) && !has(spec.backoffLimitPerIndex))
+    yield required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified');
   if (typeof spec.managedBy === 'string') {
     yield* validateDomainPath(`${path}.managedBy`, spec.managedBy);
     if (spec.managedBy.length > longestManager) yield tooLong(`${path}.managedBy`, longestManager);
@@ -77,10 +92,16 @@ export function* validateJobSpec(spec: JobSpec, old: JobSpec | undefined, path: 
 function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookContext): Iterable<FieldError> {
   yield* validateJobSpec(spec, old, 'spec', context);
   if (!spec.selector) yield required('spec.selector');
-  else yield* validateLabelSelector(spec.selector, 'spec.selector', hasInvalidValues(old?.selector) || hasInvalidTermValues(old?.template?.spec));
+  else
+    yield* validateLabelSelector(
+      spec.selector,
+      'spec.selector',
+      hasInvalidValues(old?.selector) || hasInvalidTermValues(old?.template?.spec),
+    );
   const selector = selectorOrNone(spec.selector);
   const labels = spec.template?.metadata?.labels;
-  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
+  if (selector && !selector.matches(labels))
+    yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
 /** Validates that the labels of a generated selector are present, whoever wrote them. */
@@ -97,7 +118,8 @@ function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> 
     else if (labels[key] !== value) yield invalid(path, labels, `must be '${value}'`);
   }
   const selector = selectorOrNone(spec.selector);
-  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
+  if (selector && !selector.matches(expected))
+    yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
 }
 
 /** Validates the host names of an indexed job's pods, which are its name and their index. */
@@ -105,7 +127,8 @@ function* validateHostNames({metadata, spec}: Readonly<Job>): Iterable<FieldErro
   if (spec?.completionMode !== 'Indexed' || !has(spec.completions) || spec.completions <= 0) return;
   const name = metadata?.name ?? '';
   const longest = `${name}-${spec.completions - 1}`;
-  if (dnsLabelProblems(longest).length > 0) yield invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${longest}`);
+  if (dnsLabelProblems(longest).length > 0)
+    yield invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${longest}`);
 }
 
 function* validateCompletions({completions, parallelism, completionMode}: JobSpec, old: JobSpec): Iterable<FieldError> {

@@ -36,7 +36,8 @@ const defaultSpec = (spec: JobSpec): void => {
 /** Copies the pod labels to a job without labels. */
 const copyPodLabels = (job: Job): void => {
   const labels = job.spec?.template?.metadata?.labels;
-  if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels};
+  if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0)
+    job.metadata = {...job.metadata, labels};
 };
 
 /** Warns about completions and parallelism whose progress may exceed the limits of a status. */

@@ -7,7 +7,14 @@ import {knownUsages} from '#src/pki/usages.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {messageOf} from '#src/base/message.js';
-import {conditionsOf, fillTimes, restoreVerdicts, validateConditionChanges, validateConditions, type ConditionRights} from './conditions.js';
+import {
+  conditionsOf,
+  fillTimes,
+  restoreVerdicts,
+  validateConditionChanges,
+  validateConditions,
+  type ConditionRights,
+} from './conditions.js';
 import {countDurations} from './durations.js';
 import {checkIssuedCertificate} from './issued-certificate.js';
 import {validateSignerName} from './signer-name.js';
@@ -40,7 +47,11 @@ function* validateSpec(csr: Readonly<CertificateSigningRequest>): Iterable<Field
   yield* validateSignerName('spec.signerName', csr.spec.signerName);
   const {expirationSeconds} = csr.spec;
   if (expirationSeconds !== undefined && expirationSeconds !== null && expirationSeconds < shortestSeconds) {
-    yield invalid('spec.expirationSeconds', expirationSeconds, `may not specify a duration less than ${shortestSeconds} seconds (10 minutes)`);
+    yield invalid(
+      'spec.expirationSeconds',
+      expirationSeconds,
+      `may not specify a duration less than ${shortestSeconds} seconds (10 minutes)`,
+    );
   }
 }
 
@@ -133,7 +144,11 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
     ageColumn,
     {name: 'SignerName', description: 'The signer that is asked for the certificate.', of: ({spec}) => spec.signerName || '<none>'},
     {name: 'Requestor', description: 'The user who made the request.', of: ({spec}) => spec.username ?? ''},
-    {name: 'RequestedDuration', description: 'How long the certificate is wanted to be valid; the signer may decide otherwise.', of: durationText},
+    {
+      name: 'RequestedDuration',
+      description: 'How long the certificate is wanted to be valid; the signer may decide otherwise.',
+      of: durationText,
+    },
     {name: 'Condition', description: 'What was decided, whether signing failed, and whether there is a certificate.', of: conditionText},
   ],
 });

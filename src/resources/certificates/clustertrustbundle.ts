@@ -78,5 +78,8 @@ export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
     },
   },
   selectableFields,
-  columns: [nameColumn, {name: 'SignerName', description: 'The signer whose certificates these anchors vouch for.', of: bundle => signerOf(bundle) || '<none>'}],
+  columns: [
+    nameColumn,
+    {name: 'SignerName', description: 'The signer whose certificates these anchors vouch for.', of: bundle => signerOf(bundle) || '<none>'},
+  ],
 });

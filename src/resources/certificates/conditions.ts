@@ -24,11 +24,16 @@ export const restoreVerdicts = (csr: CertificateSigningRequest, old: Readonly<Ce
 };
 
 /** Sets omitted times. A condition that keeps its status keeps its transition time. */
-export const fillTimes = (csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest> | undefined, {clock}: HookContext): void => {
+export const fillTimes = (
+  csr: CertificateSigningRequest,
+  old: Readonly<CertificateSigningRequest> | undefined,
+  {clock}: HookContext,
+): void => {
   if (!csr.status?.conditions) return;
   const now = wireTime(clock.now());
   const transitionOf = ({type, status}: Condition): string =>
-    conditionsOf(old).find(before => before.type === type && before.status === status && before.lastTransitionTime)?.lastTransitionTime ?? now;
+    conditionsOf(old).find(before => before.type === type && before.status === status && before.lastTransitionTime)?.lastTransitionTime ??
+    now;
   csr.status.conditions = csr.status.conditions.map(condition => ({
     ...condition,
     lastUpdateTime: condition.lastUpdateTime || now,
@@ -36,7 +41,8 @@ export const fillTimes = (csr: CertificateSigningRequest, old: Readonly<Certific
   }));
 };
 
-const hasAllVerdicts = (conditions: readonly Condition[]): boolean => verdicts.every(type => conditions.some(condition => condition.type === type));
+const hasAllVerdicts = (conditions: readonly Condition[]): boolean =>
+  verdicts.every(type => conditions.some(condition => condition.type === type));
 
 const hasDuplicates = (conditions: readonly Condition[]): boolean => new Set(conditions.map(({type}) => type)).size < conditions.length;
 
@@ -47,7 +53,10 @@ function* validateStatus({type, status}: Condition, at: string): Iterable<FieldE
 }
 
 /** Validates the conditions. What the stored object already violates is accepted. */
-export function* validateConditions(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined): Iterable<FieldError> {
+export function* validateConditions(
+  csr: Readonly<CertificateSigningRequest>,
+  old: Readonly<CertificateSigningRequest> | undefined,
+): Iterable<FieldError> {
   const before = conditionsOf(old);
   const may = {
     leaveTypeEmpty: before.some(({type}) => !type),
@@ -61,7 +70,8 @@ export function* validateConditions(csr: Readonly<CertificateSigningRequest>, ol
     if (!type && !may.leaveTypeEmpty) yield required(`${at}.type`);
     yield* validateStatus(condition, at);
     const opposite = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
-    if (opposite && seen.has(opposite) && !may.haveBothVerdicts) yield invalid(path, type, 'Approved and Denied conditions are mutually exclusive');
+    if (opposite && seen.has(opposite) && !may.haveBothVerdicts)
+      yield invalid(path, type, 'Approved and Denied conditions are mutually exclusive');
     if (seen.has(type) && !may.repeat) yield duplicate(`${at}.type`, type);
     seen.add(type);
   }
@@ -81,7 +91,8 @@ export function* validateConditionChanges(
   {add, editVerdicts}: ConditionRights,
 ): Iterable<FieldError> {
   for (const type of lasting) {
-    if (ofType(csr, type).length < ofType(old, type).length) yield forbiddenField(path, `updates may not remove a condition of type "${type}"`);
+    if (ofType(csr, type).length < ofType(old, type).length)
+      yield forbiddenField(path, `updates may not remove a condition of type "${type}"`);
   }
   for (const type of lasting) {
     const [now, before] = [ofType(csr, type), ofType(old, type)];

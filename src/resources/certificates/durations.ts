@@ -16,17 +16,29 @@ const issuedDuration = (certificate: string): number | undefined => {
 };
 
 /** Counts requests with a duration when their certificate is issued, and those whose certificate has about that duration. */
-export function* countDurations(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined, {naming}: HookContext): Iterable<Count> {
+export function* countDurations(
+  csr: Readonly<CertificateSigningRequest>,
+  old: Readonly<CertificateSigningRequest> | undefined,
+  {naming}: HookContext,
+): Iterable<Count> {
   const {signerName, expirationSeconds} = csr.spec;
   const certificate = csr.status?.certificate;
   if (!certificate || old?.status?.certificate || !expirationSeconds) return;
 
   const labels = {signerName: signerName.startsWith(naming.key('')) ? signerName : 'other'};
-  yield {name: `${prefix}_requested_duration_total`, help: 'Total number of issued CSRs with a requested duration, sliced by signer', labels};
+  yield {
+    name: `${prefix}_requested_duration_total`,
+    help: 'Total number of issued CSRs with a requested duration, sliced by signer',
+    labels,
+  };
 
   const wanted = expirationSeconds * 1000;
   const issued = issuedDuration(certificate);
   if (issued !== undefined && Math.abs(wanted - issued) < 5 * minutes + wanted / 20) {
-    yield {name: `${prefix}_honored_duration_total`, help: 'Total number of issued CSRs with a requested duration that was honored, sliced by signer', labels};
+    yield {
+      name: `${prefix}_honored_duration_total`,
+      help: 'Total number of issued CSRs with a requested duration that was honored, sliced by signer',
+      labels,
+    };
   }
 }

@@ -20,7 +20,8 @@ export function* validateStrategy(strategy: string): Iterable<FieldError> {
 function* validate({spec = {}}: Readonly<Lease>): Iterable<FieldError> {
   const {leaseDurationSeconds: duration, leaseTransitions: transitions, strategy, preferredHolder} = spec;
   if (typeof duration === 'number' && duration <= 0) yield invalid('spec.leaseDurationSeconds', duration, 'must be greater than 0');
-  if (typeof transitions === 'number' && transitions < 0) yield invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0');
+  if (typeof transitions === 'number' && transitions < 0)
+    yield invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0');
   if (typeof strategy === 'string') yield* validateStrategy(strategy);
   if (preferredHolder && !strategy) yield forbiddenField('spec.preferredHolder', 'may only be specified if `strategy` is defined');
 }
@@ -42,9 +43,5 @@ export const leases = defineResource<Lease>({
     },
     validate,
   },
-  columns: [
-    nameColumn,
-    {name: 'Holder', description: 'Who holds the lease now.', of: ({spec}) => spec?.holderIdentity ?? ''},
-    ageColumn,
-  ],
+  columns: [nameColumn, {name: 'Holder', description: 'Who holds the lease now.', of: ({spec}) => spec?.holderIdentity ?? ''}, ageColumn],
 });

@@ -9,7 +9,8 @@ import {validateStrategy} from './lease.js';
 
 type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
 
-const semantic = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
+const semantic =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const notSemantic = 'must be a valid semantic version';
 
 /** Returns the parts of a version that are compared (semver.org, 10); undefined if it is invalid. */
@@ -47,7 +48,10 @@ const isNothing = (text: string): boolean => {
 
 const versionOf = (text: string): string => (semantic.test(text) ? text : '0.0.0');
 
-function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<LeaseCandidate>, old: Readonly<LeaseCandidate> | undefined): Iterable<FieldError> {
+function* validate(
+  {spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<LeaseCandidate>,
+  old: Readonly<LeaseCandidate> | undefined,
+): Iterable<FieldError> {
   const {leaseName, emulationVersion, binaryVersion, strategy} = spec;
   if (!leaseName) yield required('spec.leaseName');
   if (emulationVersion && !semantic.test(emulationVersion)) yield invalid('spec.emulationVersion', emulationVersion, notSemantic);

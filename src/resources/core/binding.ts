@@ -5,4 +5,9 @@ import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 
 /** Binding: assigns pods to nodes; the predecessor of `pods/binding`. */
-export const bindings = defineResource<Binding>({kind: kinds.bindings, nameProblems: subdomainName, main: {writes: {update: []}}, review: bindingAction});
+export const bindings = defineResource<Binding>({
+  kind: kinds.bindings,
+  nameProblems: subdomainName,
+  main: {writes: {update: []}},
+  review: bindingAction,
+});

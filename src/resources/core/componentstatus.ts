@@ -8,7 +8,14 @@ type ComponentStatus = ObjectOf<typeof kinds.componentStatuses>;
 
 const statusOf = ({name, healthy, message, error}: ComponentHealth): ComponentStatus => ({
   metadata: {name},
-  conditions: [{type: 'Healthy', status: healthy === undefined ? 'Unknown' : healthy ? 'True' : 'False', ...(message ? {message} : {}), ...(error ? {error} : {})}],
+  conditions: [
+    {
+      type: 'Healthy',
+      status: healthy === undefined ? 'Unknown' : healthy ? 'True' : 'False',
+      ...(message ? {message} : {}),
+      ...(error ? {error} : {}),
+    },
+  ],
 });
 
 const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.find(({type}) => type === 'Healthy');
@@ -30,7 +37,11 @@ export const componentStatuses = defineResource<ComponentStatus>({
   },
   columns: [
     nameColumn,
-    {name: 'Status', description: 'Whether the component is well.', of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown'},
+    {
+      name: 'Status',
+      description: 'Whether the component is well.',
+      of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown',
+    },
     {name: 'Message', description: 'What it said.', of: status => healthOf(status)?.message ?? ''},
     {name: 'Error', description: 'Why it could not be asked.', of: status => healthOf(status)?.error ?? ''},
   ],

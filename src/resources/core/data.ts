@@ -22,7 +22,11 @@ export function* validateSize(sizes: readonly number[], path: string): Iterable<
 }
 
 /** Validates that an object with `immutable: true` keeps it and the given fields. */
-export function* validateImmutable<T extends {immutable?: boolean}>(object: Readonly<T>, old: Readonly<T>, fields: readonly (keyof T & string)[]): Iterable<FieldError> {
+export function* validateImmutable<T extends {immutable?: boolean}>(
+  object: Readonly<T>,
+  old: Readonly<T>,
+  fields: readonly (keyof T & string)[],
+): Iterable<FieldError> {
   if (!old.immutable) return;
   if (!object.immutable) yield forbiddenField('immutable', whenSet);
   for (const field of fields) {

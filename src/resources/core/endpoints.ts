@@ -32,7 +32,11 @@ function* validatePort({name, port, protocol, appProtocol}: Readonly<Port>, path
   if (appProtocol !== undefined) yield* qualifiedName(`${path}.appProtocol`, appProtocol);
 }
 
-function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: Readonly<Subset>, path: string, strict: boolean): Iterable<FieldError> {
+function* validateSubset(
+  {addresses = [], notReadyAddresses = [], ports = []}: Readonly<Subset>,
+  path: string,
+  strict: boolean,
+): Iterable<FieldError> {
   if (addresses.length === 0 && notReadyAddresses.length === 0) yield required(path, 'must specify `addresses` or `notReadyAddresses`');
   for (const [i, address] of addresses.entries()) yield* validateAddress(address, `${path}.addresses[${i}]`, strict);
   for (const [i, address] of notReadyAddresses.entries()) yield* validateAddress(address, `${path}.notReadyAddresses[${i}]`, strict);
@@ -42,7 +46,8 @@ function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: R
 function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {gate}: HookContext): Iterable<FieldError> {
   // Stored subsets may stay invalid.
   if (old && semanticallyEqual(old.subsets, endpoints.subsets)) return;
-  for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
+  for (const [i, subset] of (endpoints.subsets ?? []).entries())
+    yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
 }
 
 function* warnings({metadata, subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {
@@ -67,7 +72,8 @@ const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
 };
 
 /** Returns the deprecation warning: EndpointSlice holds more and changes less at a time. */
-const endpointsDeprecation = (naming: Naming): string => `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
+const endpointsDeprecation = (naming: Naming): string =>
+  `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
 
 const writable = ['metadata', 'subsets'];
 

@@ -24,7 +24,11 @@ function* validateReported(event: Readonly<CoreEvent>, reporterPath: string): It
  * Validates an event of either group. Events with an `eventTime` have more rules than legacy ones; an event is in the namespace of its involved object, or in
  * `default`.
  */
-export function* validateEvent(event: Readonly<CoreEvent>, _old: Readonly<CoreEvent> | undefined, {naming, served}: HookContext): Iterable<FieldError> {
+export function* validateEvent(
+  event: Readonly<CoreEvent>,
+  _old: Readonly<CoreEvent> | undefined,
+  {naming, served}: HookContext,
+): Iterable<FieldError> {
   const namespace = event.metadata?.namespace ?? '';
   const about = event.involvedObject?.namespace ?? '';
   const forClusterScoped = ['default', event.eventTime ? naming.systemNamespace : ''];

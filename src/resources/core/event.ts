@@ -18,7 +18,8 @@ const lastSeen = (event: Readonly<CoreEvent>, ago: Ago): string => {
   return event.lastTimestamp ? since(event.lastTimestamp, ago) : firstSeen(event, ago);
 };
 
-const target = ({involvedObject: {kind = '', name} = {}}: Readonly<CoreEvent>): string => (name ? `${kind.toLowerCase()}/${name}` : kind.toLowerCase());
+const target = ({involvedObject: {kind = '', name} = {}}: Readonly<CoreEvent>): string =>
+  name ? `${kind.toLowerCase()}/${name}` : kind.toLowerCase();
 
 const sourceText = ({source, reportingComponent, reportingInstance}: Readonly<CoreEvent>): string => {
   const component = source?.component || reportingComponent || '';
@@ -31,11 +32,21 @@ const columns: readonly Column<CoreEvent>[] = [
   {name: 'Type', description: 'How grave it is: Normal or Warning.', of: ({type}) => type ?? ''},
   {name: 'Reason', description: 'Why it happened, in one word for programs.', of: ({reason}) => reason ?? ''},
   {name: 'Object', description: 'What it is about.', of: target},
-  {name: 'Subobject', description: 'Which part of the object it is about.', priority: 1, of: ({involvedObject}) => involvedObject?.fieldPath ?? ''},
+  {
+    name: 'Subobject',
+    description: 'Which part of the object it is about.',
+    priority: 1,
+    of: ({involvedObject}) => involvedObject?.fieldPath ?? '',
+  },
   {name: 'Source', description: 'Who reports it.', priority: 1, of: sourceText},
   {name: 'Message', description: 'What happened, for people.', of: ({message}) => (message ?? '').trim()},
   {name: 'First Seen', description: 'How long ago this first happened.', priority: 1, of: firstSeen},
-  {name: 'Count', description: 'How often this happened.', priority: 1, of: ({series, count}) => (series ? (series.count ?? 0) : count || 1)},
+  {
+    name: 'Count',
+    description: 'How often this happened.',
+    priority: 1,
+    of: ({series, count}) => (series ? (series.count ?? 0) : count || 1),
+  },
   {...nameColumn, priority: 1},
 ];
 

@@ -25,7 +25,8 @@ const defaultLimit = (limit: Limit): void => {
 function* validateType(type: string, path: string): Iterable<FieldError> {
   const problems = labelKeyProblems(type);
   for (const problem of problems) yield invalid(path, type, problem);
-  if (problems.length === 0 && !type.includes('/') && !types.includes(type)) yield invalid(path, type, 'must be a standard limit type or fully qualified');
+  if (problems.length === 0 && !type.includes('/') && !types.includes(type))
+    yield invalid(path, type, 'must be a standard limit type or fully qualified');
 }
 
 function* validateNames(limit: Readonly<Limit>, path: string, naming: Naming): Iterable<FieldError> {
@@ -37,7 +38,8 @@ function* validateNames(limit: Readonly<Limit>, path: string, naming: Naming): I
   yield* names('min');
   for (const field of ['default', 'defaultRequest'] as const) {
     if (limit.type !== 'Pod') yield* names(field);
-    else if (Object.keys(limit[field] ?? {}).length > 0) yield forbiddenField(`${path}.${field}`, "may not be specified when `type` is 'Pod'");
+    else if (Object.keys(limit[field] ?? {}).length > 0)
+      yield forbiddenField(`${path}.${field}`, "may not be specified when `type` is 'Pod'");
   }
   if (limit.type === 'PersistentVolumeClaim' && limit.min?.['storage'] === undefined && limit.max?.['storage'] === undefined) {
     yield required(`${path}.limits`, 'either minimum or maximum storage value is required, but neither was provided');
@@ -56,7 +58,8 @@ const amounts = (...of: readonly Quantity[]): number[] => {
   return whole.every(value => value < maxInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity)) / 1000) : whole;
 };
 
-const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean => a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
+const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean =>
+  a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
 
 /** Validates the amounts of one resource of one type against each other. */
 function* validateAmounts(limit: Readonly<Limit>, name: string, path: string, naming: Naming): Iterable<FieldError> {
@@ -64,11 +67,15 @@ function* validateAmounts(limit: Readonly<Limit>, name: string, path: string, na
   const [min, max, ratio] = [of(limit.min), of(limit.max), of(limit.maxLimitRequestRatio)];
   const [usual, request] = limit.type === 'Pod' ? [] : [of(limit.default), of(limit.defaultRequest)];
   const text = (quantity: Quantity | undefined): string => (quantity ? formatQuantity(quantity) : '');
-  const wrong = (field: string, value: Quantity | undefined, detail: string): FieldError => invalid(`${path}.${field}[${name}]`, text(value), detail);
+  const wrong = (field: string, value: Quantity | undefined, detail: string): FieldError =>
+    invalid(`${path}.${field}[${name}]`, text(value), detail);
   if (exceeds(min, max)) yield wrong('min', min, `min value ${text(min)} is greater than max value ${text(max)}`);
-  if (exceeds(min, request)) yield wrong('defaultRequest', request, `min value ${text(min)} is greater than default request value ${text(request)}`);
-  if (exceeds(request, max)) yield wrong('defaultRequest', request, `default request value ${text(request)} is greater than max value ${text(max)}`);
-  if (exceeds(request, usual)) yield wrong('defaultRequest', request, `default request value ${text(request)} is greater than default limit value ${text(usual)}`);
+  if (exceeds(min, request))
+    yield wrong('defaultRequest', request, `min value ${text(min)} is greater than default request value ${text(request)}`);
+  if (exceeds(request, max))
+    yield wrong('defaultRequest', request, `default request value ${text(request)} is greater than max value ${text(max)}`);
+  if (exceeds(request, usual))
+    yield wrong('defaultRequest', request, `default request value ${text(request)} is greater than default limit value ${text(usual)}`);
   if (exceeds(min, usual)) yield wrong('default', min, `min value ${text(min)} is greater than default value ${text(usual)}`);
   if (exceeds(usual, max)) yield wrong('default', max, `default value ${text(usual)} is greater than max value ${text(max)}`);
   if (exceeds(quantityOf(1), ratio)) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is less than 1`);
@@ -89,7 +96,12 @@ function* validate({spec}: Readonly<LimitRange>, naming: Naming): Iterable<Field
     yield* validateType(limit.type ?? '', `${path}.type`);
     if (limits.findIndex(({type}) => type === limit.type) < i) yield duplicate(`${path}.type`, limit.type);
     yield* validateNames(limit, path, naming);
-    const lists = [limit.max, limit.min, ...(limit.type === 'Pod' ? [] : [limit.default, limit.defaultRequest]), limit.maxLimitRequestRatio];
+    const lists = [
+      limit.max,
+      limit.min,
+      ...(limit.type === 'Pod' ? [] : [limit.default, limit.defaultRequest]),
+      limit.maxLimitRequestRatio,
+    ];
     for (const name of new Set(lists.flatMap(list => Object.keys(list ?? {})))) yield* validateAmounts(limit, name, path, naming);
   }
 }

@@ -29,7 +29,8 @@ function* validatePhase(namespace: Readonly<Namespace>): Iterable<FieldError> {
   const phase = namespace.status?.phase ?? '';
   const terminating = namespace.metadata?.deletionTimestamp !== undefined;
   if (!terminating && phase !== 'Active') yield invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty");
-  if (terminating && phase !== 'Terminating') yield invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
+  if (terminating && phase !== 'Terminating')
+    yield invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
 }
 
 const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void => {

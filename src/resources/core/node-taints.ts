@@ -24,7 +24,12 @@ export function* validateTaints(taints: readonly Taint[], path: string): Iterabl
     yield* validateTaint(taint, at);
     const pair = `${taint.effect}\0${taint.key}`;
     if (seen.has(pair)) {
-      const twice = duplicate(at, {Key: taint.key ?? '', Value: taint.value ?? '', Effect: taint.effect ?? '', TimeAdded: taint.timeAdded ?? null});
+      const twice = duplicate(at, {
+        Key: taint.key ?? '',
+        Value: taint.value ?? '',
+        Effect: taint.effect ?? '',
+        TimeAdded: taint.timeAdded ?? null,
+      });
       yield {...twice, detail: `${twice.detail}: taints must be unique by key and effect pair`};
     }
     seen.add(pair);
@@ -33,7 +38,8 @@ export function* validateTaints(taints: readonly Taint[], path: string): Iterabl
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value);
+const kindOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
 /** Parses an annotation in JSON; returns the value or the problem. */
 const read = (text: string): {readonly value: unknown} | {readonly problem: string} => {
@@ -52,7 +58,12 @@ function* validateTaintsAnnotation(text: string, key: string): Iterable<FieldErr
     if (found.value !== null) yield invalid(path, key, `json: cannot unmarshal ${kindOf(found.value)} into Go value of type []core.Taint`);
     return;
   }
-  yield* validateTaints(found.value.map(taint => (isObject(taint) ? Object.fromEntries(Object.entries(taint).map(([name, value]) => [name.toLowerCase(), String(value)])) : {})) as unknown as Taint[], `${path}.${key}`);
+  yield* validateTaints(
+    found.value.map(taint =>
+      isObject(taint) ? Object.fromEntries(Object.entries(taint).map(([name, value]) => [name.toLowerCase(), String(value)])) : {},
+    ) as unknown as Taint[],
+    `${path}.${key}`,
+  );
 }
 
 function* validateAvoidance(text: string, key: string): Iterable<FieldError> {

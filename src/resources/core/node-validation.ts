@@ -15,7 +15,8 @@ const longestFeature = 253;
 
 function* validateResources({status}: Readonly<Node>, naming: Naming): Iterable<FieldError> {
   for (const field of ['capacity', 'allocatable'] as const) {
-    for (const [resource, text] of Object.entries(status?.[field] ?? {})) yield* resourceQuantity(`status.${field}.${resource}`, resource, String(text), naming);
+    for (const [resource, text] of Object.entries(status?.[field] ?? {}))
+      yield* resourceQuantity(`status.${field}.${resource}`, resource, String(text), naming);
   }
 }
 
@@ -32,7 +33,8 @@ function* validateFeatures({status}: Readonly<Node>): Iterable<FieldError> {
     const path = `status.declaredFeatures[${i}]`;
     const before = features[i - 1];
     if (before === feature) yield duplicate(path, feature);
-    else if (before !== undefined && Buffer.compare(Buffer.from(before), Buffer.from(feature)) > 0) yield invalid(path, feature, 'list must be sorted alphabetically');
+    else if (before !== undefined && Buffer.compare(Buffer.from(before), Buffer.from(feature)) > 0)
+      yield invalid(path, feature, 'list must be sorted alphabetically');
     const problem = featureProblem(feature);
     if (problem !== undefined) yield invalid(path, feature, problem);
   }
@@ -44,10 +46,14 @@ function* validateRanges(ranges: readonly string[], strict: boolean): Iterable<F
   if (ranges.length < 2) return;
   const wrong = ranges.find(range => !parseRange(range, true));
   if (wrong !== undefined) {
-    yield internalFieldError(path, `invalid PodCIDRs. failed to check with dual stack with error:failed to parse cidr value:${JSON.stringify(wrong)} with error:invalid CIDR address: ${wrong}`);
+    yield internalFieldError(
+      path,
+      `invalid PodCIDRs. failed to check with dual stack with error:failed to parse cidr value:${JSON.stringify(wrong)} with error:invalid CIDR address: ${wrong}`,
+    );
   }
   const families = new Set(ranges.map(range => parseRange(range, true)?.address.family));
-  if (wrong !== undefined || families.size < 2 || ranges.length > 2) yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
+  if (wrong !== undefined || families.size < 2 || ranges.length > 2)
+    yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
 /** Validates a new node. */

@@ -42,8 +42,18 @@ const columns: readonly Column<Node>[] = [
   {name: 'Version', description: 'The version of the node agent.', of: ({status}) => status?.nodeInfo?.kubeletVersion ?? ''},
   {name: 'Internal-IP', description: 'The address that the cluster reaches the node at.', priority: 1, of: address('InternalIP')},
   {name: 'External-IP', description: 'The address that the world reaches the node at.', priority: 1, of: address('ExternalIP')},
-  {name: 'OS-Image', description: 'The operating system of the node.', priority: 1, of: ({status}) => status?.nodeInfo?.osImage || '<unknown>'},
-  {name: 'Kernel-Version', description: 'The kernel of the node.', priority: 1, of: ({status}) => status?.nodeInfo?.kernelVersion || '<unknown>'},
+  {
+    name: 'OS-Image',
+    description: 'The operating system of the node.',
+    priority: 1,
+    of: ({status}) => status?.nodeInfo?.osImage || '<unknown>',
+  },
+  {
+    name: 'Kernel-Version',
+    description: 'The kernel of the node.',
+    priority: 1,
+    of: ({status}) => status?.nodeInfo?.kernelVersion || '<unknown>',
+  },
   {
     name: 'Container-Runtime',
     description: 'What runs the containers of the node, and its version.',

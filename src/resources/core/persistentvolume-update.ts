@@ -9,7 +9,8 @@ import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 
-const sourceOf = (spec: Readonly<VolumeSpec>): Record<string, unknown> => Object.fromEntries(sourceFields.map(field => [field, spec[field]]));
+const sourceOf = (spec: Readonly<VolumeSpec>): Record<string, unknown> =>
+  Object.fromEntries(sourceFields.map(field => [field, spec[field]]));
 
 /** Reports whether an affinity equals the stored one, apart from node labels that were renamed. */
 const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nodeAffinity'], naming: Naming): boolean => {
@@ -24,13 +25,33 @@ const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nod
   };
   const followed = before.map((term, i) => ({
     ...term,
-    ...(term.matchExpressions ? {matchExpressions: term.matchExpressions.map((one, j) => (isRenamed(one.key, i, j) ? {...one, key: terms[i]!.matchExpressions![j]!.key} : one))} : {}),
+    ...(term.matchExpressions
+      ? {
+          matchExpressions: term.matchExpressions.map((one, j) =>
+            isRenamed(one.key, i, j) ? {...one, key: terms[i]!.matchExpressions![j]!.key} : one,
+          ),
+        }
+      : {}),
   }));
   return semanticallyEqual(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
 };
 
 /** Plugins that support mount options. */
-const mounting = ['gcePersistentDisk', 'awsElasticBlockStore', 'glusterfs', 'nfs', 'rbd', 'quobyte', 'iscsi', 'cinder', 'cephfs', 'azureFile', 'vsphereVolume', 'azureDisk', 'photonPersistentDisk'] as const;
+const mounting = [
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'iscsi',
+  'cinder',
+  'cephfs',
+  'azureFile',
+  'vsphereVolume',
+  'azureDisk',
+  'photonPersistentDisk',
+] as const;
 
 export const mountOptionsKey = (naming: Naming): string => naming.subKey('volume.beta', 'mount-options');
 
@@ -41,18 +62,29 @@ export function* validateMountOptions({metadata, spec}: Readonly<Volume>, naming
 }
 
 /** Validates an update of a volume: its source is immutable, except that the secret for expansion may be added. */
-export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old = {}}: Readonly<Volume>, {gate, naming}: Pick<HookContext, 'gate' | 'naming'>): Iterable<FieldError> {
+export function* validateVolumeUpdate(
+  {spec = {}}: Readonly<Volume>,
+  {spec: old = {}}: Readonly<Volume>,
+  {gate, naming}: Pick<HookContext, 'gate' | 'naming'>,
+): Iterable<FieldError> {
   const now = sourceOf(spec);
   if (spec.csi && old.csi && !old.csi.controllerExpandSecretRef) {
     const {controllerExpandSecretRef: _, ...driver} = spec.csi;
     now['csi'] = driver;
   }
   if (!semanticallyEqual(now, sourceOf(old))) {
-    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', sourceOf(old), now)}`);
+    yield forbiddenField(
+      'spec.persistentvolumesource',
+      `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', sourceOf(old), now)}`,
+    );
   }
   yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);
   if (!gate('MutablePVNodeAffinity') && old.nodeAffinity && !sameAffinity(spec.nodeAffinity, old.nodeAffinity, naming)) {
-    yield invalid('nodeAffinity', spec.nodeAffinity && internalForm('VolumeNodeAffinity', spec.nodeAffinity), 'field is immutable, except for updating from beta label to GA');
+    yield invalid(
+      'nodeAffinity',
+      spec.nodeAffinity && internalForm('VolumeNodeAffinity', spec.nodeAffinity),
+      'field is immutable, except for updating from beta label to GA',
+    );
   }
   if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
     yield forbiddenField('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');

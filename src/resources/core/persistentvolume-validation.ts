@@ -49,7 +49,8 @@ function* csi(source: Source<'csi'>, path: string): Iterable<FieldError> {
 function* glusterfs(source: Source<'glusterfs'>, path: string): Iterable<FieldError> {
   yield* sources.present(path, source, 'endpoints', 'path');
   const {endpointsNamespace: namespace} = source;
-  if (namespace === '') yield invalid(`${path}.endpointsNamespace`, namespace, 'if the endpointnamespace is set, it must be a valid namespace name');
+  if (namespace === '')
+    yield invalid(`${path}.endpointsNamespace`, namespace, 'if the endpointnamespace is set, it must be a valid namespace name');
   else if (namespace !== undefined) yield* each(`${path}.endpointsNamespace`, namespace, dnsLabelProblems(namespace));
 }
 
@@ -95,7 +96,11 @@ const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: strin
   ['iscsi', 'iscsi', iscsi],
   ['cinder', 'cinder', cinder],
   ['fc', 'fc', sources.fibreChannel],
-  ['flexVolume', 'flexVolume', (source: Source<'flexVolume'>, path: string, {naming}: SourceContext) => sources.flexVolume(source, path, naming)],
+  [
+    'flexVolume',
+    'flexVolume',
+    (source: Source<'flexVolume'>, path: string, {naming}: SourceContext) => sources.flexVolume(source, path, naming),
+  ],
   ['azureFile', 'azureFile', azureFile],
   ['vsphereVolume', 'vsphereVolume', needing('volumePath')],
   ['photonPersistentDisk', 'photonPersistentDisk', needing('pdID')],
@@ -113,7 +118,8 @@ function* validateSource(spec: Readonly<VolumeSpec>, path: string, context: Sour
     const source = spec[field];
     if (!source) continue;
     // Only flexVolume may stand beside another source.
-    if (found > 0 && field !== 'flexVolume') yield forbiddenField(`${path}.${field === 'cephfs' ? 'cephFS' : field}`, 'may not specify more than 1 volume type');
+    if (found > 0 && field !== 'flexVolume')
+      yield forbiddenField(`${path}.${field === 'cephfs' ? 'cephFS' : field}`, 'may not specify more than 1 volume type');
     else {
       yield* judge(source as never, `${path}.${at}`, context);
       if (field === 'local' && !spec.nodeAffinity) yield required(`${path}.nodeAffinity`, 'Local volume requires node affinity');
@@ -129,7 +135,8 @@ function* validateCapacity(capacity: Readonly<Record<string, string>> | undefine
   if (capacity?.['storage'] === undefined || entries.length > 1) yield notSupported(path, capacity, ['storage']);
   for (const [name, text] of entries) {
     const quantity = quantityIn(text);
-    if (compareQuantities(quantity, zeroQuantity) < 0) yield invalid(`${path}[${name}]`, Number(quantityValue(quantity)), 'must be a valid resource quantity');
+    if (compareQuantities(quantity, zeroQuantity) < 0)
+      yield invalid(`${path}[${name}]`, Number(quantityValue(quantity)), 'must be a valid resource quantity');
     if (compareQuantities(quantity, zeroQuantity) <= 0) yield invalid(`${path}[${name}]`, formatQuantity(quantity), notPositiveText);
   }
 }
@@ -144,7 +151,8 @@ function* onlyOfVolumes(spec: Readonly<VolumeSpec>, path: string): Iterable<Fiel
 
 function* policyAndAffinity(spec: Readonly<VolumeSpec>, path: string, isInline: boolean, anyValue: boolean): Iterable<FieldError> {
   const {persistentVolumeReclaimPolicy: policy, nodeAffinity} = spec;
-  if (policy && isInline && policy !== 'Retain') yield forbiddenField(`${path}.persistentVolumeReclaimPolicy`, `may only be Retain ${inline}`);
+  if (policy && isInline && policy !== 'Retain')
+    yield forbiddenField(`${path}.persistentVolumeReclaimPolicy`, `may only be Retain ${inline}`);
   if (policy && !isInline) yield* oneOf(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies);
   if (!nodeAffinity) return;
   if (isInline) yield forbiddenField(`${path}.nodeAffinity`, `may not be specified ${inline}`);
@@ -152,14 +160,19 @@ function* policyAndAffinity(spec: Readonly<VolumeSpec>, path: string, isInline: 
   else yield* validateNodeSelector(nodeAffinity.required as NodeSelector, `${path}.nodeAffinity.required`, anyValue);
 }
 
-function* classes({storageClassName, volumeMode, volumeAttributesClassName: attributes, csi: driver}: Readonly<VolumeSpec>, path: string, isInline: boolean): Iterable<FieldError> {
+function* classes(
+  {storageClassName, volumeMode, volumeAttributesClassName: attributes, csi: driver}: Readonly<VolumeSpec>,
+  path: string,
+  isInline: boolean,
+): Iterable<FieldError> {
   if (storageClassName) {
     if (isInline) yield forbiddenField(`${path}.storageClassName`, `may not be specified ${inline}`);
     else yield* dnsSubdomain(`${path}.storageClassName`, storageClassName);
   }
   if (volumeMode !== undefined) {
     if (!isInline) yield* oneOf(`${path}.volumeMode`, volumeMode, volumeModes);
-    else if (volumeMode !== 'Filesystem') yield forbiddenField(`${path}.volumeMode`, `may not specify volumeMode other than Filesystem ${inline}`);
+    else if (volumeMode !== 'Filesystem')
+      yield forbiddenField(`${path}.volumeMode`, `may not specify volumeMode other than Filesystem ${inline}`);
   }
   if (attributes === undefined) return;
   if (attributes === '') yield required(`${path}.volumeAttributesClassName`, 'an empty string is disallowed');
@@ -177,7 +190,11 @@ export interface VolumeRules {
 }
 
 /** Validates source, capacity and access modes of a volume. */
-export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {naming, name, inline: isInline, anyValue}: VolumeRules): Iterable<FieldError> {
+export function* validateVolumeSpec(
+  spec: Readonly<VolumeSpec>,
+  path: string,
+  {naming, name, inline: isInline, anyValue}: VolumeRules,
+): Iterable<FieldError> {
   if (isInline) yield* onlyOfVolumes(spec, path);
   if ((spec.accessModes ?? []).length === 0) yield required(`${path}.accessModes`);
   yield* validateAccessModes(spec.accessModes ?? [], `${path}.accessModes`);

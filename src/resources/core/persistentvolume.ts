@@ -30,7 +30,8 @@ const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
   return required !== undefined && isWrong(validateNodeSelector(required as NodeSelector, '', false));
 };
 
-const claimText = ({spec}: Readonly<Volume>): string => (spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '');
+const claimText = ({spec}: Readonly<Volume>): string =>
+  spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '';
 
 const deprecatedSources: readonly (readonly [field: keyof VolumeSpec, spelled: string, text: string])[] = [
   ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
@@ -43,9 +44,11 @@ const deprecatedSources: readonly (readonly [field: keyof VolumeSpec, spelled: s
 
 function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: HookContext): Iterable<string> {
   const key = classAnnotation(naming);
-  if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+  if (metadata?.annotations?.[key] !== undefined)
+    yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
   const mountOptions = mountOptionsKey(naming);
-  if (metadata?.annotations?.[mountOptions] !== undefined) yield `metadata.annotations[${mountOptions}]: deprecated since v1.31; use "mountOptions" attribute instead`;
+  if (metadata?.annotations?.[mountOptions] !== undefined)
+    yield `metadata.annotations[${mountOptions}]: deprecated since v1.31; use "mountOptions" attribute instead`;
   if (spec?.persistentVolumeReclaimPolicy === 'Recycle') {
     yield 'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.';
   }
@@ -80,7 +83,9 @@ export const persistentVolumes = defineResource<Volume>({
     },
     *validate(volume, old, context) {
       const {naming} = context;
-      const errors = collectErrors(validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)}));
+      const errors = collectErrors(
+        validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)}),
+      );
       yield* errors;
       yield* validateMountOptions(volume, naming);
       if (!old) return;
@@ -95,13 +100,30 @@ export const persistentVolumes = defineResource<Volume>({
     nameColumn,
     {name: 'Capacity', description: 'How large the volume is.', of: ({spec}) => spec?.capacity?.['storage'] ?? '0'},
     {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec}) => accessModesText(spec?.accessModes)},
-    {name: 'Reclaim Policy', description: 'What becomes of the volume after its claim.', of: ({spec}) => spec?.persistentVolumeReclaimPolicy ?? ''},
-    {name: 'Status', description: 'Whether the volume is free, bound or left.', of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''))},
+    {
+      name: 'Reclaim Policy',
+      description: 'What becomes of the volume after its claim.',
+      of: ({spec}) => spec?.persistentVolumeReclaimPolicy ?? '',
+    },
+    {
+      name: 'Status',
+      description: 'Whether the volume is free, bound or left.',
+      of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+    },
     {name: 'Claim', description: 'The claim the volume is bound to.', of: claimText},
     {name: 'StorageClass', description: 'The class the volume belongs to.', of: (volume, _now, naming) => classOf(volume, naming)},
-    {name: 'VolumeAttributesClass', description: 'The properties the volume has.', of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>'},
+    {
+      name: 'VolumeAttributesClass',
+      description: 'The properties the volume has.',
+      of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
+    },
     {name: 'Reason', description: 'Why the volume is in its state.', of: ({status}) => status?.reason ?? ''},
     ageColumn,
-    {name: 'VolumeMode', description: 'Whether the volume is a file system or a bare device.', priority: 1, of: ({spec}) => spec?.volumeMode ?? '<unset>'},
+    {
+      name: 'VolumeMode',
+      description: 'Whether the volume is a file system or a bare device.',
+      priority: 1,
+      of: ({spec}) => spec?.volumeMode ?? '<unset>',
+    },
   ],
 });

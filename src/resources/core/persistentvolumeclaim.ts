@@ -70,23 +70,45 @@ function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: N
   copyDataSource(before);
   const key = classAnnotation(naming);
   const [annotation, annotated] = [claim, old].map(({metadata}) => metadata?.annotations?.[key]);
-  const movesFromAnnotation = annotated !== undefined && before.storageClassName === undefined && now.storageClassName === annotated && (annotation ?? annotated) === annotated;
-  if (!movesFromAnnotation && (annotation ?? '') !== (annotated ?? '')) yield invalid(`metadata.annotations.${key}`, annotation ?? '', 'field is immutable');
-  const wrongClass = before.storageClassName === undefined && annotated !== undefined && now.storageClassName !== undefined && now.storageClassName !== annotated;
+  const movesFromAnnotation =
+    annotated !== undefined &&
+    before.storageClassName === undefined &&
+    now.storageClassName === annotated &&
+    (annotation ?? annotated) === annotated;
+  if (!movesFromAnnotation && (annotation ?? '') !== (annotated ?? ''))
+    yield invalid(`metadata.annotations.${key}`, annotation ?? '', 'field is immutable');
+  const wrongClass =
+    before.storageClassName === undefined &&
+    annotated !== undefined &&
+    now.storageClassName !== undefined &&
+    now.storageClassName !== annotated;
   const aligned = {...old, spec: before};
   const [kept, stored] = [immutableSpec(claim, aligned), immutableSpec({...aligned, status: claim.status!}, aligned)];
   if (wrongClass || !semanticallyEqual(kept, stored)) {
     const shown = internalDiff('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
-    yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);
+    yield forbiddenField(
+      'spec',
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`,
+    );
   }
   const size = quantityIn(now.resources?.requests?.['storage'] ?? '0');
-  if (compareQuantities(size, quantityIn(before.resources?.requests?.['storage'] ?? '0')) < 0 && compareQuantities(size, quantityIn(old.status?.capacity?.['storage'] ?? '0')) <= 0) {
+  if (
+    compareQuantities(size, quantityIn(before.resources?.requests?.['storage'] ?? '0')) < 0 &&
+    compareQuantities(size, quantityIn(old.status?.capacity?.['storage'] ?? '0')) <= 0
+  ) {
     yield forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity');
   }
   yield* immutable('volumeMode', now.volumeMode, before.volumeMode);
-  if (before.volumeAttributesClassName !== now.volumeAttributesClassName && old.status?.currentVolumeAttributesClassName !== undefined && !now.volumeAttributesClassName) {
+  if (
+    before.volumeAttributesClassName !== now.volumeAttributesClassName &&
+    old.status?.currentVolumeAttributesClassName !== undefined &&
+    !now.volumeAttributesClassName
+  ) {
     const to = now.volumeAttributesClassName === undefined ? 'nil' : 'empty string';
-    yield forbiddenField('spec.volumeAttributesClassName', `update to ${to} is forbidden when status.currentVolumeAttributesClassName is not nil`);
+    yield forbiddenField(
+      'spec.volumeAttributesClassName',
+      `update to ${to} is forbidden when status.currentVolumeAttributesClassName is not nil`,
+    );
   }
 }
 
@@ -98,7 +120,8 @@ function* validateKey(path: string, name: string, naming: Naming): Iterable<Fiel
 
 function* validateBasic(path: string, text: string): Iterable<FieldError> {
   const quantity = quantityIn(text);
-  if (compareQuantities(quantity, zeroQuantity) < 0) yield invalid(path, Number(quantityValue(quantity)), 'must be a valid resource quantity');
+  if (compareQuantities(quantity, zeroQuantity) < 0)
+    yield invalid(path, Number(quantityValue(quantity)), 'must be a valid resource quantity');
 }
 
 function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterable<FieldError> {
@@ -122,7 +145,10 @@ function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterab
 
 const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
   const {selector, dataSource, dataSourceRef} = old?.spec ?? {};
-  return {anyValue: hasInvalidValues(selector), anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string'};
+  return {
+    anyValue: hasInvalidValues(selector),
+    anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string',
+  };
 };
 
 /** PersistentVolumeClaim: a request for storage, which is bound to a matching volume. */
@@ -153,7 +179,8 @@ export const persistentVolumeClaims = defineResource<Claim>({
     },
     *warn({metadata, spec}, _old, {naming}) {
       const key = classAnnotation(naming);
-      if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+      if (metadata?.annotations?.[key] !== undefined)
+        yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
       yield* claimSpecWarnings(spec!, 'spec');
     },
   },
@@ -162,13 +189,34 @@ export const persistentVolumeClaims = defineResource<Claim>({
   },
   columns: [
     nameColumn,
-    {name: 'Status', description: 'Whether the claim has its volume.', of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''))},
+    {
+      name: 'Status',
+      description: 'Whether the claim has its volume.',
+      of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+    },
     {name: 'Volume', description: 'The volume the claim is bound to.', of: ({spec}) => spec?.volumeName ?? ''},
-    {name: 'Capacity', description: 'How large the volume is.', of: ({spec, status}) => (spec?.volumeName ? (status?.capacity?.['storage'] ?? '0') : '')},
-    {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec, status}) => (spec?.volumeName ? accessModesText(status?.accessModes) : '')},
+    {
+      name: 'Capacity',
+      description: 'How large the volume is.',
+      of: ({spec, status}) => (spec?.volumeName ? (status?.capacity?.['storage'] ?? '0') : ''),
+    },
+    {
+      name: 'Access Modes',
+      description: 'How the volume may be used.',
+      of: ({spec, status}) => (spec?.volumeName ? accessModesText(status?.accessModes) : ''),
+    },
     {name: 'StorageClass', description: 'The class the claim asks for.', of: (claim, _now, naming) => classOf(claim, naming)},
-    {name: 'VolumeAttributesClass', description: 'The properties the claim asks for.', of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>'},
+    {
+      name: 'VolumeAttributesClass',
+      description: 'The properties the claim asks for.',
+      of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
+    },
     ageColumn,
-    {name: 'VolumeMode', description: 'Whether the volume is a file system or a bare device.', priority: 1, of: ({spec}) => spec?.volumeMode ?? '<unset>'},
+    {
+      name: 'VolumeMode',
+      description: 'Whether the volume is a file system or a bare device.',
+      priority: 1,
+      of: ({spec}) => spec?.volumeMode ?? '<unset>',
+    },
   ],
 });

@@ -4,7 +4,12 @@ import type {ReplicationController} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {
+  defaultPodTemplate,
+  dropDisabledTemplateFields,
+  podTemplateWarnings,
+  validatePodTemplate,
+} from '#src/resources/core/pod/template.js';
 import {defineResource, type Endpoint, type HookContext} from '#src/resources/definition.js';
 import {nameOnly} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
@@ -12,7 +17,11 @@ import {containerColumns, labelsCell} from '#src/resources/workload/columns.js';
 import {validateCounters, validateParts} from '#src/resources/workload/status.js';
 import {nameWarnings, validateRunsForever, validateSelected} from '#src/resources/workload/template.js';
 
-function* validateSpec({spec}: Readonly<ReplicationController>, old: Readonly<ReplicationController> | undefined, context: HookContext): Iterable<FieldError> {
+function* validateSpec(
+  {spec}: Readonly<ReplicationController>,
+  old: Readonly<ReplicationController> | undefined,
+  context: HookContext,
+): Iterable<FieldError> {
   yield* nonNegative('spec.minReadySeconds', spec?.minReadySeconds);
   const selector = selectorForLabels(spec?.selector ?? {});
   if (selector.empty) yield required('spec.selector');
@@ -43,7 +52,8 @@ const main: Endpoint<ReplicationController> = {
   validate: validateSpec,
   *warn(controller, old, {naming}) {
     if (!old) yield* nameWarnings(controller);
-    if (controller.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(controller.spec?.template, 'spec.template', naming);
+    if (controller.metadata?.generation !== old?.metadata?.generation)
+      yield* podTemplateWarnings(controller.spec?.template, 'spec.template', naming);
   },
 };
 

@@ -87,7 +87,8 @@ function* validateSelector(spec: Spec): Iterable<FieldError> {
   const misplaced = misplacedIn(spec);
   for (const {scopeName, operator, values = []} of expressions) {
     if (!scopes.has(scopeName)) yield invalid(`${path}.scopeName`, scopeName, 'unsupported scope');
-    for (let left = misplaced(scopeName); left > 0; left--) yield invalid(path, spec.scopeSelector && internalForm('ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource');
+    for (let left = misplaced(scopeName); left > 0; left--)
+      yield invalid(path, spec.scopeSelector && internalForm('ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource');
     if (onlyExists.includes(scopeName) && operator !== 'Exists') {
       yield invalid(
         `${path}.operator`,
@@ -96,9 +97,11 @@ function* validateSelector(spec: Spec): Iterable<FieldError> {
       );
     }
     if (operator === 'In' || operator === 'NotIn') {
-      if (values.length === 0) yield required(`${path}.values`, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+      if (values.length === 0)
+        yield required(`${path}.values`, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
     } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-      if (values.length > 0) yield invalid(`${path}.values`, values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector");
+      if (values.length > 0)
+        yield invalid(`${path}.values`, values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector");
     } else yield invalid(`${path}.operator`, operator, 'not a valid selector operator');
   }
   for (let i = conflicts(expressions.map(({scopeName}) => scopeName)); i > 0; i--) yield invalid(path, spec.scopes, 'conflicting scopes');
@@ -120,7 +123,12 @@ function* warnings({spec: {hard = {}} = {}}: Readonly<ResourceQuota>, old: unkno
     const full = `requests.${resource}`;
     const request = hard[full] === undefined && (resource === 'cpu' || resource === 'memory') ? resource : full;
     const limit = `limits.${resource}`;
-    if (hard[request] === undefined || hard[limit] === undefined || compareQuantities(quantityIn(hard[request]), quantityIn(hard[limit])) <= 0) continue;
+    if (
+      hard[request] === undefined ||
+      hard[limit] === undefined ||
+      compareQuantities(quantityIn(hard[request]), quantityIn(hard[limit])) <= 0
+    )
+      continue;
     yield `ResourceQuota ${request} (${hard[request]}) should be less than ${limit} (${hard[limit]})`;
   }
 }

@@ -15,8 +15,7 @@ const opaque = 'Opaque';
 
 type TypeRule = (secret: Readonly<Secret>, naming: Naming) => Iterable<FieldError>;
 
-const keys =
-  (...names: readonly string[]): TypeRule =>
+const keys = (...names: readonly string[]): TypeRule =>
   function* ({data = {}}) {
     for (const name of names) if (!Object.hasOwn(data, name)) yield required(`data[${name}]`);
   };
@@ -102,7 +101,11 @@ export const secrets = defineResource<Secret>({
   selectableFields: {type: secret => secret.type ?? ''},
   columns: [
     nameColumn,
-    {name: 'Type', description: 'What kind of data the secret holds, for programs that treat some kinds alike.', of: secret => secret.type ?? ''},
+    {
+      name: 'Type',
+      description: 'What kind of data the secret holds, for programs that treat some kinds alike.',
+      of: secret => secret.type ?? '',
+    },
     {name: 'Data', description: 'How many entries the object holds.', of: secret => Object.keys(secret.data ?? {}).length},
     ageColumn,
   ],

@@ -32,7 +32,12 @@ function* wellFormed({spec}: TokenRequest): Iterable<FieldError> {
   if (seconds > longestSeconds) yield invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
 }
 
-const existing = async <T extends KubeObject>({reader, naming}: ActionContext, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
+const existing = async <T extends KubeObject>(
+  {reader, naming}: ActionContext,
+  kind: Kind<T>,
+  namespace: string,
+  name: string,
+): Promise<Readonly<T>> => {
   if (!name) throw badRequest('Name parameter required.');
   const found = await reader.get(kind, namespace, name);
   if (!found) throw notFound({group: naming.group(kind.group), resource: kind.plural}, name);
@@ -43,7 +48,9 @@ const existing = async <T extends KubeObject>({reader, naming}: ActionContext, k
 const boundPod = async (context: ActionContext, name: string): Promise<Bound> => {
   const pod = await existing(context, kinds.pods, context.namespace, name);
   if (pod.spec?.serviceAccountName !== context.name) {
-    throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(context.name)} to pod running with different serviceaccount name.`);
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(context.name)} to pod running with different serviceaccount name.`,
+    );
   }
   const nodeName = pod.spec.nodeName;
   if (!nodeName) return {pod};
@@ -66,12 +73,19 @@ const boundTo = async ({spec}: TokenRequest, context: ActionContext): Promise<Bo
   if (!bound) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
   const uid = (bound.pod ?? bound.secret ?? bound.node)?.metadata?.uid;
   if (ref.uid && ref.uid !== uid) {
-    throw conflict({group, resource: kind}, name, `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+    throw conflict(
+      {group, resource: kind},
+      name,
+      `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
   }
   return bound;
 };
 
-const reference = ({metadata}: Readonly<KubeObject>): {name: string; uid?: string} => ({name: metadata?.name ?? '', ...(metadata?.uid ? {uid: metadata.uid} : {})});
+const reference = ({metadata}: Readonly<KubeObject>): {name: string; uid?: string} => ({
+  name: metadata?.name ?? '',
+  ...(metadata?.uid ? {uid: metadata.uid} : {}),
+});
 
 interface Life {
   readonly seconds: number;
@@ -79,7 +93,13 @@ interface Life {
   readonly warnAfterSeconds?: number;
 }
 
-const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound, life: Life, audiences: readonly string[], {naming, clock, random}: ActionContext): TokenClaims => {
+const claimsOf = (
+  account: Readonly<ServiceAccount>,
+  {pod, secret, node}: Bound,
+  life: Life,
+  audiences: readonly string[],
+  {naming, clock, random}: ActionContext,
+): TokenClaims => {
   const now = Math.floor(clock.now() / 1000);
   const {namespace = '', name = ''} = account.metadata ?? {};
   return {
@@ -105,23 +125,28 @@ const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound,
  */
 const lifetimeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
   const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
-  return issuer.extends && pod && seconds === podTokenSeconds && isForServer ? {seconds: extendedSeconds, warnAfterSeconds: seconds} : {seconds};
+  return issuer.extends && pod && seconds === podTokenSeconds && isForServer
+    ? {seconds: extendedSeconds, warnAfterSeconds: seconds}
+    : {seconds};
 };
 
 /** Rejects a token request for an account that was deleted and recreated; only warns while the gate is off. */
 const checkUid = (requested: string, uid: string, {naming, name, gate, warn}: ActionContext): void => {
   if (requested === uid) return;
   const problem = `the UID in the token request (${requested}) does not match the UID of the service account (${uid})`;
-  if (gate('TokenRequestServiceAccountUIDValidation')) throw conflict({group: naming.group('authentication'), resource: 'TokenRequest'}, name, problem);
+  if (gate('TokenRequestServiceAccountUIDValidation'))
+    throw conflict({group: naming.group('authentication'), resource: 'TokenRequest'}, name, problem);
   warn(`${problem} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error`);
 };
 
 const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
   const {naming, namespace, name, clock, tokens, warn} = context;
   if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
-  const refusal = (of: string, errors: readonly FieldError[]) => invalidObject({group: naming.group('authentication'), kind: 'TokenRequest'}, of, errors);
+  const refusal = (of: string, errors: readonly FieldError[]) =>
+    invalidObject({group: naming.group('authentication'), kind: 'TokenRequest'}, of, errors);
   const requested = request.metadata?.name;
-  if (requested && requested !== name) throw refusal(name, [invalid('metadata.name', requested, 'must match the service account name if specified')]);
+  if (requested && requested !== name)
+    throw refusal(name, [invalid('metadata.name', requested, 'must match the service account name if specified')]);
   const account = await existing(context, kinds.serviceAccounts, namespace, name);
   const uid = account.metadata?.uid ?? '';
   checkUid(request.metadata?.uid ?? uid, uid, context);

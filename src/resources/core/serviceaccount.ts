@@ -7,7 +7,11 @@ import {tokenRequest} from './serviceaccount-token.js';
 
 const mountable = 'enforce-mountable-secrets';
 
-function* warnAboutMountable(account: Readonly<ServiceAccount>, old: Readonly<ServiceAccount> | undefined, {naming}: HookContext): Iterable<string> {
+function* warnAboutMountable(
+  account: Readonly<ServiceAccount>,
+  old: Readonly<ServiceAccount> | undefined,
+  {naming}: HookContext,
+): Iterable<string> {
   const key = naming.key(mountable);
   const isMarked = (one: Readonly<ServiceAccount> | undefined): boolean => one?.metadata?.annotations?.[key] !== undefined;
   if (isMarked(account) && !isMarked(old)) {

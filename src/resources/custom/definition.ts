@@ -44,7 +44,8 @@ const deprecationText = ({spec}: Definition, {name, deprecationWarning}: Version
 };
 
 /** Without a status subresource, every change outside of metadata counts. */
-const changesContent = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => !sameJson({...object, metadata: undefined}, {...old, metadata: undefined});
+const changesContent = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean =>
+  !sameJson({...object, metadata: undefined}, {...old, metadata: undefined});
 
 /** Returns the resource definition of a version, which is served like a built-in kind. */
 export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
@@ -68,7 +69,10 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
     validate(object, old = {}, {warn}) {
-      const errors = collectErrors(parts.schema().validateStatus(object as PlainObject, old as PlainObject), paths ? validateScaleStatus(object as PlainObject, paths) : []);
+      const errors = collectErrors(
+        parts.schema().validateStatus(object as PlainObject, old as PlainObject),
+        paths ? validateScaleStatus(object as PlainObject, paths) : [],
+      );
       return collectErrors(errors, rules.validate(object, old, errors, warn));
     },
   };
@@ -99,7 +103,11 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     verbs: terminating ? verbsOfTerminating : verbs,
     ...(terminating ? {refusesCreation: 'create not allowed while custom resource definition is terminating'} : {}),
     custom: true,
-    described: () => ({source: version.schema?.openAPIV3Schema as JsonSchema | undefined, preserveUnknownFields: spec.preserveUnknownFields === true, selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? []}),
+    described: () => ({
+      source: version.schema?.openAPIV3Schema as JsonSchema | undefined,
+      preserveUnknownFields: spec.preserveUnknownFields === true,
+      selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? [],
+    }),
     anyFinalizers: true,
     selectableFields: selectable(version.selectableFields),
     columns: [nameColumn as Column<KubeObject>, ...customColumns(version.additionalPrinterColumns)],

@@ -57,7 +57,10 @@ const kindOf = ({spec, status}: Definition, {name}: Version, naming: Naming): Ki
 const anything: JsonSchema = {type: 'object', 'x-kubernetes-preserve-unknown-fields': true};
 
 /** Returns the versions and settings of a definition. */
-export const customFamily = (definition: Definition, {naming, gate, schemas}: {readonly naming: Naming; gate(name: string): boolean; readonly schemas: SchemaSource}): CustomFamily => {
+export const customFamily = (
+  definition: Definition,
+  {naming, gate, schemas}: {readonly naming: Naming; gate(name: string): boolean; readonly schemas: SchemaSource},
+): CustomFamily => {
   const {spec} = definition;
   const of = (version: Version): Kind => kindOf(definition, version, naming);
   const storedKind = of(spec.versions.find(({storage}) => storage) ?? spec.versions[0]!);
@@ -80,5 +83,10 @@ export const customFamily = (definition: Definition, {naming, gate, schemas}: {r
       definition: versionDefinition({definition, version, kind, storedKind, schema: loadSchema, gate}),
     };
   });
-  return {definition, versions, stored: versions.find(({kind}) => kind.version === storedKind.version)!, mark: ((definition.metadata?.generation ?? 1) % marks) + 1};
+  return {
+    definition,
+    versions,
+    stored: versions.find(({kind}) => kind.version === storedKind.version)!,
+    mark: ((definition.metadata?.generation ?? 1) % marks) + 1,
+  };
 };

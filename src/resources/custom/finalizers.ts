@@ -3,7 +3,11 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /** Warns about new finalizers of a custom resource without a domain: any name is valid, but one with a domain is unique. */
-export function* finalizerWarnings({metadata}: Readonly<KubeObject>, old: Readonly<KubeObject> | undefined, {naming}: {readonly naming: Naming}): Iterable<string> {
+export function* finalizerWarnings(
+  {metadata}: Readonly<KubeObject>,
+  old: Readonly<KubeObject> | undefined,
+  {naming}: {readonly naming: Naming},
+): Iterable<string> {
   const before = new Set(old?.metadata?.finalizers);
   const added = new Set(metadata?.finalizers?.filter(finalizer => !before.has(finalizer)));
   const standard = ['orphan', 'foregroundDeletion', naming.namespaceFinalizer];

@@ -89,13 +89,15 @@ function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> 
   else yield* oneOf('addressType', addressType, addressTypes);
   yield* validatePorts(ports ?? []);
   // Unchanged addresses are not validated again.
-  if (!old || !semanticallyEqual(old.endpoints, endpoints)) yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
+  if (!old || !semanticallyEqual(old.endpoints, endpoints))
+    yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
   if (old) yield* immutable('addressType', addressType, old.addressType);
 }
 
 const shown = 3;
 
-const few = (texts: readonly string[]): string => (texts.length > shown ? `${texts.slice(0, shown).join(',')} + ${texts.length - shown} more...` : texts.join(',') || '<unset>');
+const few = (texts: readonly string[]): string =>
+  texts.length > shown ? `${texts.slice(0, shown).join(',')} + ${texts.length - shown} more...` : texts.join(',') || '<unset>';
 
 const writable = ['metadata', 'addressType', 'endpoints', 'ports'];
 
@@ -106,7 +108,8 @@ export const endpointSlices = defineResource<EndpointSlice>({
   // Labels select the service, so a change of them counts as a change of the slice.
   generationCountsUnprepared: true,
   generation: (slice, old) =>
-    !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
+    !sameContent(old.metadata?.labels, slice.metadata?.labels) ||
+    (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
   alwaysPresent: {endpoints: null, ports: null},
   default({ports}) {
     for (const port of ports ?? []) {
@@ -119,22 +122,36 @@ export const endpointSlices = defineResource<EndpointSlice>({
     writes: {create: writable, update: writable},
     prepare(slice, old) {
       // Only v1beta1 had topology labels of endpoints; nodeName and zone replaced them.
-      if (!old || !semanticallyEqual(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
+      if (!old || !semanticallyEqual(old.endpoints, slice.endpoints))
+        for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
     },
     validate,
     *warn({metadata, addressType, endpoints}, old, {naming}) {
       if (addressType === 'FQDN' && !old) yield 'spec.addressType: FQDN endpoints are deprecated';
       const manager = metadata?.labels?.[naming.subKey('endpointslice', 'managed-by')];
       // The controllers write canonical addresses only.
-      if (manager !== undefined && ['endpointslice', 'endpointslicemirroring'].some(name => manager === `${name}-controller.${naming.apiSuffix}`)) return;
-      for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
+      if (
+        manager !== undefined &&
+        ['endpointslice', 'endpointslicemirroring'].some(name => manager === `${name}-controller.${naming.apiSuffix}`)
+      )
+        return;
+      for (const [i, {addresses = []}] of (endpoints ?? []).entries())
+        for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
     },
   },
   columns: [
     nameColumn,
     {name: 'AddressType', description: 'The family of the addresses.', of: ({addressType}) => addressType ?? ''},
-    {name: 'Ports', description: 'The ports of every endpoint.', of: ({ports}) => few((ports ?? []).map(({port, name}) => (port === undefined ? (name ?? '*') : String(port))))},
-    {name: 'Endpoints', description: 'The addresses.', of: ({endpoints}) => few((endpoints ?? []).flatMap(({addresses}) => addresses ?? []))},
+    {
+      name: 'Ports',
+      description: 'The ports of every endpoint.',
+      of: ({ports}) => few((ports ?? []).map(({port, name}) => (port === undefined ? (name ?? '*') : String(port)))),
+    },
+    {
+      name: 'Endpoints',
+      description: 'The addresses.',
+      of: ({endpoints}) => few((endpoints ?? []).flatMap(({addresses}) => addresses ?? [])),
+    },
     ageColumn,
   ],
 });

@@ -44,7 +44,8 @@ function* validateNew(event: Readonly<CoreEvent>): Iterable<FieldError> {
   yield* validateSeries(event);
   if (!event.eventTime) yield required('eventTime');
   if (event.type !== 'Normal' && event.type !== 'Warning') yield invalid('type', '', `has invalid value: ${event.type ?? ''}`);
-  for (const field of ['firstTimestamp', 'lastTimestamp', 'count'] as const) if (event[field]) yield invalid(field, '', 'needs to be unset');
+  for (const field of ['firstTimestamp', 'lastTimestamp', 'count'] as const)
+    if (event[field]) yield invalid(field, '', 'needs to be unset');
   if (event.source?.component || event.source?.host) yield invalid('source', '', 'needs to be unset');
 }
 
@@ -65,7 +66,11 @@ const fixed = [
 ] as const;
 
 /** Fields that are neither text nor number. */
-const typeOf: Readonly<Partial<Record<(typeof fixed)[number], string>>> = {involvedObject: 'ObjectReference', source: 'EventSource', related: 'ObjectReference'};
+const typeOf: Readonly<Partial<Record<(typeof fixed)[number], string>>> = {
+  involvedObject: 'ObjectReference',
+  source: 'EventSource',
+  related: 'ObjectReference',
+};
 
 const texts: ReadonlySet<string> = new Set(['reason', 'message', 'type', 'action']);
 

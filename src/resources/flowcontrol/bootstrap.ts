@@ -18,7 +18,8 @@ const all = ['*'];
 
 const groups = (...names: string[]): Subject[] => names.map(name => ({kind: 'Group', group: {name}}));
 const users = (...names: string[]): Subject[] => names.map(name => ({kind: 'User', user: {name}}));
-const accounts = (namespace: string, ...names: string[]): Subject[] => names.map(name => ({kind: 'ServiceAccount', serviceAccount: {name, namespace}}));
+const accounts = (namespace: string, ...names: string[]): Subject[] =>
+  names.map(name => ({kind: 'ServiceAccount', serviceAccount: {name, namespace}}));
 
 const on = (verbs: string[], apiGroup: string, resources: string[], namespaces: string[], clusterScope = false) => ({
   verbs,
@@ -36,7 +37,14 @@ const everything = {
 /** Returns the annotation that marks objects no user has changed, which follow the server's defaults. */
 export const autoupdateKey = (naming: Naming): string => naming.subKey('apf', 'autoupdate-spec');
 
-const schema = (naming: Naming, name: string, level: string, matchingPrecedence: number, distinguisher: 'ByUser' | 'ByNamespace' | '', rules: Rules): FlowSchema => ({
+const schema = (
+  naming: Naming,
+  name: string,
+  level: string,
+  matchingPrecedence: number,
+  distinguisher: 'ByUser' | 'ByNamespace' | '',
+  rules: Rules,
+): FlowSchema => ({
   metadata: {name, annotations: {[autoupdateKey(naming)]: 'true'}},
   spec: {
     priorityLevelConfiguration: {name: level},
@@ -46,13 +54,22 @@ const schema = (naming: Naming, name: string, level: string, matchingPrecedence:
   },
 });
 
-const level = (naming: Naming, name: string, spec: PriorityLevel['spec']): PriorityLevel => ({metadata: {name, annotations: {[autoupdateKey(naming)]: 'true'}}, ...(spec ? {spec} : {})});
+const level = (naming: Naming, name: string, spec: PriorityLevel['spec']): PriorityLevel => ({
+  metadata: {name, annotations: {[autoupdateKey(naming)]: 'true'}},
+  ...(spec ? {spec} : {}),
+});
 
-const limited = (nominalConcurrencyShares: number, lendablePercent: number, queuing?: readonly [queues: number, handSize: number, queueLengthLimit: number]): PriorityLevel['spec'] => ({
+const limited = (
+  nominalConcurrencyShares: number,
+  lendablePercent: number,
+  queuing?: readonly [queues: number, handSize: number, queueLengthLimit: number],
+): PriorityLevel['spec'] => ({
   type: 'Limited',
   limited: {
     nominalConcurrencyShares,
-    limitResponse: queuing ? {type: 'Queue', queuing: {queues: queuing[0], handSize: queuing[1], queueLengthLimit: queuing[2]}} : {type: 'Reject'},
+    limitResponse: queuing
+      ? {type: 'Queue', queuing: {queues: queuing[0], handSize: queuing[1], queueLengthLimit: queuing[2]}}
+      : {type: 'Reject'},
     lendablePercent,
   },
 });
@@ -84,7 +101,10 @@ const systemSchemas = (naming: Naming): FlowSchema[] => [
     subjects: groups('system:nodes'),
     resourceRules: [on(all, '', ['nodes', 'nodes/status'], all, true), on(all, naming.group('coordination'), ['leases'], all)],
   }),
-  schema(naming, 'probes', 'exempt', 2, '', {subjects: everyone, nonResourceRules: [{verbs: ['get'], nonResourceURLs: ['/healthz', '/readyz', '/livez']}]}),
+  schema(naming, 'probes', 'exempt', 2, '', {
+    subjects: everyone,
+    nonResourceRules: [{verbs: ['get'], nonResourceURLs: ['/healthz', '/readyz', '/livez']}],
+  }),
 ];
 
 const componentSchemas = (naming: Naming): FlowSchema[] => {
@@ -95,9 +115,15 @@ const componentSchemas = (naming: Naming): FlowSchema[] => {
       subjects: [...users(manager, scheduler), ...accounts(systemNamespace, '*')],
       ...leaderElection(naming, [systemNamespace]),
     }),
-    schema(naming, 'workload-leader-election', 'leader-election', 200, 'ByUser', {subjects: accounts(systemNamespace, '*'), ...leaderElection(naming, all)}),
+    schema(naming, 'workload-leader-election', 'leader-election', 200, 'ByUser', {
+      subjects: accounts(systemNamespace, '*'),
+      ...leaderElection(naming, all),
+    }),
     schema(naming, 'endpoint-controller', 'workload-high', 150, 'ByUser', {
-      subjects: [...users(manager), ...accounts(systemNamespace, 'endpoint-controller', 'endpointslice-controller', 'endpointslicemirroring-controller')],
+      subjects: [
+        ...users(manager),
+        ...accounts(systemNamespace, 'endpoint-controller', 'endpointslice-controller', 'endpointslicemirroring-controller'),
+      ],
       resourceRules: [
         on(['get', 'create', 'update'], '', ['endpoints'], all),
         on(['get', 'create', 'update'], naming.group('discovery'), ['endpointslices'], all),
@@ -105,7 +131,10 @@ const componentSchemas = (naming: Naming): FlowSchema[] => {
     }),
     schema(naming, naming.component('controller-manager'), 'workload-high', 800, 'ByNamespace', {subjects: users(manager), ...everything}),
     schema(naming, naming.component('scheduler'), 'workload-high', 800, 'ByNamespace', {subjects: users(scheduler), ...everything}),
-    schema(naming, naming.component('system-service-accounts'), 'workload-high', 900, 'ByNamespace', {subjects: accounts(systemNamespace, '*'), ...everything}),
+    schema(naming, naming.component('system-service-accounts'), 'workload-high', 900, 'ByNamespace', {
+      subjects: accounts(systemNamespace, '*'),
+      ...everything,
+    }),
     schema(naming, 'service-accounts', 'workload-low', 9000, 'ByUser', {subjects: groups('system:serviceaccounts'), ...everything}),
     schema(naming, 'global-default', 'global-default', 9900, 'ByUser', {subjects: everyone, ...everything}),
   ];

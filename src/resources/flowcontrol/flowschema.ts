@@ -29,8 +29,13 @@ function* validateSubject(subject: Subject, path: string): Iterable<FieldError> 
   if (!named) yield required(`${path}.${field}`, `${field} is required when subject kind is '${kind}'`);
   else if (!named.name) yield required(`${path}.${field}.name`);
   if (kind === 'ServiceAccount' && subject.serviceAccount) yield* validateAccount(subject.serviceAccount, `${path}.serviceAccount`);
-  for (const [otherKind, other] of [['ServiceAccount', 'serviceAccount'], ['User', 'user'], ['Group', 'group']] as const) {
-    if (otherKind !== kind && subject[other]) yield forbiddenField(`${path}.${other}`, `${other} is forbidden when subject kind is not '${otherKind}'`);
+  for (const [otherKind, other] of [
+    ['ServiceAccount', 'serviceAccount'],
+    ['User', 'user'],
+    ['Group', 'group'],
+  ] as const) {
+    if (otherKind !== kind && subject[other])
+      yield forbiddenField(`${path}.${other}`, `${other} is forbidden when subject kind is not '${otherKind}'`);
   }
 }
 
@@ -57,13 +62,15 @@ function* validateResourceRule(rule: NonNullable<Rules['resourceRules']>[number]
   yield* validateOthers(rule.apiGroups, `${path}.apiGroups`, 'resource rules must supply at least one api group', 'api groups');
   yield* validateOthers(rule.resources, `${path}.resources`, 'resource rules must supply at least one resource', 'resources');
   const {namespaces = [], clusterScope} = rule;
-  if (namespaces.length === 0 && !clusterScope) return yield required(`${path}.namespaces`, 'resource rules that are not cluster scoped must supply at least one namespace');
+  if (namespaces.length === 0 && !clusterScope)
+    return yield required(`${path}.namespaces`, 'resource rules that are not cluster scoped must supply at least one namespace');
   if (namespaces.includes('*')) {
     if (namespaces.length > 1) yield invalid(`${path}.namespaces`, namespaces, "if '*' is present, must not specify other namespaces");
     return;
   }
   for (const [i, namespace] of namespaces.entries()) {
-    for (const problem of dnsLabelProblems(namespace)) yield invalid(`${path}.namespaces[${i}]`, namespace, `each member of this list must be '*' or a DNS-1123 label; ${problem}`);
+    for (const problem of dnsLabelProblems(namespace))
+      yield invalid(`${path}.namespaces[${i}]`, namespace, `each member of this list must be '*' or a DNS-1123 label; ${problem}`);
   }
 }
 
@@ -77,7 +84,10 @@ const urlProblem = (url: string): string | undefined => {
   return stars > 1 || (stars === 1 && !url.endsWith('/*')) ? 'wildcard can only do suffix matching' : undefined;
 };
 
-function* validatePathRule({verbs: list, nonResourceURLs: urls}: NonNullable<Rules['nonResourceRules']>[number], path: string): Iterable<FieldError> {
+function* validatePathRule(
+  {verbs: list, nonResourceURLs: urls}: NonNullable<Rules['nonResourceRules']>[number],
+  path: string,
+): Iterable<FieldError> {
   yield* validateVerbs(list, `${path}.verbs`);
   yield* validateOthers(urls, `${path}.nonResourceURLs`, 'nonResourceURLs must contain at least one value', 'non-resource URLs');
   if (urls?.includes('*')) return;
@@ -90,7 +100,8 @@ function* validatePathRule({verbs: list, nonResourceURLs: urls}: NonNullable<Rul
 function* validateRules({subjects, resourceRules = [], nonResourceRules = []}: Rules, path: string): Iterable<FieldError> {
   if (!subjects?.length) yield required(`${path}.subjects`, 'subjects must contain at least one value');
   for (const [i, subject] of (subjects ?? []).entries()) yield* validateSubject(subject, `${path}.subjects[${i}]`);
-  if (resourceRules.length + nonResourceRules.length === 0) yield required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty');
+  if (resourceRules.length + nonResourceRules.length === 0)
+    yield required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty');
   for (const [i, rule] of resourceRules.entries()) yield* validateResourceRule(rule, `${path}.resourceRules[${i}]`);
   for (const [i, rule] of nonResourceRules.entries()) yield* validatePathRule(rule, `${path}.nonResourceRules[${i}]`);
 }
@@ -101,7 +112,8 @@ function* validateSpec(name: string, spec: Partial<Spec>): Iterable<FieldError> 
   if (precedence <= 0) yield invalid(at, precedence, 'must be a positive value');
   if (precedence > lastPrecedence) yield invalid(at, precedence, `must not be greater than ${lastPrecedence}`);
   if (precedence === 1 && name !== 'exempt') yield invalid(at, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
-  if (method && method.type !== 'ByUser' && method.type !== 'ByNamespace') yield notSupported('spec.distinguisherMethod.type', internalForm('FlowDistinguisherMethod', method), ['ByNamespace', 'ByUser']);
+  if (method && method.type !== 'ByUser' && method.type !== 'ByNamespace')
+    yield notSupported('spec.distinguisherMethod.type', internalForm('FlowDistinguisherMethod', method), ['ByNamespace', 'ByUser']);
   if (!level?.name) yield required('spec.priorityLevelConfiguration.name', 'must reference a priority level');
   else for (const problem of dnsSubdomainProblems(level.name)) yield invalid('spec.priorityLevelConfiguration.name', level.name, problem);
   for (const [i, rules] of (spec.rules ?? []).entries()) yield* validateRules(rules, `spec.rules[${i}]`);
@@ -127,11 +139,27 @@ function* validate({metadata, spec, status}: Readonly<FlowSchema>, _old: unknown
 
 const columns: readonly Column<FlowSchema>[] = [
   nameColumn,
-  {name: 'PriorityLevel', description: 'The level whose share its requests use.', of: ({spec}) => spec?.priorityLevelConfiguration?.name ?? ''},
-  {name: 'MatchingPrecedence', description: 'Its place in the order in which schemas are tried.', of: ({spec}) => spec?.matchingPrecedence ?? 0},
-  {name: 'DistinguisherMethod', description: 'What tells the flows of its requests apart.', of: ({spec}) => spec?.distinguisherMethod?.type ?? '<none>'},
+  {
+    name: 'PriorityLevel',
+    description: 'The level whose share its requests use.',
+    of: ({spec}) => spec?.priorityLevelConfiguration?.name ?? '',
+  },
+  {
+    name: 'MatchingPrecedence',
+    description: 'Its place in the order in which schemas are tried.',
+    of: ({spec}) => spec?.matchingPrecedence ?? 0,
+  },
+  {
+    name: 'DistinguisherMethod',
+    description: 'What tells the flows of its requests apart.',
+    of: ({spec}) => spec?.distinguisherMethod?.type ?? '<none>',
+  },
   ageColumn,
-  {name: 'MissingPL', description: 'references a broken or non-existent PriorityLevelConfiguration', of: ({status}) => status?.conditions?.find(({type}) => type === 'Dangling')?.status ?? '?'},
+  {
+    name: 'MissingPL',
+    description: 'references a broken or non-existent PriorityLevelConfiguration',
+    of: ({status}) => status?.conditions?.find(({type}) => type === 'Dangling')?.status ?? '?',
+  },
 ];
 
 /** FlowSchema: classifies requests and assigns them to a priority level. */

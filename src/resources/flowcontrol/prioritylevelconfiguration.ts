@@ -28,7 +28,8 @@ function* validateShares({nominalConcurrencyShares: shares = 0}: Shares, path: s
 }
 
 function* validateLendable({lendablePercent: lendable}: Shares, path: string): Iterable<FieldError> {
-  if (typeof lendable === 'number' && (lendable < 0 || lendable > 100)) yield invalid(`${path}.lendablePercent`, lendable, 'must be between 0 and 100, inclusive');
+  if (typeof lendable === 'number' && (lendable < 0 || lendable > 100))
+    yield invalid(`${path}.lendablePercent`, lendable, 'must be between 0 and 100, inclusive');
 }
 
 function* validateQueuing({queues = 0, handSize = 0, queueLengthLimit = 0}: Partial<Queuing>, path: string): Iterable<FieldError> {
@@ -38,7 +39,11 @@ function* validateQueuing({queues = 0, handSize = 0, queueLengthLimit = 0}: Part
   if (handSize <= 0) yield invalid(`${path}.handSize`, handSize, 'must be positive');
   else if (handSize > queues) yield invalid(`${path}.handSize`, handSize, `should not be greater than queues (${queues})`);
   else if (entropyBits(queues, handSize) > hashBits) {
-    yield invalid(`${path}.handSize`, handSize, `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${hashBits}`);
+    yield invalid(
+      `${path}.handSize`,
+      handSize,
+      `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${hashBits}`,
+    );
   }
 }
 
@@ -53,7 +58,8 @@ function* validateLimited(limited: Limited, path: string): Iterable<FieldError> 
     else yield* validateQueuing(response.queuing, `${at}.queuing`);
   } else yield notSupported(`${at}.type`, response?.type ?? '', ['Queue', 'Reject']);
   yield* validateLendable(limited, path);
-  if (typeof borrowing === 'number' && borrowing < 0) yield invalid(`${path}.borrowingLimitPercent`, borrowing, 'if specified, must be a non-negative integer');
+  if (typeof borrowing === 'number' && borrowing < 0)
+    yield invalid(`${path}.borrowingLimitPercent`, borrowing, 'if specified, must be a non-negative integer');
 }
 
 function* validateSpec(name: string, {type = '', limited, exempt}: Partial<Spec>): Iterable<FieldError> {
@@ -73,13 +79,15 @@ function* validateSpec(name: string, {type = '', limited, exempt}: Partial<Spec>
 function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unknown, {naming}: HookContext): Iterable<FieldError> {
   const name = metadata?.name ?? '';
   const preserving = `flowcontrol.${naming.apiSuffix}/v1beta3-preserve-zero-concurrency-shares`;
-  if (metadata?.annotations?.[preserving] !== undefined) yield forbiddenField('metadata.annotations', `annotation '${preserving}' is forbidden`);
+  if (metadata?.annotations?.[preserving] !== undefined)
+    yield forbiddenField('metadata.annotations', `annotation '${preserving}' is forbidden`);
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).levels.find(level => level.metadata?.name === name)?.spec;
   if (fixed && name === 'exempt') {
     const {exempt: _, ...rest} = spec ?? ({} as Spec);
     const {exempt: __, ...fixedRest} = fixed;
-    if (!semanticallyEqual(rest, fixedRest)) yield invalid('spec', spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
+    if (!semanticallyEqual(rest, fixedRest))
+      yield invalid('spec', spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
   } else if (fixed && !semanticallyEqual(spec, fixed)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
@@ -93,7 +101,11 @@ const queuingColumn = (name: string, field: keyof Queuing, description: string):
 const columns: readonly Column<PriorityLevel>[] = [
   nameColumn,
   {name: 'Type', description: 'Whether its requests are limited.', of: ({spec}) => spec?.type ?? ''},
-  {name: 'NominalConcurrencyShares', description: 'Its share of the server, beside those of the other levels.', of: ({spec}) => spec?.limited?.nominalConcurrencyShares ?? '<none>'},
+  {
+    name: 'NominalConcurrencyShares',
+    description: 'Its share of the server, beside those of the other levels.',
+    of: ({spec}) => spec?.limited?.nominalConcurrencyShares ?? '<none>',
+  },
   queuingColumn('Queues', 'queues', 'How many queues it has.'),
   queuingColumn('HandSize', 'handSize', 'How many queues a flow may choose from.'),
   queuingColumn('QueueLengthLimit', 'queueLengthLimit', 'How many requests may wait in one queue.'),

@@ -34,7 +34,10 @@ function* validateApiVersion(path: string, apiVersion: string): Iterable<FieldEr
   const problems =
     parts.length > 2
       ? [formText]
-      : [...(group === undefined ? [] : partProblems('group', group, dnsSubdomainProblems)), ...partProblems('version', version, dnsLabel1035Problems)];
+      : [
+          ...(group === undefined ? [] : partProblems('group', group, dnsSubdomainProblems)),
+          ...partProblems('version', version, dnsLabel1035Problems),
+        ];
   if (problems.length > 0) yield invalid(path, apiVersion, problems.join(','));
 }
 
@@ -69,7 +72,12 @@ function* validateCommon({storageVersions = [], commonEncodingVersion}: Readonly
   const [actual, reported] = [commonVersion(storageVersions), commonEncodingVersion ?? undefined];
   if (actual === reported) return;
   if (actual === undefined) yield invalid(path, reported, nothingCommon);
-  else yield invalid(path, reported, reported === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`);
+  else
+    yield invalid(
+      path,
+      reported,
+      reported === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`,
+    );
 }
 
 /** The paths omit the name of the list, as they do upstream. */
@@ -78,7 +86,8 @@ function* validateConditions(conditions: NonNullable<Status['conditions']>): Ite
   for (const [i, {type, status, reason, message}] of conditions.entries()) {
     const at = `status[${i}]`;
     const first = seen.get(type);
-    if (first !== undefined) yield invalid(`${at}.type`, type, `the type of the condition is not unique, it also appears in conditions[${first}]`);
+    if (first !== undefined)
+      yield invalid(`${at}.type`, type, `the type of the condition is not unique, it also appears in conditions[${first}]`);
     seen.set(type, i);
     yield* qualifiedName(`${at}.type`, type);
     yield* qualifiedName(`${at}.status`, status);
@@ -127,7 +136,11 @@ export const storageVersions = defineResource<StorageVersion>({
   },
   columns: [
     nameColumn,
-    {name: 'CommonEncodingVersion', description: 'The version all servers encode in, once they agree.', of: ({status}) => status?.commonEncodingVersion ?? '<unset>'},
+    {
+      name: 'CommonEncodingVersion',
+      description: 'The version all servers encode in, once they agree.',
+      of: ({status}) => status?.commonEncodingVersion ?? '<unset>',
+    },
     {name: 'StorageVersions', description: 'The version each server encodes in.', of: versionsText},
     ageColumn,
   ],

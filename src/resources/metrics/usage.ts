@@ -36,7 +36,9 @@ const podMetrics = (pod: PodUsage, {now}: VirtualContext): PodMetrics => ({
 const sum = ({containers}: Readonly<PodMetrics>, resource: string): string =>
   formatQuantity(containers.reduce((total, {usage}) => addQuantities(total, parseQuantity(usage[resource] ?? '0')), zeroQuantity));
 
-const columnsOf = <T extends KubeObject & {readonly window: string}>(used: (object: Readonly<T>, resource: string) => string): Column<T>[] => [
+const columnsOf = <T extends KubeObject & {readonly window: string}>(
+  used: (object: Readonly<T>, resource: string) => string,
+): Column<T>[] => [
   {...nameColumn, description: 'Name of the resource'},
   {name: 'cpu', format: 'quantity', description: '', of: object => used(object, 'cpu')},
   {name: 'memory', format: 'quantity', description: '', of: object => used(object, 'memory')},

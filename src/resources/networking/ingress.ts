@@ -37,7 +37,11 @@ const hostProblems = (host: string): readonly string[] => {
 
 type NameProblems = (name: string) => readonly string[];
 
-function* validateService({name, port = {}}: NonNullable<Backend['service']>, path: string, nameProblems: NameProblems): Iterable<FieldError> {
+function* validateService(
+  {name, port = {}}: NonNullable<Backend['service']>,
+  path: string,
+  nameProblems: NameProblems,
+): Iterable<FieldError> {
   const at = `${path}.service`;
   if (!name) yield required(`${at}.name`);
   else yield* each(`${at}.name`, name, nameProblems(name));
@@ -58,7 +62,8 @@ function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: strin
   if (pathType === undefined || pathType === null) return yield required(`${at}.pathType`, 'pathType must be specified');
   yield* oneOf(`${at}.pathType`, pathType, pathTypes);
   const exact = pathType === 'Exact' || pathType === 'Prefix';
-  if (pathTypes.includes(pathType) && (exact || path) && !path.startsWith('/')) yield invalid(`${at}.path`, path, 'must be an absolute path');
+  if (pathTypes.includes(pathType) && (exact || path) && !path.startsWith('/'))
+    yield invalid(`${at}.path`, path, 'must be an absolute path');
   if (exact) {
     for (const part of refusedParts) if (path.includes(part)) yield invalid(`${at}.path`, path, `must not contain '${part}'`);
     for (const end of refusedEnds) if (path.endsWith(end)) yield invalid(`${at}.path`, path, `cannot end with '${end}'`);
@@ -96,16 +101,26 @@ function* validateTls({tls = []}: Spec, old: Spec | undefined): Iterable<FieldEr
 }
 
 const servicesOf = ({defaultBackend, rules = []}: Spec): string[] =>
-  [defaultBackend, ...rules.flatMap(({http}) => http?.paths.map(({backend}) => backend) ?? [])].flatMap(backend => backend?.service?.name ?? []);
+  [defaultBackend, ...rules.flatMap(({http}) => http?.paths.map(({backend}) => backend) ?? [])].flatMap(
+    backend => backend?.service?.name ?? [],
+  );
 
 /** Service names may begin with a digit if the gate allows it, or if the stored ingress has such a name. */
 const serviceNames = (old: Spec | undefined, gate: HookContext['gate']): NameProblems =>
-  gate('RelaxedServiceNameValidation') || (old && servicesOf(old).some(name => dnsLabelProblems(name).length === 0 && dnsLabel1035Problems(name).length > 0)) ? dnsLabelProblems : dnsLabel1035Problems;
+  gate('RelaxedServiceNameValidation') ||
+  (old && servicesOf(old).some(name => dnsLabelProblems(name).length === 0 && dnsLabel1035Problems(name).length > 0))
+    ? dnsLabelProblems
+    : dnsLabel1035Problems;
 
-function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
+function* validate(
+  {metadata, spec = {}}: Readonly<Ingress>,
+  old: Readonly<Ingress> | undefined,
+  {naming, gate}: HookContext,
+): Iterable<FieldError> {
   const {rules = [], defaultBackend, ingressClassName} = spec;
   const nameProblems = serviceNames(old?.spec, gate);
-  if (rules.length === 0 && !defaultBackend) yield invalid('spec', internalList(spec, 'rules'), 'either `defaultBackend` or `rules` must be specified');
+  if (rules.length === 0 && !defaultBackend)
+    yield invalid('spec', internalList(spec, 'rules'), 'either `defaultBackend` or `rules` must be specified');
   if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend', nameProblems);
   yield* validateRules(spec, old?.spec, nameProblems);
   yield* validateTls(spec, old?.spec);
@@ -154,7 +169,8 @@ export const ingresses = defineResource<Ingress>({
     validate,
     *warn({metadata, spec}, old, {naming}) {
       const key = naming.key('ingress.class');
-      if (!old && metadata?.annotations?.[key] !== undefined && spec?.ingressClassName === undefined) yield `annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`;
+      if (!old && metadata?.annotations?.[key] !== undefined && spec?.ingressClassName === undefined)
+        yield `annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`;
     },
   },
   subresources: {
@@ -162,7 +178,8 @@ export const ingresses = defineResource<Ingress>({
       writes: {update: ['metadata', 'status']},
       validate: validateStatus,
       *warn({status}, _old, {naming}) {
-        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
+        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries())
+          if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
       },
     },
   },

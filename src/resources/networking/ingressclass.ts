@@ -14,7 +14,10 @@ type Parameters = NonNullable<NonNullable<IngressClass['spec']>['parameters']>;
 const longestController = 250;
 
 /** Validates a reference to an object of any group, without its namespace. */
-export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string | null; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {
+export function* validateLocalReference(
+  {apiGroup, kind, name}: {readonly apiGroup?: string | null; readonly kind: string; readonly name: string},
+  path: string,
+): Iterable<FieldError> {
   if (typeof apiGroup === 'string') yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
   for (const [field, text] of Object.entries({kind, name})) {
     if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));

@@ -34,7 +34,10 @@ const parentText = ({spec}: Readonly<IPAddress>): string => {
 };
 
 const selectableFields = Object.fromEntries(
-  (['group', 'resource', 'namespace', 'name'] as const).map(field => [`spec.parentRef.${field}`, ({spec}: Readonly<IPAddress>) => spec?.parentRef?.[field] ?? '']),
+  (['group', 'resource', 'namespace', 'name'] as const).map(field => [
+    `spec.parentRef.${field}`,
+    ({spec}: Readonly<IPAddress>) => spec?.parentRef?.[field] ?? '',
+  ]),
 );
 
 /** IPAddress: an allocated address with its owner. The address is its name, so that it cannot be allocated twice. */
@@ -54,5 +57,9 @@ export const ipAddresses = defineResource<IPAddress>({
   },
   unknownFieldMessage: 'metadata',
   selectableFields,
-  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, {...ageColumn, isUndeclared: true}],
+  columns: [
+    nameColumn,
+    {name: 'ParentRef', description: 'What the address belongs to.', of: parentText},
+    {...ageColumn, isUndeclared: true},
+  ],
 });

@@ -28,7 +28,12 @@ function* validatePort({protocol, port, endPort}: Readonly<Port>, path: string):
     yield* each(`${path}.endPort`, endPort, portProblems(endPort));
     return;
   }
-  if (endPort !== undefined) yield invalid(`${path}.endPort`, endPort, `may not be specified when \`port\` is ${port === undefined ? 'not specified' : 'non-numeric'}`);
+  if (endPort !== undefined)
+    yield invalid(
+      `${path}.endPort`,
+      endPort,
+      `may not be specified when \`port\` is ${port === undefined ? 'not specified' : 'non-numeric'}`,
+    );
   if (port !== undefined) yield* each(`${path}.port`, port, portNameProblems(String(port)));
 }
 
@@ -49,21 +54,27 @@ function* validateBlock({cidr, except = []}: Readonly<Block>, path: string, {str
     const at = `${path}.except[${i}]`;
     yield* legacyRange(at, text, {strict, stored});
     const inner = parseRange(text, true);
-    if (inner && (!rangeHolds(range, inner.address) || inner.bits <= range.bits)) yield invalid(at, text, 'must be a strict subset of `cidr`');
+    if (inner && (!rangeHolds(range, inner.address) || inner.bits <= range.bits))
+      yield invalid(at, text, 'must be a strict subset of `cidr`');
   }
 }
 
 function* validatePeer({podSelector, namespaceSelector, ipBlock}: Readonly<Peer>, path: string, rules: Rules): Iterable<FieldError> {
   if (podSelector) yield* validateLabelSelector(podSelector as LabelSelectorObject, `${path}.podSelector`, rules.anyValue);
-  if (namespaceSelector) yield* validateLabelSelector(namespaceSelector as LabelSelectorObject, `${path}.namespaceSelector`, rules.anyValue);
+  if (namespaceSelector)
+    yield* validateLabelSelector(namespaceSelector as LabelSelectorObject, `${path}.namespaceSelector`, rules.anyValue);
   if (ipBlock) yield* validateBlock(ipBlock, `${path}.ipBlock`, rules);
   if (!podSelector && !namespaceSelector && !ipBlock) yield required(path, 'must specify a peer');
   else if (ipBlock && (podSelector || namespaceSelector)) yield forbiddenField(path, 'may not specify both ipBlock and another peer');
 }
 
 const blocks = ({spec}: Readonly<NetworkPolicy>): [path: string, block: Block][] => [
-  ...(spec?.ingress ?? []).flatMap(({from = []}, i) => from.flatMap(({ipBlock}, j): [string, Block][] => (ipBlock ? [[`spec.ingress[${i}].from[${j}].ipBlock`, ipBlock]] : []))),
-  ...(spec?.egress ?? []).flatMap(({to = []}, i) => to.flatMap(({ipBlock}, j): [string, Block][] => (ipBlock ? [[`spec.egress[${i}].to[${j}].ipBlock`, ipBlock]] : []))),
+  ...(spec?.ingress ?? []).flatMap(({from = []}, i) =>
+    from.flatMap(({ipBlock}, j): [string, Block][] => (ipBlock ? [[`spec.ingress[${i}].from[${j}].ipBlock`, ipBlock]] : [])),
+  ),
+  ...(spec?.egress ?? []).flatMap(({to = []}, i) =>
+    to.flatMap(({ipBlock}, j): [string, Block][] => (ipBlock ? [[`spec.egress[${i}].to[${j}].ipBlock`, ipBlock]] : [])),
+  ),
 ];
 
 const rangesOf = (policy: Readonly<NetworkPolicy>): string[] => blocks(policy).flatMap(([, {cidr, except = []}]) => [cidr, ...except]);
@@ -83,8 +94,16 @@ function* validateSpec(spec: Spec, rules: Rules): Iterable<FieldError> {
   for (const [i, type] of types.entries()) if (!policyTypes.includes(type)) yield notSupported(`spec.policyTypes[${i}]`, type, policyTypes);
 }
 
-function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<NetworkPolicy> | undefined, {gate}: HookContext): Iterable<FieldError> {
-  const rules = {strict: gate('StrictIPCIDRValidation'), stored: [], anyValue: hasInvalidValues(old?.spec?.podSelector as LabelSelectorObject | undefined)};
+function* validate(
+  {spec = {} as Spec}: Readonly<NetworkPolicy>,
+  old: Readonly<NetworkPolicy> | undefined,
+  {gate}: HookContext,
+): Iterable<FieldError> {
+  const rules = {
+    strict: gate('StrictIPCIDRValidation'),
+    stored: [],
+    anyValue: hasInvalidValues(old?.spec?.podSelector as LabelSelectorObject | undefined),
+  };
   yield* validateSpec(spec, rules);
   // The original validates an update twice, and only the second time stored ranges may stay.
   if (old) yield* validateSpec(spec, {...rules, stored: rangesOf(old)});
@@ -123,7 +142,11 @@ export const networkPolicies = defineResource<NetworkPolicy>({
   main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, warn: warnings},
   columns: [
     nameColumn,
-    {name: 'Pod-Selector', description: 'The pods the policy is about.', of: ({spec}) => selectorText(spec?.podSelector as LabelSelectorObject)},
+    {
+      name: 'Pod-Selector',
+      description: 'The pods the policy is about.',
+      of: ({spec}) => selectorText(spec?.podSelector as LabelSelectorObject),
+    },
     ageColumn,
   ],
 });

@@ -47,5 +47,9 @@ export const serviceCIDRs = defineResource<ServiceCIDR>({
     },
   },
   subresources: {status: {writes: {update: ['status']}}},
-  columns: [nameColumn, {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')}, ageColumn],
+  columns: [
+    nameColumn,
+    {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')},
+    ageColumn,
+  ],
 });

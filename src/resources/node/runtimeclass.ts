@@ -42,7 +42,12 @@ export const runtimeClasses = defineResource<RuntimeClass>({
     writes: {create: writable, update: writable},
     *validate({handler = '', overhead, scheduling}, old, {naming}) {
       yield* each('handler', handler, dnsLabelProblems(handler));
-      if (overhead) yield* validateResources('overhead', {limits: overhead.podFixed ?? {}}, {naming, name: containerResourceName, claims: new Set(), partialPages: false});
+      if (overhead)
+        yield* validateResources(
+          'overhead',
+          {limits: overhead.podFixed ?? {}},
+          {naming, name: containerResourceName, claims: new Set(), partialPages: false},
+        );
       yield* validateLabels(scheduling?.nodeSelector, 'scheduling.nodeSelector');
       yield* validateEachToleration((scheduling?.tolerations ?? []) as Toleration[]);
       if (old) yield* immutable('handler', handler, old.handler);

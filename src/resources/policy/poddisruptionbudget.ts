@@ -15,8 +15,12 @@ const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
 function* validate({spec}: Readonly<Budget>, old: Readonly<Budget> | undefined): Iterable<FieldError> {
   const {minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy} = spec ?? {};
-  if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', internalForm('PodDisruptionBudgetSpec', {...spec}), 'minAvailable and maxUnavailable cannot be both set');
-  for (const [field, value] of [['minAvailable', minAvailable], ['maxUnavailable', maxUnavailable]] as const) {
+  if (minAvailable !== undefined && maxUnavailable !== undefined)
+    yield invalid('spec', internalForm('PodDisruptionBudgetSpec', {...spec}), 'minAvailable and maxUnavailable cannot be both set');
+  for (const [field, value] of [
+    ['minAvailable', minAvailable],
+    ['maxUnavailable', maxUnavailable],
+  ] as const) {
     if (value === undefined) continue;
     yield* positiveIntOrPercent(`spec.${field}`, value);
     yield* notMoreThanWhole(`spec.${field}`, value);
@@ -30,9 +34,22 @@ const nothingSeen = {currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0
 
 const columns: readonly Column<Budget>[] = [
   nameColumn,
-  {name: 'Min Available', description: 'The minimum number of pods that must be available.', of: ({spec}) => String(spec?.minAvailable ?? 'N/A')},
-  {name: 'Max Unavailable', description: 'The maximum number of pods that may be unavailable.', of: ({spec}) => String(spec?.maxUnavailable ?? 'N/A')},
-  {name: 'Allowed Disruptions', type: 'integer', description: 'Calculated number of pods that may be disrupted at this time.', of: ({status}) => status?.disruptionsAllowed ?? 0},
+  {
+    name: 'Min Available',
+    description: 'The minimum number of pods that must be available.',
+    of: ({spec}) => String(spec?.minAvailable ?? 'N/A'),
+  },
+  {
+    name: 'Max Unavailable',
+    description: 'The maximum number of pods that may be unavailable.',
+    of: ({spec}) => String(spec?.maxUnavailable ?? 'N/A'),
+  },
+  {
+    name: 'Allowed Disruptions',
+    type: 'integer',
+    description: 'Calculated number of pods that may be disrupted at this time.',
+    of: ({status}) => status?.disruptionsAllowed ?? 0,
+  },
   ageColumn,
 ];
 

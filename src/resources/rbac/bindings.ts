@@ -40,7 +40,12 @@ export interface BindingRules {
 }
 
 /** Validates that a binding has a role and valid subjects. The role is immutable. */
-export function* validateBinding(binding: Readonly<Binding>, old: Readonly<Binding> | undefined, {namespaced, roleKinds}: BindingRules, naming: Naming): Iterable<FieldError> {
+export function* validateBinding(
+  binding: Readonly<Binding>,
+  old: Readonly<Binding> | undefined,
+  {namespaced, roleKinds}: BindingRules,
+  naming: Naming,
+): Iterable<FieldError> {
   const group = naming.group('rbac.authorization');
   const {apiGroup = '', kind = '', name = ''} = binding.roleRef ?? {};
   if (apiGroup !== group) yield notSupported('roleRef.apiGroup', apiGroup, [group]);
@@ -64,5 +69,10 @@ export const bindingColumns: readonly Column<Binding>[] = [
   ageColumn,
   {name: 'Users', description: 'Users in the binding', priority: 1, of: named('User', ({name}) => name)},
   {name: 'Groups', description: 'Groups in the binding', priority: 1, of: named('Group', ({name}) => name)},
-  {name: 'ServiceAccounts', description: 'ServiceAccounts in the binding', priority: 1, of: named(serviceAccount, ({namespace, name}) => `${namespace ?? ''}/${name}`)},
+  {
+    name: 'ServiceAccounts',
+    description: 'ServiceAccounts in the binding',
+    priority: 1,
+    of: named(serviceAccount, ({namespace, name}) => `${namespace ?? ''}/${name}`),
+  },
 ];

@@ -20,6 +20,8 @@ export function* validateBinding(binding: Binding, path: string): Iterable<Field
     if (bad.indexOf(name) < i) yield duplicate(`${badPath}[${i}]`, name);
     if (good.includes(name)) yield invalid(`${badPath}[${i}]`, name, 'bindingFailureConditions must not overlap with bindingConditions');
   }
-  if (good.length === 0 && bad.length > 0) yield invalid(goodPath, binding.bindingConditions, 'bindingConditions are required to use bindingFailureConditions');
-  if (bad.length === 0 && good.length > 0) yield invalid(badPath, binding.bindingFailureConditions, 'bindingFailureConditions are required to use bindingConditions');
+  if (good.length === 0 && bad.length > 0)
+    yield invalid(goodPath, binding.bindingConditions, 'bindingConditions are required to use bindingFailureConditions');
+  if (bad.length === 0 && good.length > 0)
+    yield invalid(badPath, binding.bindingFailureConditions, 'bindingFailureConditions are required to use bindingConditions');
 }

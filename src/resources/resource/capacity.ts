@@ -18,7 +18,8 @@ function* validateValues(values: readonly string[], standard: Quantity, whole: Q
   const amounts = values.map(quantityIn);
   for (const [i, amount] of amounts.entries()) {
     const before = amounts[i - 1];
-    if (before && exceeds(before, amount)) yield invalid(`${path}[${i}]`, formatQuantity(amount), 'values must be sorted in ascending order');
+    if (before && exceeds(before, amount))
+      yield invalid(`${path}[${i}]`, formatQuantity(amount), 'values must be sorted in ascending order');
   }
   const judge = function* (amount: Quantity, at: string): Iterable<FieldError> {
     if (exceeds(amount, whole)) yield invalid(at, formatQuantity(amount), `option is larger than capacity value: ${formatQuantity(whole)}`);
@@ -31,10 +32,15 @@ function* validateValues(values: readonly string[], standard: Quantity, whole: Q
 function* validateStep(step: Quantity, min: Quantity, values: readonly Quantity[], whole: Quantity, path: string): Iterable<FieldError> {
   if (!exceeds(step, zeroQuantity)) return yield invalid(path, formatQuantity(step), 'must be greater than zero');
   const first = addQuantities(min, step);
-  if (exceeds(first, whole)) yield invalid(path, formatQuantity(step), `one step ${formatQuantity(first)} is larger than capacity value: ${formatQuantity(whole)}`);
+  if (exceeds(first, whole))
+    yield invalid(path, formatQuantity(step), `one step ${formatQuantity(first)} is larger than capacity value: ${formatQuantity(whole)}`);
   for (const value of values) {
     if ((quantityValue(value) - quantityValue(min)) % quantityValue(step) === 0n) continue;
-    yield invalid(path, formatQuantity(value), `value is not a multiple of a given step (${formatQuantity(step)}) from (${formatQuantity(min)})`);
+    yield invalid(
+      path,
+      formatQuantity(value),
+      `value is not a multiple of a given step (${formatQuantity(step)}) from (${formatQuantity(min)})`,
+    );
   }
 }
 
@@ -52,8 +58,16 @@ function* validateRange(range: Readonly<Range>, standard: Quantity, whole: Quant
   if (step) yield* validateStep(step, min, [standard, ...(max ? [max] : [])], whole, `${path}.step`);
 }
 
-function* validatePolicy({default: standard, validValues = [], validRange}: Readonly<Policy>, whole: Quantity, path: string): Iterable<FieldError> {
-  if (validValues.length > 0 && validRange) return yield forbiddenField(path, 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time');
+function* validatePolicy(
+  {default: standard, validValues = [], validRange}: Readonly<Policy>,
+  whole: Quantity,
+  path: string,
+): Iterable<FieldError> {
+  if (validValues.length > 0 && validRange)
+    return yield forbiddenField(
+      path,
+      'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time',
+    );
   if (validValues.length === 0 && !validRange) return;
   const field = validRange ? 'validRange' : 'validValues';
   if (standard === undefined) yield required(`${path}.default`, `required when ${field} is defined`);

@@ -22,10 +22,12 @@ export const maxRequests = 32;
 const maxAlternatives = 8;
 
 /** Returns all device requests of a claim, including alternatives. */
-const deviceRequests = (spec: Readonly<ClaimSpec>): DeviceRequest[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
+const deviceRequests = (spec: Readonly<ClaimSpec>): DeviceRequest[] =>
+  (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
 
 /** Loads the compiler if a claim has selectors. */
-export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined => readyForSelectors((spec ? deviceRequests(spec) : []).flatMap(({selectors}) => selectors ?? []));
+export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined =>
+  readyForSelectors((spec ? deviceRequests(spec) : []).flatMap(({selectors}) => selectors ?? []));
 
 /** Applies the defaults of a claim: one device per request, and `Equal` tolerations. */
 export const defaultClaimSpec = (spec: ClaimSpec): void => {
@@ -38,12 +40,21 @@ export const defaultClaimSpec = (spec: ClaimSpec): void => {
 
 /** Returns the names of requests, and of alternatives as `request/alternative`. */
 export const requestNames = (spec: Readonly<ClaimSpec> | undefined): ReadonlySet<string> =>
-  new Set((spec?.devices?.requests ?? []).flatMap(({name, firstAvailable}) => [name, ...(firstAvailable ?? []).map(alternative => `${name}/${alternative.name}`)]));
+  new Set(
+    (spec?.devices?.requests ?? []).flatMap(({name, firstAvailable}) => [
+      name,
+      ...(firstAvailable ?? []).map(alternative => `${name}/${alternative.name}`),
+    ]),
+  );
 
 /** Returns the validation of a reference to a request or an alternative. */
 export const requestReference = (known: ReadonlySet<string>) =>
   function* (name: string, path: string): Iterable<FieldError> {
-    const unknown = invalid(path, name, "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'");
+    const unknown = invalid(
+      path,
+      name,
+      "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
+    );
     const parts = name.split('/');
     if (parts.length > 2) return yield unknown;
     for (const part of parts) yield* dnsLabel(path, part);
@@ -62,7 +73,11 @@ function* validateDeviceRequest(request: Readonly<DeviceRequest>, path: string, 
   for (const [i, toleration] of (request.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
 }
 
-function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string, rules: SelectorRules): Iterable<FieldError> {
+function* validateRequest(
+  {name, exactly, firstAvailable = []}: Readonly<Request>,
+  path: string,
+  rules: SelectorRules,
+): Iterable<FieldError> {
   yield* dnsLabel(`${path}.name`, name ?? '');
   const either = 'exactly one of `exactly` or `firstAvailable` is required';
   if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);
@@ -82,14 +97,25 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
   const {requests, constraints, config} = spec?.devices ?? {};
   const at = `${path}.devices`;
   const reference = requestReference(requestNames(spec));
-  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, maxRequests, reference, identity);
+  const references = (names: readonly string[] | undefined, where: string) =>
+    set(`${where}.requests`, names, maxRequests, reference, identity);
   const rules = {sharesCapacity: gate('DRAConsumableCapacity')};
-  yield* set(`${at}.requests`, requests, maxRequests, (request, where) => validateRequest(request, where, rules), ({name}) => name);
-  const constraint = function* ({requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>, where: string): Iterable<FieldError> {
+  yield* set(
+    `${at}.requests`,
+    requests,
+    maxRequests,
+    (request, where) => validateRequest(request, where, rules),
+    ({name}) => name,
+  );
+  const constraint = function* (
+    {requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>,
+    where: string,
+  ): Iterable<FieldError> {
     yield* references(names, where);
     if (matchAttribute !== undefined) yield* fullyQualifiedName(`${where}.matchAttribute`, matchAttribute);
     else if (distinctAttribute !== undefined) yield* fullyQualifiedName(`${where}.distinctAttribute`, distinctAttribute);
-    else if (gate('DRAConsumableCapacity')) yield required(where, 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set');
+    else if (gate('DRAConsumableCapacity'))
+      yield required(where, 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set');
     else yield required(`${where}.matchAttribute`);
   };
   yield* list(`${at}.constraints`, constraints, 32, constraint);
@@ -106,8 +132,10 @@ export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec
   const requests = spec.devices?.requests ?? [];
   const tolerates = (old ? deviceRequests(old) : []).some(({tolerations = []}) => tolerations.length > 0);
   if (!gate('DRADeviceTaints') && !tolerates) for (const request of deviceRequests(spec)) delete request.tolerations;
-  if (!gate('DRAPrioritizedList') && !before.some(({firstAvailable = []}) => firstAvailable.length > 0)) for (const request of requests) delete request.firstAvailable;
-  if (!gate('DRAAdminAccess') && !before.some(({exactly}) => exactly?.adminAccess !== undefined)) for (const {exactly} of requests) delete exactly?.adminAccess;
+  if (!gate('DRAPrioritizedList') && !before.some(({firstAvailable = []}) => firstAvailable.length > 0))
+    for (const request of requests) delete request.firstAvailable;
+  if (!gate('DRAAdminAccess') && !before.some(({exactly}) => exactly?.adminAccess !== undefined))
+    for (const {exactly} of requests) delete exactly?.adminAccess;
   if (!gate('DRAConsumableCapacity') && !(old && usesCapacity(old))) {
     for (const constraint of spec.devices?.constraints ?? []) delete constraint.distinctAttribute;
     for (const request of deviceRequests(spec)) delete request.capacity;
@@ -116,4 +144,5 @@ export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec
 
 /** Reports whether a claim consumes capacity of devices. */
 export const usesCapacity = (spec: Readonly<ClaimSpec>): boolean =>
-  (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) || deviceRequests(spec).some(({capacity}) => capacity !== undefined);
+  (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) ||
+  deviceRequests(spec).some(({capacity}) => capacity !== undefined);

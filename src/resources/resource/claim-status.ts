@@ -23,28 +23,42 @@ const most = {consumers: 256, results: 32, conditions: 8, addresses: 16};
 const longest = {data: 10 * 1024, interfaceName: 256, hardwareAddress: 128};
 
 /** Returns the identity of a device, or of a share of it. */
-const deviceId = ({driver, pool, device, shareID}: Readonly<Pick<Result, 'driver' | 'pool' | 'device' | 'shareID'>>): string => [driver, pool, device, ...(shareID ? [shareID] : [])].join('/');
+const deviceId = ({driver, pool, device, shareID}: Readonly<Pick<Result, 'driver' | 'pool' | 'device' | 'shareID'>>): string =>
+  [driver, pool, device, ...(shareID ? [shareID] : [])].join('/');
 
 const resultsOf = (status: Readonly<Status> | undefined): readonly Result[] => status?.allocation?.devices?.results ?? [];
 
 /** Drops the status of devices that are no longer allocated. */
 export const dropDeallocated = (status: Status, old: Readonly<Status> | undefined): void => {
   const kept = new Set(resultsOf(status).map(deviceId));
-  const gone = new Set(resultsOf(old).map(deviceId).filter(id => !kept.has(id)));
+  const gone = new Set(
+    resultsOf(old)
+      .map(deviceId)
+      .filter(id => !kept.has(id)),
+  );
   const devices = (status.devices ?? []).filter(device => !gone.has(deviceId(device)));
   if (devices.length > 0) status.devices = devices;
   else delete status.devices;
 };
 
 /** Drops fields whose gates are off, unless the stored claim has them. */
-export const dropDisabledStatusFields = (claim: ResourceClaim, old: Readonly<ResourceClaim> | undefined, gate: HookContext['gate']): void => {
+export const dropDisabledStatusFields = (
+  claim: ResourceClaim,
+  old: Readonly<ResourceClaim> | undefined,
+  gate: HookContext['gate'],
+): void => {
   const {status} = claim;
   const before = resultsOf(old?.status);
   const results = resultsOf(status);
-  const adminBefore = before.some(({adminAccess}) => adminAccess !== undefined) || (old?.spec.devices?.requests ?? []).some(({exactly}) => exactly?.adminAccess !== undefined);
+  const adminBefore =
+    before.some(({adminAccess}) => adminAccess !== undefined) ||
+    (old?.spec.devices?.requests ?? []).some(({exactly}) => exactly?.adminAccess !== undefined);
   if (!gate('DRAAdminAccess') && !adminBefore) for (const result of results) delete result.adminAccess;
   if (!gate('DRAResourceClaimDeviceStatus') && (old?.status?.devices ?? []).length === 0) delete status?.devices;
-  const sharedBefore = (old !== undefined && usesCapacity(old.spec)) || before.some(one => one.shareID !== undefined || one.consumedCapacity !== undefined) || (old?.status?.devices ?? []).some(({shareID}) => shareID !== undefined);
+  const sharedBefore =
+    (old !== undefined && usesCapacity(old.spec)) ||
+    before.some(one => one.shareID !== undefined || one.consumedCapacity !== undefined) ||
+    (old?.status?.devices ?? []).some(({shareID}) => shareID !== undefined);
   if (!gate('DRAConsumableCapacity') && !sharedBefore) {
     for (const result of results) {
       delete result.shareID;
@@ -52,7 +66,11 @@ export const dropDisabledStatusFields = (claim: ResourceClaim, old: Readonly<Res
     }
     for (const device of status?.devices ?? []) delete device.shareID;
   }
-  if (gate('DRADeviceBindingConditions') || before.some(one => one.bindingConditions !== undefined || one.bindingFailureConditions !== undefined)) return;
+  if (
+    gate('DRADeviceBindingConditions') ||
+    before.some(one => one.bindingConditions !== undefined || one.bindingFailureConditions !== undefined)
+  )
+    return;
   for (const result of results) {
     delete result.bindingConditions;
     delete result.bindingFailureConditions;
@@ -94,7 +112,11 @@ const validateDevice = (allocated: ReadonlySet<string>) =>
     if (device.networkData) yield* validateNetworkData(device.networkData, `${path}.networkData`);
   };
 
-function* validateAllocation({devices, nodeSelector}: Readonly<Allocation>, path: string, names: ReadonlySet<string>): Iterable<FieldError> {
+function* validateAllocation(
+  {devices, nodeSelector}: Readonly<Allocation>,
+  path: string,
+  names: ReadonlySet<string>,
+): Iterable<FieldError> {
   const reference = requestReference(names);
   const result = function* (one: Readonly<Result>, at: string): Iterable<FieldError> {
     yield* reference(one.request ?? '', `${at}.request`);
@@ -125,7 +147,10 @@ export function* validateClaimStatus(claim: Readonly<ResourceClaim>, old: Readon
     const added = reservedFor.some(one => !(old?.status?.reservedFor ?? []).some(before => semanticallyEqual(one, before)));
     if (!allocation) yield forbiddenField('status.reservedFor', 'may not be specified when `allocated` is not set');
     else if (claim.metadata?.deletionTimestamp && added) {
-      yield forbiddenField('status.reservedFor', 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
+      yield forbiddenField(
+        'status.reservedFor',
+        'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set',
+      );
     }
   }
   if (!allocation) return;

@@ -12,7 +12,13 @@ export function* list<T>(path: string, items: readonly T[] | undefined, max: num
 }
 
 /** Validates a list whose items have unique keys. */
-export function* set<T>(path: string, items: readonly T[] | undefined, max: number, validate: ItemValidator<T>, keyOf: (item: T) => string): Iterable<FieldError> {
+export function* set<T>(
+  path: string,
+  items: readonly T[] | undefined,
+  max: number,
+  validate: ItemValidator<T>,
+  keyOf: (item: T) => string,
+): Iterable<FieldError> {
   yield* list(path, items, max, validate);
   if (!items || items.length > max) return;
   const seen = new Set<string>();
@@ -37,7 +43,11 @@ export interface MapRules<T> {
   readonly validate?: ItemValidator<T>;
 }
 
-export function* map<T>(path: string, items: Readonly<Record<string, T>> | undefined, {max, longestKey, key, validate}: MapRules<T>): Iterable<FieldError> {
+export function* map<T>(
+  path: string,
+  items: Readonly<Record<string, T>> | undefined,
+  {max, longestKey, key, validate}: MapRules<T>,
+): Iterable<FieldError> {
   const entries = Object.entries(items ?? {});
   if (entries.length > max) return yield tooMany(path, entries.length, max);
   for (const [name, item] of entries) {

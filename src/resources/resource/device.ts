@@ -55,12 +55,15 @@ function* validateAttribute(attribute: Readonly<Attribute>, path: string): Itera
     if (Buffer.byteLength(version) > longestValue) yield tooLong(`${path}.version`, longestValue);
   }
   const given = (['bool', 'int', 'string', 'version'] as const).filter(field => attribute[field] !== undefined);
-  if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : internalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
+  if (given.length !== 1)
+    yield invalid(path, given.length === 0 ? '' : internalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
 }
 
 /** Validates counters by name; every quantity is valid. */
 export const validateCounters = (counters: Consumption['counters'] | undefined, path: string): Iterable<FieldError> =>
-  Object.keys(counters ?? {}).length === 0 ? [required(path)] : map(path, counters, {max: max.counters, longestKey: longestLabel, key: dnsLabel});
+  Object.keys(counters ?? {}).length === 0
+    ? [required(path)]
+    : map(path, counters, {max: max.counters, longestKey: longestLabel, key: dnsLabel});
 
 function* validateConsumption({counterSet, counters}: Readonly<Consumption>, path: string): Iterable<FieldError> {
   if (counterSet) yield* dnsLabel(`${path}.counterSet`, counterSet);
@@ -71,7 +74,11 @@ function* validateConsumption({counterSet, counters}: Readonly<Consumption>, pat
 function* validatePlace({nodeName, nodeSelector, allNodes}: Readonly<Device>, path: string, own: boolean): Iterable<FieldError> {
   if (!own) {
     if (nodeName !== undefined || nodeSelector || allNodes !== undefined) {
-      yield invalidText(path, 'null', '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec');
+      yield invalidText(
+        path,
+        'null',
+        '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec',
+      );
     }
     return;
   }
@@ -86,13 +93,19 @@ function* validatePlace({nodeName, nodeSelector, allNodes}: Readonly<Device>, pa
   }
   if (allNodes) given.push('`allNodes`');
   else if (allNodes !== undefined) yield invalid(`${path}.allNodes`, allNodes, 'must be either unset or set to true');
-  const text = 'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  const text =
+    'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
   if (given.length === 0) yield required(path, text);
   else if (given.length > 1) yield invalid(path, `{${given.join(', ')}}`, text);
 }
 
 /** Validates a device. `placed` if each device of the slice has its own node selection. */
-export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> | undefined, path: string, placed: boolean): Iterable<FieldError> {
+export function* validateDevice(
+  device: Readonly<Device>,
+  old: Readonly<Device> | undefined,
+  path: string,
+  placed: boolean,
+): Iterable<FieldError> {
   const {attributes = {}, capacity = {}} = device;
   yield* dnsLabel(`${path}.name`, device.name ?? '');
   const count = Object.keys(attributes).length + Object.keys(capacity).length;
@@ -100,7 +113,8 @@ export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> 
   const rules = {max: Number.POSITIVE_INFINITY, longestKey: longestQualifiedName, key: qualifiedName};
   yield* map(`${path}.attributes`, attributes, {...rules, validate: validateAttribute});
   yield* map(`${path}.capacity`, capacity, {...rules, validate: validateCapacity(device.allowMultipleAllocations === true)});
-  if (!old || !semanticallyEqual(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, max.taints, (taint, at) => validateTaint(taint, at));
+  if (!old || !semanticallyEqual(old.taints, device.taints))
+    yield* list(`${path}.taints`, device.taints, max.taints, (taint, at) => validateTaint(taint, at));
   yield* set(`${path}.consumesCounters`, device.consumesCounters, max.consumptions, validateConsumption, ({counterSet}) => counterSet);
   yield* validatePlace(device, path, placed);
   yield* validateBinding(device, path);

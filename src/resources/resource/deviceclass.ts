@@ -12,12 +12,21 @@ import {maxSelectors, readyForSelectors, validateSelector} from './selectors.js'
 
 type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
 
-function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
+function* validate(
+  {spec}: Readonly<DeviceClass>,
+  old: Readonly<DeviceClass> | undefined,
+  {naming, gate}: HookContext,
+): Iterable<FieldError> {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
   const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
-  yield* list('spec.selectors', selectors, maxSelectors, (selector, path) => validateSelector(selector, path, {stored: keeps('selectors'), sharesCapacity: gate('DRAConsumableCapacity')}));
-  yield* list('spec.config', config as Configuration[] | undefined, maxConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
-  if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
+  yield* list('spec.selectors', selectors, maxSelectors, (selector, path) =>
+    validateSelector(selector, path, {stored: keeps('selectors'), sharesCapacity: gate('DRAConsumableCapacity')}),
+  );
+  yield* list('spec.config', config as Configuration[] | undefined, maxConfigurations, (one, path) =>
+    validateConfiguration(one, path, keeps('config')),
+  );
+  if (name !== undefined && !isExtendedResource(name, naming))
+    yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
 }
 
 /** DeviceClass: a category of devices that an administrator offers to claims. */

@@ -62,7 +62,11 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
     {name: 'Key', description: 'The key of the taint.', of: ({spec}) => spec.taint.key},
     {name: 'Value', description: 'The value of the taint.', of: ({spec}) => spec.taint.value ?? ''},
     {name: 'Effect', description: 'What the taint does to pods that do not tolerate it.', of: ({spec}) => spec.taint.effect},
-    {name: 'TimeAdded', description: 'Since when the taint counts.', of: ({spec: {taint}}, ago) => (taint.timeAdded ? since(taint.timeAdded, ago) : '')},
+    {
+      name: 'TimeAdded',
+      description: 'Since when the taint counts.',
+      of: ({spec: {taint}}, ago) => (taint.timeAdded ? since(taint.timeAdded, ago) : ''),
+    },
     ageColumn,
   ],
 });

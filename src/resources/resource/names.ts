@@ -20,7 +20,13 @@ export function* poolName(path: string, name: string): Iterable<FieldError> {
 
 const identifier = '[A-Za-z_][A-Za-z0-9_]*';
 const isIdentifier = new RegExp(`^${identifier}$`);
-const identifierProblem = patternText("a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'", identifier, 'my_name', 'MY_NAME', 'MyName');
+const identifierProblem = patternText(
+  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  identifier,
+  'my_name',
+  'MY_NAME',
+  'MyName',
+);
 
 function* identifierName(path: string, text: string): Iterable<FieldError> {
   if (Buffer.byteLength(text) > longestIdentifier) yield tooLong(path, longestIdentifier);
@@ -70,7 +76,12 @@ const uidProblem = (text: string): string | undefined => {
 export function* uid(path: string, text: string): Iterable<FieldError> {
   const problem = uidProblem(text);
   if (problem !== undefined) yield invalid(path, text, `error validating uid: ${problem}`);
-  else if (!isUid.test(text)) yield invalid(path, text, 'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters');
+  else if (!isUid.test(text))
+    yield invalid(
+      path,
+      text,
+      'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters',
+    );
 }
 
 export function* className(path: string, text: string): Iterable<FieldError> {

@@ -40,4 +40,5 @@ const version = <Hub extends KubeObject>(kind: Kind, path: string, to: Change, f
 export const flatRequests = <Hub extends KubeObject>(kind: Kind, path: string): ServedVersion<Hub> => version(kind, path, nested, flat);
 
 /** Returns v1beta1 of slices (KEP-4381). */
-export const basicDevices = <Hub extends KubeObject>(kind: Kind): ServedVersion<Hub> => version(kind, 'spec.devices', outOfBasic, intoBasic);
+export const basicDevices = <Hub extends KubeObject>(kind: Kind): ServedVersion<Hub> =>
+  version(kind, 'spec.devices', outOfBasic, intoBasic);

@@ -19,7 +19,10 @@ const stateOf = ({metadata, status}: Readonly<ResourceClaim>): string => {
 /** ResourceClaim: a request for devices, which the scheduler allocates. Its spec is immutable. */
 export const resourceClaims = defineResource<ResourceClaim>({
   kind: kinds.resourceClaims,
-  otherVersions: [alike<ResourceClaim>(kinds.resourceClaimsV1beta2), flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests')],
+  otherVersions: [
+    alike<ResourceClaim>(kinds.resourceClaimsV1beta2),
+    flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests'),
+  ],
   nameProblems: subdomainName,
   deleteResponse: 'object',
   alwaysPresent: {spec: {devices: {}}, status: {}},
@@ -53,5 +56,9 @@ export const resourceClaims = defineResource<ResourceClaim>({
       authorize: mayAllocateToAdmin,
     },
   },
-  columns: [nameColumn, {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf}, ageColumn],
+  columns: [
+    nameColumn,
+    {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf},
+    ageColumn,
+  ],
 });

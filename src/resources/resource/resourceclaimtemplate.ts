@@ -14,7 +14,10 @@ type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
 /** ResourceClaimTemplate: creates a claim for each pod that refers to it. It is immutable. */
 export const resourceClaimTemplates = defineResource<Template>({
   kind: kinds.resourceClaimTemplates,
-  otherVersions: [alike<Template>(kinds.resourceClaimTemplatesV1beta2), flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests')],
+  otherVersions: [
+    alike<Template>(kinds.resourceClaimTemplatesV1beta2),
+    flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests'),
+  ],
   nameProblems: subdomainName,
   deleteResponse: 'object',
   alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}},

@@ -54,7 +54,12 @@ function* validatePlace(spec: Readonly<Spec>): Iterable<FieldError> {
     given.push('`nodeSelector`');
     yield* validateNodeSelector(nodeSelector, 'spec.nodeSelector', false);
     const terms = nodeSelector.nodeSelectorTerms ?? [];
-    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', internalList(nodeSelector, 'nodeSelectorTerms', 'NodeSelectorTerm'), 'must have exactly one node selector term');
+    if (terms.length !== 1)
+      yield invalid(
+        'spec.nodeSelector.nodeSelectorTerms',
+        internalList(nodeSelector, 'nodeSelectorTerms', 'NodeSelectorTerm'),
+        'must have exactly one node selector term',
+      );
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) given.push(`\`${field}\``);
@@ -84,16 +89,28 @@ function* validate({spec}: Readonly<ResourceSlice>, old: Readonly<ResourceSlice>
   if (sharedCounters && devices) yield invalid('spec', '', 'only one of `sharedCounters` or `devices` is allowed');
   const detailed = (devices ?? []).some(({taints = [], consumesCounters = []}) => taints.length + consumesCounters.length > 0);
   const before = new Map((old?.spec.devices ?? []).map(device => [device.name, device]));
-  const validate = (device: Readonly<Device>, path: string) => validateDevice(device, before.get(device.name), path, spec.perDeviceNodeSelection === true);
+  const validate = (device: Readonly<Device>, path: string) =>
+    validateDevice(device, before.get(device.name), path, spec.perDeviceNodeSelection === true);
   yield* set('spec.devices', devices, detailed ? maxDetailedDevices : maxDevices, validate, ({name}) => name);
   yield* set('spec.sharedCounters', sharedCounters, maxCounterSets, validateCounterSet, ({name}) => name);
 }
 
 /** Fields of devices by required gates, in addition to those of the slice. */
-const gated: readonly {readonly gates: readonly string[]; readonly fields: readonly (keyof Device)[]; readonly ofSlice?: readonly (keyof Spec)[]}[] = [
+const gated: readonly {
+  readonly gates: readonly string[];
+  readonly fields: readonly (keyof Device)[];
+  readonly ofSlice?: readonly (keyof Spec)[];
+}[] = [
   {gates: ['DRADeviceTaints'], fields: ['taints']},
-  {gates: ['DRAPartitionableDevices'], fields: ['consumesCounters', 'nodeName', 'nodeSelector', 'allNodes'], ofSlice: ['sharedCounters', 'perDeviceNodeSelection']},
-  {gates: ['DRADeviceBindingConditions', 'DRAResourceClaimDeviceStatus'], fields: ['bindingConditions', 'bindingFailureConditions', 'bindsToNode']},
+  {
+    gates: ['DRAPartitionableDevices'],
+    fields: ['consumesCounters', 'nodeName', 'nodeSelector', 'allNodes'],
+    ofSlice: ['sharedCounters', 'perDeviceNodeSelection'],
+  },
+  {
+    gates: ['DRADeviceBindingConditions', 'DRAResourceClaimDeviceStatus'],
+    fields: ['bindingConditions', 'bindingFailureConditions', 'bindsToNode'],
+  },
 ];
 
 const isUsed = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== undefined);
@@ -101,12 +118,18 @@ const isUsed = (value: unknown): boolean => (Array.isArray(value) ? value.length
 const dropDisabledFields = (spec: Spec, old: Readonly<Spec> | undefined, gate: HookContext['gate']): void => {
   for (const {gates, fields, ofSlice = []} of gated) {
     if (gates.every(gate)) continue;
-    if (old && (ofSlice.some(field => isUsed(old[field])) || (old.devices ?? []).some(device => fields.some(field => isUsed(device[field]))))) continue;
+    if (
+      old &&
+      (ofSlice.some(field => isUsed(old[field])) || (old.devices ?? []).some(device => fields.some(field => isUsed(device[field]))))
+    )
+      continue;
     for (const field of ofSlice) delete spec[field];
     for (const device of spec.devices ?? []) for (const field of fields) delete device[field];
   }
-  const policies = (device: Readonly<Device>): boolean => Object.values(device.capacity ?? {}).some(({requestPolicy}) => requestPolicy !== undefined);
-  if (gate('DRAConsumableCapacity') || old?.devices?.some(device => device.allowMultipleAllocations !== undefined || policies(device))) return;
+  const policies = (device: Readonly<Device>): boolean =>
+    Object.values(device.capacity ?? {}).some(({requestPolicy}) => requestPolicy !== undefined);
+  if (gate('DRAConsumableCapacity') || old?.devices?.some(device => device.allowMultipleAllocations !== undefined || policies(device)))
+    return;
   for (const device of spec.devices ?? []) {
     delete device.allowMultipleAllocations;
     for (const capacity of Object.values(device.capacity ?? {})) delete capacity.requestPolicy;
@@ -145,7 +168,8 @@ export const resourceSlices = defineResource<ResourceSlice>({
     },
     validate,
     *warn({spec: {driver}}) {
-      if (driver !== driver.toLowerCase()) yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
+      if (driver !== driver.toLowerCase())
+        yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
     },
   },
   unknownFieldMessage: 'kind',

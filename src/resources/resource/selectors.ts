@@ -32,7 +32,11 @@ export interface SelectorRules {
 }
 
 /** Validates a selector. Call it only after `readyForSelectors` has resolved. */
-export function* validateSelector({cel}: Readonly<Selector>, path: string, {stored = false, sharesCapacity}: SelectorRules): Iterable<FieldError> {
+export function* validateSelector(
+  {cel}: Readonly<Selector>,
+  path: string,
+  {stored = false, sharesCapacity}: SelectorRules,
+): Iterable<FieldError> {
   if (!cel) return yield required(`${path}.cel`);
   const at = `${path}.cel.expression`;
   const expression = cel.expression ?? '';

@@ -21,7 +21,11 @@ const effects = ['NoExecute', 'NoSchedule', 'None'];
 const operators = ['Equal', 'Exists'];
 
 /** Validates a device taint. A stored effect may stay, since newer servers may know more of them. */
-export function* validateTaint({key, value, effect}: Readonly<DeviceTaint>, path: string, old?: Readonly<DeviceTaint>): Iterable<FieldError> {
+export function* validateTaint(
+  {key, value, effect}: Readonly<DeviceTaint>,
+  path: string,
+  old?: Readonly<DeviceTaint>,
+): Iterable<FieldError> {
   yield* qualifiedName(`${path}.key`, key ?? '');
   if (value) yield* each(`${path}.value`, value, labelValueProblems(value));
   if (old && old.effect === effect) return;

@@ -14,8 +14,16 @@ const policies = ['PreemptLowerPriority', 'Never'];
 
 /** The built-in classes of critical components. */
 export const systemPriorityClasses: readonly {readonly name: string; readonly value: number; readonly description: string}[] = [
-  {name: 'system-node-critical', value: 2_000_001_000, description: 'Used for system critical pods that must not be moved from their current node.'},
-  {name: 'system-cluster-critical', value: 2_000_000_000, description: 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.'},
+  {
+    name: 'system-node-critical',
+    value: 2_000_001_000,
+    description: 'Used for system critical pods that must not be moved from their current node.',
+  },
+  {
+    name: 'system-cluster-critical',
+    value: 2_000_000_000,
+    description: 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+  },
 ];
 
 const unknownSystemClass = (name: string, value: number, globalDefault: boolean): string | undefined => {
@@ -29,10 +37,15 @@ function* validateNew({metadata, value = 0, globalDefault = false, preemptionPol
   const name = metadata?.name ?? '';
   if (name.startsWith(systemPrefix)) {
     const problem = unknownSystemClass(name, value, globalDefault);
-    if (problem) yield forbiddenField('metadata.name', `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${problem}`);
+    if (problem)
+      yield forbiddenField(
+        'metadata.name',
+        `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${problem}`,
+      );
   } else if (value > highest) yield forbiddenField('value', `maximum allowed value of a user defined priority is ${highest}`);
   if (preemptionPolicy === '') yield required('preemptionPolicy');
-  else if (preemptionPolicy !== undefined && !policies.includes(preemptionPolicy)) yield notSupported('preemptionPolicy', preemptionPolicy, policies);
+  else if (preemptionPolicy !== undefined && !policies.includes(preemptionPolicy))
+    yield notSupported('preemptionPolicy', preemptionPolicy, policies);
 }
 
 const writable = ['metadata', 'value', 'globalDefault', 'description', 'preemptionPolicy'];
@@ -48,7 +61,10 @@ export const priorityClasses = defineResource<PriorityClass>({
   default(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
-  beginDelete: ({metadata}) => (systemPriorityClasses.some(({name}) => name === metadata?.name) ? {forbidden: 'this is a system priority class and cannot be deleted'} : 'remove'),
+  beginDelete: ({metadata}) =>
+    systemPriorityClasses.some(({name}) => name === metadata?.name)
+      ? {forbidden: 'this is a system priority class and cannot be deleted'}
+      : 'remove',
   main: {
     writes: {create: writable, update: writable},
     *validate(object, old) {
@@ -60,7 +76,12 @@ export const priorityClasses = defineResource<PriorityClass>({
   columns: [
     nameColumn,
     {name: 'Value', type: 'integer', description: 'The higher, the more important.', of: ({value}) => value},
-    {name: 'Global-Default', type: 'boolean', description: 'Whether pods without a class get this one.', of: ({globalDefault}) => globalDefault ?? false},
+    {
+      name: 'Global-Default',
+      type: 'boolean',
+      description: 'Whether pods without a class get this one.',
+      of: ({globalDefault}) => globalDefault ?? false,
+    },
     ageColumn,
     {name: 'PreemptionPolicy', description: 'Whether pods of lower priority give way.', of: ({preemptionPolicy}) => preemptionPolicy ?? ''},
   ],

@@ -24,7 +24,8 @@ function* validateController({apiGroup, kind, name}: NonNullable<Spec['controlle
 
 function* validatePolicy({basic, gang}: Partial<PodGroup['policy']>, path: string): Iterable<FieldError> {
   if (!basic && !gang) yield required(path, 'exactly one of `basic`, `gang` is required');
-  else if (basic && gang) yield invalid(path, '{`basic`, `gang`}', 'exactly one of `basic`, `gang` is required, but multiple fields are set');
+  else if (basic && gang)
+    yield invalid(path, '{`basic`, `gang`}', 'exactly one of `basic`, `gang` is required, but multiple fields are set');
   else if (gang && !(gang.minCount > 0)) yield invalid(`${path}.gang.minCount`, gang.minCount ?? 0, 'must be greater than zero');
 }
 

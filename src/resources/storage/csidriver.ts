@@ -25,24 +25,36 @@ function* validateTokens({tokenRequests = []}: Readonly<Spec>): Iterable<FieldEr
     }
     audiences.add(audience);
     if (expirationSeconds === undefined) continue;
-    if (expirationSeconds < shortest) yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
-    if (expirationSeconds > longest) yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
+    if (expirationSeconds < shortest)
+      yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
+    if (expirationSeconds > longest)
+      yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
   }
 }
 
 function* validateSpec(spec: Readonly<Spec>, gate: HookContext['gate']): Iterable<FieldError> {
   // The first name is the original's.
-  for (const [path, value] of [['attachedRequired', spec.attachRequired], ['podInfoOnMount', spec.podInfoOnMount], ['storageCapacity', spec.storageCapacity]] as const) {
+  for (const [path, value] of [
+    ['attachedRequired', spec.attachRequired],
+    ['podInfoOnMount', spec.podInfoOnMount],
+    ['storageCapacity', spec.storageCapacity],
+  ] as const) {
     if (value === undefined) yield required(`spec.${path}`);
   }
   if (spec.fsGroupPolicy !== undefined) yield* oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, groupPolicies);
   yield* validateTokens(spec);
-  for (const mode of spec.volumeLifecycleModes ?? []) if (!lifecycles.includes(mode)) yield notSupported('spec.volumeLifecycleModes', mode, lifecycles);
+  for (const mode of spec.volumeLifecycleModes ?? [])
+    if (!lifecycles.includes(mode)) yield notSupported('spec.volumeLifecycleModes', mode, lifecycles);
   if (spec.seLinuxMount === undefined && gate('SELinuxMountReadWriteOncePod')) yield required('spec.seLinuxMount');
   const period = spec.nodeAllocatableUpdatePeriodSeconds;
-  if (period !== undefined && period < leastPeriod) yield invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, `must be greater than or equal to ${leastPeriod} seconds`);
+  if (period !== undefined && period < leastPeriod)
+    yield invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, `must be greater than or equal to ${leastPeriod} seconds`);
   if (spec.serviceAccountTokenInSecrets !== undefined && (spec.tokenRequests ?? []).length === 0) {
-    yield invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified');
+    yield invalid(
+      'spec.serviceAccountTokenInSecrets',
+      spec.serviceAccountTokenInSecrets,
+      'serviceAccountTokenInSecrets is set but no tokenRequests are specified',
+    );
   }
 }
 
@@ -65,7 +77,8 @@ function* warnings({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | 
 /** Drops fields whose gates are off, unless they are in use. */
 const dropUnknown = (spec: Spec, old: Spec | undefined, gate: HookContext['gate']): void => {
   if (!gate('SELinuxMountReadWriteOncePod') && old?.seLinuxMount === undefined) delete spec.seLinuxMount;
-  if (!gate('MutableCSINodeAllocatableCount') && old?.nodeAllocatableUpdatePeriodSeconds === undefined) delete spec.nodeAllocatableUpdatePeriodSeconds;
+  if (!gate('MutableCSINodeAllocatableCount') && old?.nodeAllocatableUpdatePeriodSeconds === undefined)
+    delete spec.nodeAllocatableUpdatePeriodSeconds;
   if (!gate('CSIServiceAccountTokenSecrets') && old?.serviceAccountTokenInSecrets === undefined) delete spec.serviceAccountTokenInSecrets;
 };
 
@@ -99,12 +112,40 @@ export const csiDrivers = defineResource<CSIDriver>({
   },
   columns: [
     nameColumn,
-    {name: 'AttachRequired', type: 'boolean', description: 'Whether volumes are attached before they are mounted.', of: ({spec}) => spec?.attachRequired ?? true},
-    {name: 'PodInfoOnMount', type: 'boolean', description: 'Whether the driver is told of the pod.', of: ({spec}) => spec?.podInfoOnMount ?? false},
-    {name: 'StorageCapacity', type: 'boolean', description: 'Whether the driver tells how much is left.', of: ({spec}) => spec?.storageCapacity ?? false},
-    {name: 'TokenRequests', description: 'Whom the tokens of pods are made for.', of: ({spec}) => spec?.tokenRequests?.map(({audience}) => audience).join(',') ?? '<unset>'},
-    {name: 'RequiresRepublish', type: 'boolean', description: 'Whether mounts are renewed again and again.', of: ({spec}) => spec?.requiresRepublish ?? false},
-    {name: 'Modes', description: 'The lives of volumes the driver supports.', of: ({spec}) => (spec?.volumeLifecycleModes ?? []).join(',') || '<none>'},
+    {
+      name: 'AttachRequired',
+      type: 'boolean',
+      description: 'Whether volumes are attached before they are mounted.',
+      of: ({spec}) => spec?.attachRequired ?? true,
+    },
+    {
+      name: 'PodInfoOnMount',
+      type: 'boolean',
+      description: 'Whether the driver is told of the pod.',
+      of: ({spec}) => spec?.podInfoOnMount ?? false,
+    },
+    {
+      name: 'StorageCapacity',
+      type: 'boolean',
+      description: 'Whether the driver tells how much is left.',
+      of: ({spec}) => spec?.storageCapacity ?? false,
+    },
+    {
+      name: 'TokenRequests',
+      description: 'Whom the tokens of pods are made for.',
+      of: ({spec}) => spec?.tokenRequests?.map(({audience}) => audience).join(',') ?? '<unset>',
+    },
+    {
+      name: 'RequiresRepublish',
+      type: 'boolean',
+      description: 'Whether mounts are renewed again and again.',
+      of: ({spec}) => spec?.requiresRepublish ?? false,
+    },
+    {
+      name: 'Modes',
+      description: 'The lives of volumes the driver supports.',
+      of: ({spec}) => (spec?.volumeLifecycleModes ?? []).join(',') || '<none>',
+    },
     ageColumn,
   ],
 });

@@ -37,9 +37,11 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
   if (!old) return;
   // The original validates an update twice.
   yield* validateDrivers(drivers);
-  const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable});
+  const kept = ({allocatable, ...rest}: Driver): object =>
+    gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable};
   for (const before of old.spec?.drivers ?? []) {
-    for (const driver of drivers) if (driver.name === before.name) yield* immutableInternal('spec.drivers', 'CSINodeDriver', kept(driver), kept(before));
+    for (const driver of drivers)
+      if (driver.name === before.name) yield* immutableInternal('spec.drivers', 'CSINodeDriver', kept(driver), kept(before));
   }
 }
 
@@ -55,5 +57,9 @@ export const csiNodes = defineResource<CSINode>({
     (node.spec ??= {drivers: null as never}).drivers ??= null as never;
   },
   main: {metadata: 'twice', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  columns: [nameColumn, {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0}, ageColumn],
+  columns: [
+    nameColumn,
+    {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0},
+    ageColumn,
+  ],
 });

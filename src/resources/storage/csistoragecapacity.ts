@@ -12,10 +12,19 @@ import {each, negativeText} from '#src/resources/validation/values.js';
 
 type CSIStorageCapacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 
-function* validate({nodeTopology, storageClassName = '', capacity}: Readonly<CSIStorageCapacity>, old: Readonly<CSIStorageCapacity> | undefined): Iterable<FieldError> {
-  if (nodeTopology) yield* validateLabelSelector(nodeTopology as LabelSelectorObject, 'nodeTopology', hasInvalidValues(old?.nodeTopology as LabelSelectorObject | undefined));
+function* validate(
+  {nodeTopology, storageClassName = '', capacity}: Readonly<CSIStorageCapacity>,
+  old: Readonly<CSIStorageCapacity> | undefined,
+): Iterable<FieldError> {
+  if (nodeTopology)
+    yield* validateLabelSelector(
+      nodeTopology as LabelSelectorObject,
+      'nodeTopology',
+      hasInvalidValues(old?.nodeTopology as LabelSelectorObject | undefined),
+    );
   yield* each('storageClassName', storageClassName, dnsSubdomainProblems(storageClassName));
-  if (capacity !== undefined && compareQuantities(parseQuantity(capacity), zeroQuantity) < 0) yield invalid('capacity', capacity, negativeText);
+  if (capacity !== undefined && compareQuantities(parseQuantity(capacity), zeroQuantity) < 0)
+    yield invalid('capacity', capacity, negativeText);
   if (!old) return;
   yield* immutable('nodeTopology', nodeTopology, old.nodeTopology);
   yield* immutable('storageClassName', storageClassName, old.storageClassName);

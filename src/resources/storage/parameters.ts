@@ -10,7 +10,8 @@ export function* validateParameters(parameters: Readonly<Record<string, string>>
   const entries = Object.entries(parameters);
   if (entries.length > most) return yield tooLong('parameters', most);
   for (const [key] of entries) if (!key) yield invalid('parameters', key, 'field can not be empty.');
-  if (entries.reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0) > largest) yield tooLong('parameters', largest);
+  if (entries.reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0) > largest)
+    yield tooLong('parameters', largest);
   if (!mayBeEmpty && entries.length === 0) yield required('parameters', 'must contain at least one key/value pair');
 }
 

@@ -34,7 +34,11 @@ function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: strin
 
 /** Returns a text that is equal for equivalent terms. */
 const canonicalTerm = ({matchLabelExpressions = []}: Readonly<Term>): string =>
-  canonicalJson(Object.fromEntries(matchLabelExpressions.flatMap(({key, values = []}) => (values.length > 0 ? [[key, [...new Set(values)].sort()]] : []))));
+  canonicalJson(
+    Object.fromEntries(
+      matchLabelExpressions.flatMap(({key, values = []}) => (values.length > 0 ? [[key, [...new Set(values)].sort()]] : [])),
+    ),
+  );
 
 function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
   const before = new Map<string, number>();
@@ -71,7 +75,16 @@ function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageCl
 const isDefaultClass = ({metadata}: Pick<StorageClass, 'metadata'>, naming: Naming): boolean =>
   ['storageclass', 'storageclass.beta'].some(sub => metadata?.annotations?.[naming.subKey(sub, 'is-default-class')] === 'true');
 
-const writable = ['metadata', 'provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode', 'allowedTopologies'];
+const writable = [
+  'metadata',
+  'provisioner',
+  'parameters',
+  'reclaimPolicy',
+  'mountOptions',
+  'allowVolumeExpansion',
+  'volumeBindingMode',
+  'allowedTopologies',
+];
 
 /** StorageClass: how volumes are provisioned for claims that name the class. */
 export const storageClasses = defineResource<StorageClass>({
@@ -100,10 +113,18 @@ export const storageClasses = defineResource<StorageClass>({
     },
   },
   columns: [
-    {...nameColumn, of: (object: Readonly<StorageClass>, _now, naming) => `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`},
+    {
+      ...nameColumn,
+      of: (object: Readonly<StorageClass>, _now, naming) =>
+        `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`,
+    },
     {name: 'Provisioner', description: 'Who makes the volumes.', of: ({provisioner}) => provisioner},
     {name: 'ReclaimPolicy', description: 'What becomes of a volume after its claim.', of: ({reclaimPolicy}) => reclaimPolicy ?? 'Delete'},
-    {name: 'VolumeBindingMode', description: 'When a claim gets its volume.', of: ({volumeBindingMode}) => volumeBindingMode ?? 'Immediate'},
+    {
+      name: 'VolumeBindingMode',
+      description: 'When a claim gets its volume.',
+      of: ({volumeBindingMode}) => volumeBindingMode ?? 'Immediate',
+    },
     {name: 'AllowVolumeExpansion', description: 'Whether volumes may grow.', of: ({allowVolumeExpansion}) => allowVolumeExpansion ?? false},
     ageColumn,
   ],

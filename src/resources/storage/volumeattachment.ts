@@ -17,17 +17,24 @@ type Source = VolumeAttachment['spec']['source'];
 const largestMetadata = 256 * 1024;
 const longestMessage = 1024;
 
-function* validateSource({inlineVolumeSpec: inline, persistentVolumeName: name}: Readonly<Source>, context: HookContext): Iterable<FieldError> {
+function* validateSource(
+  {inlineVolumeSpec: inline, persistentVolumeName: name}: Readonly<Source>,
+  context: HookContext,
+): Iterable<FieldError> {
   const path = 'spec.source';
   const either = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
   if (!inline && name === undefined) yield required(path, either);
   else if (inline && name !== undefined) yield forbiddenField(path, either);
   else if (name === '') yield required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
-  else if (inline) yield* validateVolumeSpec(inline, `${path}.inlineVolumeSpec`, {naming: context.naming, name: '', inline: true, anyValue: false});
+  else if (inline)
+    yield* validateVolumeSpec(inline, `${path}.inlineVolumeSpec`, {naming: context.naming, name: '', inline: true, anyValue: false});
 }
 
 function* validateStatus({status}: Readonly<VolumeAttachment>): Iterable<FieldError> {
-  const size = Object.entries(status?.attachmentMetadata ?? {}).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  const size = Object.entries(status?.attachmentMetadata ?? {}).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  );
   if (size > largestMetadata) yield tooLong('status.attachmentMetadata', largestMetadata);
   for (const field of ['attachError', 'detachError'] as const) {
     // The limit in the error differs from the enforced one, as in the original.
@@ -37,7 +44,11 @@ function* validateStatus({status}: Readonly<VolumeAttachment>): Iterable<FieldEr
   }
 }
 
-function* validate(object: Readonly<VolumeAttachment>, old: Readonly<VolumeAttachment> | undefined, context: HookContext): Iterable<FieldError> {
+function* validate(
+  object: Readonly<VolumeAttachment>,
+  old: Readonly<VolumeAttachment> | undefined,
+  context: HookContext,
+): Iterable<FieldError> {
   const {attacher = '', source = {}, nodeName = ''} = (object.spec ?? {}) as Partial<VolumeAttachment['spec']>;
   if (!attacher) yield required('spec.attacher');
   yield* validateSource(source, context);
@@ -70,7 +81,8 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
       writes: {update: ['status']},
       prepare({status}, old, {gate}) {
         if (gate('MutableCSINodeAllocatableCount')) return;
-        for (const field of ['attachError', 'detachError'] as const) if (status?.[field] && old?.status?.[field]?.errorCode === undefined) delete status[field].errorCode;
+        for (const field of ['attachError', 'detachError'] as const)
+          if (status?.[field] && old?.status?.[field]?.errorCode === undefined) delete status[field].errorCode;
       },
       validate,
     },

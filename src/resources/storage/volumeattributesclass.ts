@@ -24,11 +24,16 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
     writes: {create: writable, update: writable},
     *validate(object, old) {
       if (old) {
-        for (const field of ['driverName', 'parameters'] as const) if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+        for (const field of ['driverName', 'parameters'] as const)
+          if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
       }
       yield* validateProvisioner('driverName', object.driverName ?? '');
       yield* validateParameters(object.parameters ?? {}, false);
     },
   },
-  columns: [nameColumn, {name: 'DriverName', description: 'The driver that knows the properties.', of: ({driverName}) => driverName}, ageColumn],
+  columns: [
+    nameColumn,
+    {name: 'DriverName', description: 'The driver that knows the properties.', of: ({driverName}) => driverName},
+    ageColumn,
+  ],
 });

@@ -27,7 +27,8 @@ function* validateResource(migration: Readonly<StorageVersionMigration>): Iterab
 
 /** Differs from upstream: an empty version is accepted as long as none is set, for a migration can fail before one is known. */
 function* validateVersion(version: string, old: string): Iterable<FieldError> {
-  if ((version || old) && !/^[1-9][0-9]*$/.test(version)) yield invalid(versionPath, version, `resource version is not well formed: ${version}`);
+  if ((version || old) && !/^[1-9][0-9]*$/.test(version))
+    yield invalid(versionPath, version, `resource version is not well formed: ${version}`);
 }
 
 function* validateOutcome(migration: Readonly<StorageVersionMigration>, old: Readonly<StorageVersionMigration>): Iterable<FieldError> {
@@ -84,6 +85,10 @@ export const storageVersionMigrations = defineResource<StorageVersionMigration>(
     // Upstream gives this name no format.
     {name, description, of},
     {name: 'Resource', description: 'The resource whose objects are to be written anew, with its group.', of: resourceText},
-    {name: 'Status', description: 'How far it has come.', of: ({status}) => status?.conditions?.findLast(({type, status: is}) => is === 'True' && stages.has(type))?.type ?? 'Unknown'},
+    {
+      name: 'Status',
+      description: 'How far it has come.',
+      of: ({status}) => status?.conditions?.findLast(({type, status: is}) => is === 'True' && stages.has(type))?.type ?? 'Unknown',
+    },
   ],
 });

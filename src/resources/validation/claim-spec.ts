@@ -10,7 +10,7 @@ import {dnsLabel, each, notPositiveText, oneOf} from './values.js';
 
 // Validation of a volume claim's spec, for claims, pod templates and stateful sets.
 
-type Claim = (typeof kinds.kinds.persistentVolumeClaims) extends kinds.Kind<infer T> ? T : never;
+type Claim = typeof kinds.kinds.persistentVolumeClaims extends kinds.Kind<infer T> ? T : never;
 export type ClaimSpec = NonNullable<Claim['spec']>;
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -42,7 +42,8 @@ interface Source {
 function* dataSource({apiGroup = '', kind, name}: Source, path: string, {anyGroup}: ClaimAllowances): Iterable<FieldError> {
   if (!name) yield required(`${path}.name`);
   if (!kind) yield required(`${path}.kind`);
-  if (!apiGroup && kind !== 'PersistentVolumeClaim') yield invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+  if (!apiGroup && kind !== 'PersistentVolumeClaim')
+    yield invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
   if (apiGroup && !anyGroup) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
 }
 
@@ -54,7 +55,8 @@ function* sources({dataSource: source, dataSourceRef: ref}: ClaimSpec, path: str
   }
   if (!source || !ref) return;
   if (ref.namespace) yield invalid(path, {}, 'may not be specified when dataSourceRef.namespace is specified');
-  else if (source.apiGroup !== ref.apiGroup || source.kind !== ref.kind || source.name !== ref.name) yield invalid(path, {}, 'must match dataSourceRef');
+  else if (source.apiGroup !== ref.apiGroup || source.kind !== ref.kind || source.name !== ref.name)
+    yield invalid(path, {}, 'must match dataSourceRef');
 }
 
 function* size(text: string | undefined, path: string, naming: Naming): Iterable<FieldError> {
@@ -68,7 +70,8 @@ function* size(text: string | undefined, path: string, naming: Naming): Iterable
 export function* claimSpecWarnings({resources}: Pick<ClaimSpec, 'resources'>, path: string): Iterable<string> {
   for (const list of ['requests', 'limits'] as const) {
     const text = resources?.[list]?.['storage'];
-    if (text !== undefined && !isWholeQuantity(quantityIn(text))) yield `${path}.resources.${list}[storage]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
+    if (text !== undefined && !isWholeQuantity(quantityIn(text)))
+      yield `${path}.resources.${list}[storage]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
   }
 }
 
@@ -82,5 +85,6 @@ export function* validateClaimSpec(spec: ClaimSpec, path: string, naming: Naming
   if (storageClassName) yield* each(`${path}.storageClassName`, storageClassName, dnsSubdomainProblems(storageClassName));
   if (volumeMode !== undefined) yield* oneOf(`${path}.volumeMode`, volumeMode, volumeModes);
   yield* sources(spec, path, allow);
-  if (volumeAttributesClassName) yield* each(`${path}.volumeAttributesClassName`, volumeAttributesClassName, dnsSubdomainProblems(volumeAttributesClassName));
+  if (volumeAttributesClassName)
+    yield* each(`${path}.volumeAttributesClassName`, volumeAttributesClassName, dnsSubdomainProblems(volumeAttributesClassName));
 }

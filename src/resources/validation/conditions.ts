@@ -26,7 +26,8 @@ function* validateReason(text: string, path: string): Iterable<FieldError> {
 function* validateCondition(condition: Readonly<Partial<Condition>>, path: string): Iterable<FieldError> {
   for (const problem of labelKeyProblems(condition.type ?? '')) yield invalid(`${path}.type`, condition.type ?? '', problem);
   if (!statuses.includes(condition.status ?? '')) yield notSupported(`${path}.status`, condition.status ?? '', statuses);
-  if ((condition.observedGeneration ?? 0) < 0) yield invalid(`${path}.observedGeneration`, condition.observedGeneration, 'must be greater than or equal to zero');
+  if ((condition.observedGeneration ?? 0) < 0)
+    yield invalid(`${path}.observedGeneration`, condition.observedGeneration, 'must be greater than or equal to zero');
   if (!condition.lastTransitionTime) yield required(`${path}.lastTransitionTime`);
   yield* validateReason(condition.reason ?? '', `${path}.reason`);
   if (Buffer.byteLength(condition.message ?? '') > longestMessage) yield tooLong(`${path}.message`, longestMessage);
@@ -43,5 +44,7 @@ export function* validateConditions(conditions: readonly Readonly<Partial<Condit
 }
 
 /** Reports whether a condition of the type is `True`. */
-export const isConditionTrue = (conditions: readonly {readonly type?: string; readonly status?: string}[] | undefined, type: string): boolean =>
-  conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;
+export const isConditionTrue = (
+  conditions: readonly {readonly type?: string; readonly status?: string}[] | undefined,
+  type: string,
+): boolean => conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;

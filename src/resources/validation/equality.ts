@@ -14,6 +14,12 @@ export function* immutable(path: string, value: unknown, old: unknown, detail = 
 }
 
 /** Does the same for a value that errors show in its internal form; `type` is its internal type. */
-export function* immutableInternal(path: string, type: string, value: object | undefined, old: object | undefined, detail = immutableText): Iterable<FieldError> {
+export function* immutableInternal(
+  path: string,
+  type: string,
+  value: object | undefined,
+  old: object | undefined,
+  detail = immutableText,
+): Iterable<FieldError> {
   if (!semanticallyEqual(value, old)) yield invalid(path, value && internalForm(type, value), detail);
 }

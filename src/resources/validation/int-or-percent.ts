@@ -3,7 +3,7 @@ import {patternText} from '#src/api/names.js';
 import {percentOf, type IntOrPercent} from '#src/model/int-or-percent.js';
 import {nonNegative} from './numbers.js';
 
-const percentProblem = patternText('a valid percent string must be a numeric string followed by an ending \'%\'', '[0-9]+%', '1%', '93%');
+const percentProblem = patternText("a valid percent string must be a numeric string followed by an ending '%'", '[0-9]+%', '1%', '93%');
 
 /** Returns the number of a count or percentage; 0 for other texts. */
 export const amountOf = (value: IntOrPercent | undefined): number => {

@@ -18,7 +18,8 @@ export const internalFields: Readonly<Record<string, string>> = {
   AzureFileVolumeSource: 'SecretName ShareName ?ReadOnly',
   CELDeviceSelector: 'Expression',
   CSINodeDriver: 'Name NodeID *TopologyKeys *Allocatable:VolumeNodeResources',
-  CSIPersistentVolumeSource: 'Driver VolumeHandle ?ReadOnly FSType *VolumeAttributes:Map *ControllerPublishSecretRef:SecretReference *NodeStageSecretRef:SecretReference *NodePublishSecretRef:SecretReference *ControllerExpandSecretRef:SecretReference *NodeExpandSecretRef:SecretReference',
+  CSIPersistentVolumeSource:
+    'Driver VolumeHandle ?ReadOnly FSType *VolumeAttributes:Map *ControllerPublishSecretRef:SecretReference *NodeStageSecretRef:SecretReference *NodePublishSecretRef:SecretReference *ControllerExpandSecretRef:SecretReference *NodeExpandSecretRef:SecretReference',
   CSIVolumeSource: 'Driver *ReadOnly *FSType *VolumeAttributes:Map *NodePublishSecretRef:LocalObjectReference',
   Capabilities: '*Add *Drop',
   CapacityRequirements: '*Requests:Map',
@@ -31,7 +32,8 @@ export const internalFields: Readonly<Record<string, string>> = {
   ConfigMapKeySelector: '<LocalObjectReference Key *Optional',
   ConfigMapProjection: '<LocalObjectReference *Items:KeyToPath *Optional',
   ConfigMapVolumeSource: '<LocalObjectReference *Items:KeyToPath *DefaultMode *Optional',
-  Container: 'Name Image *Command *Args WorkingDir *Ports:ContainerPort *EnvFrom:EnvFromSource *Env:EnvVar Resources:ResourceRequirements *ResizePolicy:ContainerResizePolicy *RestartPolicy *RestartPolicyRules:ContainerRestartRule *VolumeMounts:VolumeMount *VolumeDevices:VolumeDevice *LivenessProbe:Probe *ReadinessProbe:Probe *StartupProbe:Probe *Lifecycle:Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy *SecurityContext:SecurityContext ?Stdin ?StdinOnce ?TTY',
+  Container:
+    'Name Image *Command *Args WorkingDir *Ports:ContainerPort *EnvFrom:EnvFromSource *Env:EnvVar Resources:ResourceRequirements *ResizePolicy:ContainerResizePolicy *RestartPolicy *RestartPolicyRules:ContainerRestartRule *VolumeMounts:VolumeMount *VolumeDevices:VolumeDevice *LivenessProbe:Probe *ReadinessProbe:Probe *StartupProbe:Probe *Lifecycle:Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy *SecurityContext:SecurityContext ?Stdin ?StdinOnce ?TTY',
   ContainerPort: 'Name #HostPort #ContainerPort Protocol HostIP',
   ContainerResizePolicy: 'ResourceName RestartPolicy',
   ContainerRestartRule: 'Action *ExitCodes:ContainerRestartRuleOnExitCodes',
@@ -46,9 +48,11 @@ export const internalFields: Readonly<Record<string, string>> = {
   DeviceConstraint: '*Requests *MatchAttribute *DistinctAttribute',
   DeviceID: 'Driver Pool Device ShareID',
   DeviceRequest: 'Name *Exactly:ExactDeviceRequest *FirstAvailable:DeviceSubRequest',
-  DeviceRequestAllocationResult: 'Request Driver Pool Device *AdminAccess *Tolerations:DeviceToleration *BindingConditions *BindingFailureConditions *ShareID *ConsumedCapacity:Map',
+  DeviceRequestAllocationResult:
+    'Request Driver Pool Device *AdminAccess *Tolerations:DeviceToleration *BindingConditions *BindingFailureConditions *ShareID *ConsumedCapacity:Map',
   DeviceSelector: '*CEL:CELDeviceSelector',
-  DeviceSubRequest: 'Name DeviceClassName *Selectors:DeviceSelector AllocationMode #Count *Tolerations:DeviceToleration *Capacity:CapacityRequirements',
+  DeviceSubRequest:
+    'Name DeviceClassName *Selectors:DeviceSelector AllocationMode #Count *Tolerations:DeviceToleration *Capacity:CapacityRequirements',
   DeviceToleration: 'Key Operator Value Effect *TolerationSeconds',
   DownwardAPIProjection: '*Items:DownwardAPIVolumeFile',
   DownwardAPIVolumeFile: 'Path *FieldRef:ObjectFieldSelector *ResourceFieldRef:ResourceFieldSelector *Mode',
@@ -56,12 +60,15 @@ export const internalFields: Readonly<Record<string, string>> = {
   EmptyDirVolumeSource: 'Medium *SizeLimit',
   EnvFromSource: 'Prefix *ConfigMapRef:ConfigMapEnvSource *SecretRef:SecretEnvSource',
   EnvVar: 'Name Value *ValueFrom:EnvVarSource',
-  EnvVarSource: '*FieldRef:ObjectFieldSelector *ResourceFieldRef:ResourceFieldSelector *ConfigMapKeyRef:ConfigMapKeySelector *SecretKeyRef:SecretKeySelector *FileKeyRef:FileKeySelector',
+  EnvVarSource:
+    '*FieldRef:ObjectFieldSelector *ResourceFieldRef:ResourceFieldSelector *ConfigMapKeyRef:ConfigMapKeySelector *SecretKeyRef:SecretKeySelector *FileKeyRef:FileKeySelector',
   EphemeralContainer: '<EphemeralContainerCommon TargetContainerName',
-  EphemeralContainerCommon: 'Name Image *Command *Args WorkingDir *Ports:ContainerPort *EnvFrom:EnvFromSource *Env:EnvVar Resources:ResourceRequirements *ResizePolicy:ContainerResizePolicy *RestartPolicy *RestartPolicyRules:ContainerRestartRule *VolumeMounts:VolumeMount *VolumeDevices:VolumeDevice *LivenessProbe:Probe *ReadinessProbe:Probe *StartupProbe:Probe *Lifecycle:Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy *SecurityContext:SecurityContext ?Stdin ?StdinOnce ?TTY',
+  EphemeralContainerCommon:
+    'Name Image *Command *Args WorkingDir *Ports:ContainerPort *EnvFrom:EnvFromSource *Env:EnvVar Resources:ResourceRequirements *ResizePolicy:ContainerResizePolicy *RestartPolicy *RestartPolicyRules:ContainerRestartRule *VolumeMounts:VolumeMount *VolumeDevices:VolumeDevice *LivenessProbe:Probe *ReadinessProbe:Probe *StartupProbe:Probe *Lifecycle:Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy *SecurityContext:SecurityContext ?Stdin ?StdinOnce ?TTY',
   EphemeralVolumeSource: '*VolumeClaimTemplate:PersistentVolumeClaimTemplate',
   EventSource: 'Component Host',
-  ExactDeviceRequest: 'DeviceClassName *Selectors:DeviceSelector AllocationMode #Count *AdminAccess *Tolerations:DeviceToleration *Capacity:CapacityRequirements',
+  ExactDeviceRequest:
+    'DeviceClassName *Selectors:DeviceSelector AllocationMode #Count *AdminAccess *Tolerations:DeviceToleration *Capacity:CapacityRequirements',
   ExecAction: '*Command',
   FCVolumeSource: '*TargetWWNs *Lun FSType ?ReadOnly *WWIDs=wwids',
   FileKeySelector: 'VolumeName Path Key *Optional',
@@ -79,8 +86,10 @@ export const internalFields: Readonly<Record<string, string>> = {
   HostAlias: 'IP *Hostnames',
   HostIP: 'IP',
   HostPathVolumeSource: 'Path *Type',
-  ISCSIPersistentVolumeSource: 'TargetPortal IQN #Lun ISCSIInterface FSType ?ReadOnly *Portals ?DiscoveryCHAPAuth=chapAuthDiscovery ?SessionCHAPAuth=chapAuthSession *SecretRef:SecretReference *InitiatorName',
-  ISCSIVolumeSource: 'TargetPortal IQN #Lun ISCSIInterface FSType ?ReadOnly *Portals ?DiscoveryCHAPAuth=chapAuthDiscovery ?SessionCHAPAuth=chapAuthSession *SecretRef:LocalObjectReference *InitiatorName',
+  ISCSIPersistentVolumeSource:
+    'TargetPortal IQN #Lun ISCSIInterface FSType ?ReadOnly *Portals ?DiscoveryCHAPAuth=chapAuthDiscovery ?SessionCHAPAuth=chapAuthSession *SecretRef:SecretReference *InitiatorName',
+  ISCSIVolumeSource:
+    'TargetPortal IQN #Lun ISCSIInterface FSType ?ReadOnly *Portals ?DiscoveryCHAPAuth=chapAuthDiscovery ?SessionCHAPAuth=chapAuthSession *SecretRef:LocalObjectReference *InitiatorName',
   ImageVolumeSource: 'Reference PullPolicy',
   KeyToPath: 'Key Path *Mode',
   Lifecycle: '*PostStart:LifecycleHandler *PreStop:LifecycleHandler *StopSignal',
@@ -88,7 +97,8 @@ export const internalFields: Readonly<Record<string, string>> = {
   LocalObjectReference: 'Name',
   LocalVolumeSource: 'Path *FSType',
   NFSVolumeSource: 'Server Path ?ReadOnly',
-  NodeAffinity: '*RequiredDuringSchedulingIgnoredDuringExecution:NodeSelector *PreferredDuringSchedulingIgnoredDuringExecution:PreferredSchedulingTerm',
+  NodeAffinity:
+    '*RequiredDuringSchedulingIgnoredDuringExecution:NodeSelector *PreferredDuringSchedulingIgnoredDuringExecution:PreferredSchedulingTerm',
   NodeSelector: '*NodeSelectorTerms:NodeSelectorTerm',
   NodeSelectorRequirement: 'Key Operator *Values',
   NodeSelectorTerm: '*MatchExpressions:NodeSelectorRequirement *MatchFields:NodeSelectorRequirement',
@@ -97,39 +107,52 @@ export const internalFields: Readonly<Record<string, string>> = {
   ObjectReference: 'Kind Namespace Name UID APIVersion ResourceVersion FieldPath',
   OpaqueDeviceConfiguration: 'Driver *Parameters',
   ParentReference: 'Group Resource Namespace Name',
-  PersistentVolumeClaimSpec: '*AccessModes *Selector:LabelSelector Resources:VolumeResourceRequirements VolumeName *StorageClassName *VolumeMode *DataSource:TypedLocalObjectReference *DataSourceRef:TypedObjectReference *VolumeAttributesClassName',
+  PersistentVolumeClaimSpec:
+    '*AccessModes *Selector:LabelSelector Resources:VolumeResourceRequirements VolumeName *StorageClassName *VolumeMode *DataSource:TypedLocalObjectReference *DataSourceRef:TypedObjectReference *VolumeAttributesClassName',
   PersistentVolumeClaimTemplate: '<TemplateMeta Spec:PersistentVolumeClaimSpec',
   PersistentVolumeClaimVolumeSource: 'ClaimName ?ReadOnly',
-  PersistentVolumeSource: '*GCEPersistentDisk:GCEPersistentDiskVolumeSource *AWSElasticBlockStore:AWSElasticBlockStoreVolumeSource *HostPath:HostPathVolumeSource *Glusterfs:GlusterfsPersistentVolumeSource *NFS:NFSVolumeSource *RBD:RBDPersistentVolumeSource *Quobyte:QuobyteVolumeSource *ISCSI:ISCSIPersistentVolumeSource *FlexVolume:FlexPersistentVolumeSource *Cinder:CinderPersistentVolumeSource *CephFS=cephfs:CephFSPersistentVolumeSource *FC:FCVolumeSource *Flocker:FlockerVolumeSource *AzureFile:AzureFilePersistentVolumeSource *VsphereVolume:VsphereVirtualDiskVolumeSource *AzureDisk:AzureDiskVolumeSource *PhotonPersistentDisk:PhotonPersistentDiskVolumeSource *PortworxVolume:PortworxVolumeSource *ScaleIO:ScaleIOPersistentVolumeSource *Local:LocalVolumeSource *StorageOS=storageos:StorageOSPersistentVolumeSource *CSI:CSIPersistentVolumeSource',
-  PersistentVolumeSpec: '*Capacity:Map <PersistentVolumeSource *AccessModes *ClaimRef:ObjectReference PersistentVolumeReclaimPolicy StorageClassName *MountOptions *VolumeMode *NodeAffinity:VolumeNodeAffinity *VolumeAttributesClassName',
+  PersistentVolumeSource:
+    '*GCEPersistentDisk:GCEPersistentDiskVolumeSource *AWSElasticBlockStore:AWSElasticBlockStoreVolumeSource *HostPath:HostPathVolumeSource *Glusterfs:GlusterfsPersistentVolumeSource *NFS:NFSVolumeSource *RBD:RBDPersistentVolumeSource *Quobyte:QuobyteVolumeSource *ISCSI:ISCSIPersistentVolumeSource *FlexVolume:FlexPersistentVolumeSource *Cinder:CinderPersistentVolumeSource *CephFS=cephfs:CephFSPersistentVolumeSource *FC:FCVolumeSource *Flocker:FlockerVolumeSource *AzureFile:AzureFilePersistentVolumeSource *VsphereVolume:VsphereVirtualDiskVolumeSource *AzureDisk:AzureDiskVolumeSource *PhotonPersistentDisk:PhotonPersistentDiskVolumeSource *PortworxVolume:PortworxVolumeSource *ScaleIO:ScaleIOPersistentVolumeSource *Local:LocalVolumeSource *StorageOS=storageos:StorageOSPersistentVolumeSource *CSI:CSIPersistentVolumeSource',
+  PersistentVolumeSpec:
+    '*Capacity:Map <PersistentVolumeSource *AccessModes *ClaimRef:ObjectReference PersistentVolumeReclaimPolicy StorageClassName *MountOptions *VolumeMode *NodeAffinity:VolumeNodeAffinity *VolumeAttributesClassName',
   PhotonPersistentDiskVolumeSource: 'PdID FSType',
-  PodAffinity: '*RequiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm *PreferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm',
-  PodAffinityTerm: '*LabelSelector:LabelSelector *Namespaces TopologyKey *NamespaceSelector:LabelSelector *MatchLabelKeys *MismatchLabelKeys',
-  PodAntiAffinity: '*RequiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm *PreferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm',
-  PodCertificateProjection: 'SignerName KeyType *MaxExpirationSeconds CredentialBundlePath KeyPath CertificateChainPath *UserAnnotations:Map',
+  PodAffinity:
+    '*RequiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm *PreferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm',
+  PodAffinityTerm:
+    '*LabelSelector:LabelSelector *Namespaces TopologyKey *NamespaceSelector:LabelSelector *MatchLabelKeys *MismatchLabelKeys',
+  PodAntiAffinity:
+    '*RequiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm *PreferredDuringSchedulingIgnoredDuringExecution:WeightedPodAffinityTerm',
+  PodCertificateProjection:
+    'SignerName KeyType *MaxExpirationSeconds CredentialBundlePath KeyPath CertificateChainPath *UserAnnotations:Map',
   PodDNSConfig: '*Nameservers *Searches *Options:PodDNSConfigOption',
   PodDNSConfigOption: 'Name *Value',
   PodDisruptionBudgetSpec: '*MinAvailable *Selector:LabelSelector *MaxUnavailable *UnhealthyPodEvictionPolicy',
   PodFailurePolicy: '*Rules:PodFailurePolicyRule',
   PodFailurePolicyOnExitCodesRequirement: '*ContainerName Operator *Values',
   PodFailurePolicyOnPodConditionsPattern: 'Type Status',
-  PodFailurePolicyRule: 'Action *OnExitCodes:PodFailurePolicyOnExitCodesRequirement *OnPodConditions:PodFailurePolicyOnPodConditionsPattern',
+  PodFailurePolicyRule:
+    'Action *OnExitCodes:PodFailurePolicyOnExitCodesRequirement *OnPodConditions:PodFailurePolicyOnPodConditionsPattern',
   PodIP: 'IP',
   PodOS: 'Name',
   PodReadinessGate: 'ConditionType',
   PodResourceClaim: 'Name *ResourceClaimName *ResourceClaimTemplateName',
   PodSchedulingGate: 'Name',
-  PodSecurityContext: '?HostNetwork ?HostPID ?HostIPC *ShareProcessNamespace *HostUsers *SELinuxOptions:SELinuxOptions *WindowsOptions:WindowsSecurityContextOptions *RunAsUser *RunAsGroup *RunAsNonRoot *SupplementalGroups *SupplementalGroupsPolicy *FSGroup *FSGroupChangePolicy *Sysctls:Sysctl *SeccompProfile:SeccompProfile *AppArmorProfile:AppArmorProfile *SELinuxChangePolicy',
-  PodSpec: '*Volumes:Volume *InitContainers:Container *Containers:Container *EphemeralContainers:EphemeralContainer RestartPolicy *TerminationGracePeriodSeconds *ActiveDeadlineSeconds DNSPolicy *NodeSelector:Map ServiceAccountName *AutomountServiceAccountToken NodeName *SecurityContext:PodSecurityContext *ImagePullSecrets:LocalObjectReference Hostname Subdomain *SetHostnameAsFQDN *Affinity:Affinity SchedulerName *Tolerations:Toleration *HostAliases:HostAlias PriorityClassName *Priority *PreemptionPolicy *DNSConfig:PodDNSConfig *ReadinessGates:PodReadinessGate *RuntimeClassName *Overhead:Map *EnableServiceLinks *TopologySpreadConstraints:TopologySpreadConstraint *OS:PodOS *SchedulingGates:PodSchedulingGate *ResourceClaims:PodResourceClaim *Resources:ResourceRequirements *HostnameOverride *WorkloadRef:WorkloadReference',
+  PodSecurityContext:
+    '?HostNetwork ?HostPID ?HostIPC *ShareProcessNamespace *HostUsers *SELinuxOptions:SELinuxOptions *WindowsOptions:WindowsSecurityContextOptions *RunAsUser *RunAsGroup *RunAsNonRoot *SupplementalGroups *SupplementalGroupsPolicy *FSGroup *FSGroupChangePolicy *Sysctls:Sysctl *SeccompProfile:SeccompProfile *AppArmorProfile:AppArmorProfile *SELinuxChangePolicy',
+  PodSpec:
+    '*Volumes:Volume *InitContainers:Container *Containers:Container *EphemeralContainers:EphemeralContainer RestartPolicy *TerminationGracePeriodSeconds *ActiveDeadlineSeconds DNSPolicy *NodeSelector:Map ServiceAccountName *AutomountServiceAccountToken NodeName *SecurityContext:PodSecurityContext *ImagePullSecrets:LocalObjectReference Hostname Subdomain *SetHostnameAsFQDN *Affinity:Affinity SchedulerName *Tolerations:Toleration *HostAliases:HostAlias PriorityClassName *Priority *PreemptionPolicy *DNSConfig:PodDNSConfig *ReadinessGates:PodReadinessGate *RuntimeClassName *Overhead:Map *EnableServiceLinks *TopologySpreadConstraints:TopologySpreadConstraint *OS:PodOS *SchedulingGates:PodSchedulingGate *ResourceClaims:PodResourceClaim *Resources:ResourceRequirements *HostnameOverride *WorkloadRef:WorkloadReference',
   PodTemplateSpec: '<TemplateMeta Spec:PodSpec',
   PortworxVolumeSource: 'VolumeID FSType ?ReadOnly',
   PreferredSchedulingTerm: '#Weight Preference:NodeSelectorTerm',
-  Probe: '<ProbeHandler #InitialDelaySeconds #TimeoutSeconds #PeriodSeconds #SuccessThreshold #FailureThreshold *TerminationGracePeriodSeconds',
+  Probe:
+    '<ProbeHandler #InitialDelaySeconds #TimeoutSeconds #PeriodSeconds #SuccessThreshold #FailureThreshold *TerminationGracePeriodSeconds',
   ProbeHandler: '*Exec:ExecAction *HTTPGet:HTTPGetAction *TCPSocket:TCPSocketAction *GRPC:GRPCAction',
   ProjectedVolumeSource: '*Sources:VolumeProjection *DefaultMode',
   QuobyteVolumeSource: 'Registry Volume ?ReadOnly User Group Tenant',
-  RBDPersistentVolumeSource: '*CephMonitors=monitors RBDImage=image FSType RBDPool=pool RadosUser=user Keyring *SecretRef:SecretReference ?ReadOnly',
-  RBDVolumeSource: '*CephMonitors=monitors RBDImage=image FSType RBDPool=pool RadosUser=user Keyring *SecretRef:LocalObjectReference ?ReadOnly',
+  RBDPersistentVolumeSource:
+    '*CephMonitors=monitors RBDImage=image FSType RBDPool=pool RadosUser=user Keyring *SecretRef:SecretReference ?ReadOnly',
+  RBDVolumeSource:
+    '*CephMonitors=monitors RBDImage=image FSType RBDPool=pool RadosUser=user Keyring *SecretRef:LocalObjectReference ?ReadOnly',
   ResourceClaim: 'Name Request',
   ResourceClaimSpec: 'Devices:DeviceClaim',
   ResourceClaimTemplateSpec: '<TemplateMeta Spec:ResourceClaimSpec',
@@ -139,8 +162,10 @@ export const internalFields: Readonly<Record<string, string>> = {
   RollingUpdateDeployment: '#MaxUnavailable #MaxSurge',
   RollingUpdateStatefulSet: '#Partition *MaxUnavailable',
   SELinuxOptions: 'User Role Type Level',
-  ScaleIOPersistentVolumeSource: 'Gateway System *SecretRef:SecretReference ?SSLEnabled ProtectionDomain StoragePool StorageMode VolumeName FSType ?ReadOnly',
-  ScaleIOVolumeSource: 'Gateway System *SecretRef:LocalObjectReference ?SSLEnabled ProtectionDomain StoragePool StorageMode VolumeName FSType ?ReadOnly',
+  ScaleIOPersistentVolumeSource:
+    'Gateway System *SecretRef:SecretReference ?SSLEnabled ProtectionDomain StoragePool StorageMode VolumeName FSType ?ReadOnly',
+  ScaleIOVolumeSource:
+    'Gateway System *SecretRef:LocalObjectReference ?SSLEnabled ProtectionDomain StoragePool StorageMode VolumeName FSType ?ReadOnly',
   ScopeSelector: '*MatchExpressions:ScopedResourceSelectorRequirement',
   ScopedResourceSelectorRequirement: 'ScopeName Operator *Values',
   SeccompProfile: 'Type *LocalhostProfile',
@@ -149,7 +174,8 @@ export const internalFields: Readonly<Record<string, string>> = {
   SecretProjection: '<LocalObjectReference *Items:KeyToPath *Optional',
   SecretReference: 'Name Namespace',
   SecretVolumeSource: 'SecretName *Items:KeyToPath *DefaultMode *Optional',
-  SecurityContext: '*Capabilities:Capabilities *Privileged *SELinuxOptions:SELinuxOptions *WindowsOptions:WindowsSecurityContextOptions *RunAsUser *RunAsGroup *RunAsNonRoot *ReadOnlyRootFilesystem *AllowPrivilegeEscalation *ProcMount *SeccompProfile:SeccompProfile *AppArmorProfile:AppArmorProfile',
+  SecurityContext:
+    '*Capabilities:Capabilities *Privileged *SELinuxOptions:SELinuxOptions *WindowsOptions:WindowsSecurityContextOptions *RunAsUser *RunAsGroup *RunAsNonRoot *ReadOnlyRootFilesystem *AllowPrivilegeEscalation *ProcMount *SeccompProfile:SeccompProfile *AppArmorProfile:AppArmorProfile',
   ServiceAccountTokenProjection: 'Audience #ExpirationSeconds Path',
   ServiceCIDRSpec: '*CIDRs=cidrs',
   SleepAction: '#Seconds',
@@ -161,7 +187,8 @@ export const internalFields: Readonly<Record<string, string>> = {
   Sysctl: 'Name Value',
   TCPSocketAction: '#Port Host',
   Toleration: 'Key Operator Value Effect *TolerationSeconds',
-  TopologySpreadConstraint: '#MaxSkew TopologyKey WhenUnsatisfiable *LabelSelector:LabelSelector *MinDomains *NodeAffinityPolicy *NodeTaintsPolicy *MatchLabelKeys',
+  TopologySpreadConstraint:
+    '#MaxSkew TopologyKey WhenUnsatisfiable *LabelSelector:LabelSelector *MinDomains *NodeAffinityPolicy *NodeTaintsPolicy *MatchLabelKeys',
   TypedLocalObjectReference: '*APIGroup Kind Name',
   TypedObjectReference: '*APIGroup Kind Name *Namespace',
   Volume: 'Name <VolumeSource',
@@ -171,9 +198,11 @@ export const internalFields: Readonly<Record<string, string>> = {
   VolumeMount: 'Name ?ReadOnly *RecursiveReadOnly MountPath SubPath *MountPropagation SubPathExpr',
   VolumeNodeAffinity: '*Required:NodeSelector',
   VolumeNodeResources: '*Count',
-  VolumeProjection: '*Secret:SecretProjection *DownwardAPI:DownwardAPIProjection *ConfigMap:ConfigMapProjection *ServiceAccountToken:ServiceAccountTokenProjection *ClusterTrustBundle:ClusterTrustBundleProjection *PodCertificate:PodCertificateProjection',
+  VolumeProjection:
+    '*Secret:SecretProjection *DownwardAPI:DownwardAPIProjection *ConfigMap:ConfigMapProjection *ServiceAccountToken:ServiceAccountTokenProjection *ClusterTrustBundle:ClusterTrustBundleProjection *PodCertificate:PodCertificateProjection',
   VolumeResourceRequirements: '*Limits:Map *Requests:Map',
-  VolumeSource: '*HostPath:HostPathVolumeSource *EmptyDir:EmptyDirVolumeSource *GCEPersistentDisk:GCEPersistentDiskVolumeSource *AWSElasticBlockStore:AWSElasticBlockStoreVolumeSource *GitRepo:GitRepoVolumeSource *Secret:SecretVolumeSource *NFS:NFSVolumeSource *ISCSI:ISCSIVolumeSource *Glusterfs:GlusterfsVolumeSource *PersistentVolumeClaim:PersistentVolumeClaimVolumeSource *RBD:RBDVolumeSource *Quobyte:QuobyteVolumeSource *FlexVolume:FlexVolumeSource *Cinder:CinderVolumeSource *CephFS=cephfs:CephFSVolumeSource *Flocker:FlockerVolumeSource *DownwardAPI:DownwardAPIVolumeSource *FC:FCVolumeSource *AzureFile:AzureFileVolumeSource *ConfigMap:ConfigMapVolumeSource *VsphereVolume:VsphereVirtualDiskVolumeSource *AzureDisk:AzureDiskVolumeSource *PhotonPersistentDisk:PhotonPersistentDiskVolumeSource *Projected:ProjectedVolumeSource *PortworxVolume:PortworxVolumeSource *ScaleIO:ScaleIOVolumeSource *StorageOS=storageos:StorageOSVolumeSource *CSI:CSIVolumeSource *Ephemeral:EphemeralVolumeSource *Image:ImageVolumeSource',
+  VolumeSource:
+    '*HostPath:HostPathVolumeSource *EmptyDir:EmptyDirVolumeSource *GCEPersistentDisk:GCEPersistentDiskVolumeSource *AWSElasticBlockStore:AWSElasticBlockStoreVolumeSource *GitRepo:GitRepoVolumeSource *Secret:SecretVolumeSource *NFS:NFSVolumeSource *ISCSI:ISCSIVolumeSource *Glusterfs:GlusterfsVolumeSource *PersistentVolumeClaim:PersistentVolumeClaimVolumeSource *RBD:RBDVolumeSource *Quobyte:QuobyteVolumeSource *FlexVolume:FlexVolumeSource *Cinder:CinderVolumeSource *CephFS=cephfs:CephFSVolumeSource *Flocker:FlockerVolumeSource *DownwardAPI:DownwardAPIVolumeSource *FC:FCVolumeSource *AzureFile:AzureFileVolumeSource *ConfigMap:ConfigMapVolumeSource *VsphereVolume:VsphereVirtualDiskVolumeSource *AzureDisk:AzureDiskVolumeSource *PhotonPersistentDisk:PhotonPersistentDiskVolumeSource *Projected:ProjectedVolumeSource *PortworxVolume:PortworxVolumeSource *ScaleIO:ScaleIOVolumeSource *StorageOS=storageos:StorageOSVolumeSource *CSI:CSIVolumeSource *Ephemeral:EphemeralVolumeSource *Image:ImageVolumeSource',
   VsphereVirtualDiskVolumeSource: 'VolumePath FSType StoragePolicyName StoragePolicyID',
   WeightedPodAffinityTerm: '#Weight PodAffinityTerm:PodAffinityTerm',
   WindowsSecurityContextOptions: '*GMSACredentialSpecName *GMSACredentialSpec *RunAsUserName *HostProcess',

@@ -41,11 +41,22 @@ const fieldsOf = (type: string): readonly Field[] => {
 /** Reports whether a value is absent; empty lists and maps are. */
 const isNone = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-const sorted = (map: Wire): Wire | null => (Object.keys(map).length === 0 ? null : Object.fromEntries(Object.keys(map).sort().map(key => [key, map[key]])));
+const sorted = (map: Wire): Wire | null =>
+  Object.keys(map).length === 0
+    ? null
+    : Object.fromEntries(
+        Object.keys(map)
+          .sort()
+          .map(key => [key, map[key]]),
+      );
 
 /** Returns a converter for a type whose internal form is the wire form: its present fields in order. */
-const given = (fields: string, forms: Readonly<Record<string, (value: object) => unknown>> = {}) => (value: Wire): Wire =>
-  Object.fromEntries(fields.split(' ').flatMap(field => (isNone(value[field]) ? [] : [[field, forms[field]?.(value[field] as object) ?? value[field]]])));
+const given =
+  (fields: string, forms: Readonly<Record<string, (value: object) => unknown>> = {}) =>
+  (value: Wire): Wire =>
+    Object.fromEntries(
+      fields.split(' ').flatMap(field => (isNone(value[field]) ? [] : [[field, forms[field]?.(value[field] as object) ?? value[field]]])),
+    );
 
 /** How a list or map that was given empty is converted: to an empty one, or as if it were absent. */
 type Empties = 'as given' | 'none';
@@ -55,7 +66,9 @@ const written: Readonly<Record<string, (value: Wire, empties: Empties) => Wire |
   Map: sorted,
   LabelSelector: ({matchLabels, matchExpressions}) => ({
     ...(matchLabels ? {matchLabels: sorted(matchLabels as Wire)} : {}),
-    ...(matchExpressions ? {matchExpressions: (matchExpressions as Wire[]).map(({key, operator, values}) => ({key, operator, ...(values ? {values} : {})}))} : {}),
+    ...(matchExpressions
+      ? {matchExpressions: (matchExpressions as Wire[]).map(({key, operator, values}) => ({key, operator, ...(values ? {values} : {})}))}
+      : {}),
   }),
   ObjectMeta: given(
     'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields',
@@ -90,7 +103,9 @@ const plain = (type: string, value: Wire, empties: Empties): Wire => {
 const formOf = ({type, zero}: Field, value: unknown, empties: Empties): unknown => {
   if (isNone(value)) return zero === undefined ? internalForm(type!, {}, empties) : zero;
   if (!type || type === 'Quantity') return value;
-  return Array.isArray(value) ? value.map(item => internalForm(type, (item ?? {}) as Wire, empties)) : internalForm(type, value as Wire, empties);
+  return Array.isArray(value)
+    ? value.map(item => internalForm(type, (item ?? {}) as Wire, empties))
+    : internalForm(type, value as Wire, empties);
 };
 
 /** Converts a wire value to its internal form; `type` is its internal type. */
@@ -104,10 +119,13 @@ export const internalList = <Owner extends object>(owner: Owner | undefined, fie
 };
 
 /** Reports whether two values of a type have equal internal forms: empty lists are absent, but empty objects are not. */
-export const sameInternalForm = (type: string, one: object, other: object): boolean => sameJson(internalForm(type, one, 'none'), internalForm(type, other, 'none'));
+export const sameInternalForm = (type: string, one: object, other: object): boolean =>
+  sameJson(internalForm(type, one, 'none'), internalForm(type, other, 'none'));
 
-const escaped = (text: string): string => text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const escaped = (text: string): string =>
+  text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const text = (value: unknown): string => escaped(jsonText(value, 1));
 
 /** Returns the unified diff of two values' internal forms, with three lines of context. */
-export const internalDiff = (type: string, before: object, now: object): string => unifiedDiff(text(internalForm(type, before, 'none')), text(internalForm(type, now)));
+export const internalDiff = (type: string, before: object, now: object): string =>
+  unifiedDiff(text(internalForm(type, before, 'none')), text(internalForm(type, now)));

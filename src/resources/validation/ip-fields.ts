@@ -1,4 +1,14 @@
-import {formatIp, formatRange, parseIp, parseRange, rangeHolds, rangeStart, unmapped, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {
+  formatIp,
+  formatRange,
+  parseIp,
+  parseRange,
+  rangeHolds,
+  rangeStart,
+  unmapped,
+  type IpAddress,
+  type IpRange,
+} from '#src/base/ip-address.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 
@@ -76,7 +86,8 @@ export function* ipWarnings(path: string, text: string, naming: Naming): Iterabl
   const loose = parseLooseIp(text);
   if (!loose) return;
   const address = parseIp(text);
-  if (!address || address.mapped) yield `${path}: non-standard IP address ${JSON.stringify(text)} ${refusedLater(naming)}: use ${JSON.stringify(formatIp(loose))}`;
+  if (!address || address.mapped)
+    yield `${path}: non-standard IP address ${JSON.stringify(text)} ${refusedLater(naming)}: use ${JSON.stringify(formatIp(loose))}`;
   else if (address.family === 6 && formatIp(address) !== text) {
     yield `${path}: IPv6 address ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(formatIp(address))})`;
   }

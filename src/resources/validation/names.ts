@@ -21,7 +21,13 @@ export const pathSegmentName: NameProblems = (name, prefix) => pathSegmentProble
 
 const dataKey = '[-._a-zA-Z0-9]+';
 const isDataKey = new RegExp(`^${dataKey}$`);
-const dataKeyText = patternText("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", dataKey, 'key.name', 'KEY_NAME', 'key-name');
+const dataKeyText = patternText(
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  dataKey,
+  'key.name',
+  'KEY_NAME',
+  'key-name',
+);
 
 /** Returns the problems of a ConfigMap or Secret key, which is a file name. */
 export const dataKeyProblems = (text: string): string[] => {

@@ -24,7 +24,10 @@ const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
   const use = (key: string): string => `use "${key}" instead`;
   const early = [naming.labels.arch, naming.labels.os];
   const made = new Map([
-    ...[...renamedNodeLabels(naming)].map(([old, key]): [string, string] => [old, `deprecated since ${early.includes(key) ? 'v1.14' : 'v1.17'}; ${use(key)}`]),
+    ...[...renamedNodeLabels(naming)].map(([old, key]): [string, string] => [
+      old,
+      `deprecated since ${early.includes(key) ? 'v1.14' : 'v1.17'}; ${use(key)}`,
+    ]),
     [naming.subKey('app', 'created-by'), 'deprecated since v1.9'],
     [naming.subKey('scheduler.alpha', 'preferAvoidPods'), 'deprecated since v1.22; use Taints and Tolerations instead'],
     [naming.subKey('node-role', 'master'), use(naming.subKey('node-role', 'control-plane'))],
@@ -37,18 +40,28 @@ const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
 export const nodeLabelText = (key: string, naming: Naming): string | undefined => deprecatedLabels(naming).get(key);
 
 /** Warns about a node selector term; `values` also checks whether the values are valid label values. */
-export function* nodeTermWarnings({matchExpressions = []}: NodeSelectorTerm, path: string, naming: Naming, {values: checked = false} = {}): Iterable<string> {
+export function* nodeTermWarnings(
+  {matchExpressions = []}: NodeSelectorTerm,
+  path: string,
+  naming: Naming,
+  {values: checked = false} = {},
+): Iterable<string> {
   for (const [i, {key, values = []}] of matchExpressions.entries()) {
     const at = `${path}.matchExpressions[${i}]`;
     const text = nodeLabelText(key, naming);
     if (text) yield `${at}.key: ${key} is ${text}`;
     if (!checked) continue;
-    for (const [j, value] of values.entries()) for (const problem of labelValueProblems(value)) yield `${at}.values[${j}]: ${value} is invalid, ${problem}`;
+    for (const [j, value] of values.entries())
+      for (const problem of labelValueProblems(value)) yield `${at}.values[${j}]: ${value} is invalid, ${problem}`;
   }
 }
 
 /** Warns about a label selector for nodes. */
-export function* nodeSelectorWarnings({matchExpressions = [], matchLabels = {}}: LabelSelectorObject, path: string, naming: Naming): Iterable<string> {
+export function* nodeSelectorWarnings(
+  {matchExpressions = [], matchLabels = {}}: LabelSelectorObject,
+  path: string,
+  naming: Naming,
+): Iterable<string> {
   for (const [i, {key}] of matchExpressions.entries()) {
     const text = nodeLabelText(key, naming);
     if (text) yield `${path}.matchExpressions[${i}].key: ${key} is ${text}`;

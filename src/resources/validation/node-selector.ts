@@ -24,18 +24,28 @@ function* validateNodeRequirement(requirement: NodeSelectorRequirement, path: st
 /** Validates a requirement on fields; only the node's name is supported. */
 function* field({key, operator, values: given = []}: NodeSelectorRequirement, path: string): Iterable<FieldError> {
   if (operator !== 'In' && operator !== 'NotIn') yield invalid(`${path}.operator`, operator, 'not a valid selector operator');
-  else if (given.length !== 1) yield required(`${path}.values`, "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
+  else if (given.length !== 1)
+    yield required(`${path}.values`, "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
   if (key !== 'metadata.name') return yield invalid(`${path}.key`, key, 'not a valid field selector key');
   for (const [i, value] of given.entries()) yield* each(`${path}.values[${i}]`, value, dnsSubdomainProblems(value));
 }
 
-export function* validateNodeTerm({matchExpressions = [], matchFields = []}: NodeSelectorTerm, path: string, anyValue: boolean): Iterable<FieldError> {
-  for (const [i, requirement] of matchExpressions.entries()) yield* validateNodeRequirement(requirement, `${path}.matchExpressions[${i}]`, anyValue);
+export function* validateNodeTerm(
+  {matchExpressions = [], matchFields = []}: NodeSelectorTerm,
+  path: string,
+  anyValue: boolean,
+): Iterable<FieldError> {
+  for (const [i, requirement] of matchExpressions.entries())
+    yield* validateNodeRequirement(requirement, `${path}.matchExpressions[${i}]`, anyValue);
   for (const [i, requirement] of matchFields.entries()) yield* field(requirement, `${path}.matchFields[${i}]`);
 }
 
 /** Validates a node selector. `anyValue` accepts invalid label values, as stored selectors may have them. */
-export function* validateNodeSelector({nodeSelectorTerms: terms = []}: NodeSelector, path: string, anyValue: boolean): Iterable<FieldError> {
+export function* validateNodeSelector(
+  {nodeSelectorTerms: terms = []}: NodeSelector,
+  path: string,
+  anyValue: boolean,
+): Iterable<FieldError> {
   if (terms.length === 0) yield required(`${path}.nodeSelectorTerms`, 'must have at least one node selector term');
   for (const [i, term] of terms.entries()) yield* validateNodeTerm(term, `${path}.nodeSelectorTerms[${i}]`, anyValue);
 }

@@ -48,7 +48,12 @@ function* validateOwners(owners: readonly OwnerReference[] | undefined, path: st
     if (owner.controller !== true) continue;
     const found = `${owner.kind}/${owner.name}`;
     if (controller === undefined) controller = found;
-    else yield invalid(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${found}`);
+    else
+      yield invalid(
+        path,
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${found}`,
+      );
   }
 }
 
@@ -74,7 +79,8 @@ function* validateFinalizerOrigins(finalizers: readonly string[] | undefined, na
 function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
   for (const [i, entry] of (meta.managedFields ?? []).entries()) {
     const at = `${path}[${i}]`;
-    if (entry.operation !== 'Apply' && entry.operation !== 'Update') yield invalid(`${at}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`');
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update')
+      yield invalid(`${at}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`');
     if (entry.fieldsType && entry.fieldsType !== 'FieldsV1') yield invalid(`${at}.fieldsType`, entry.fieldsType, 'must be `FieldsV1`');
     if (Buffer.byteLength(entry.manager ?? '') > 128) yield tooLong(`${at}.manager`, 128);
     if (Buffer.byteLength(entry.subresource ?? '') > 256) yield tooLong(`${at}.subresource`, 256);
@@ -139,7 +145,10 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
     const kept = new Set(old.finalizers);
     const added = [...new Set(meta.finalizers ?? [])].filter(finalizer => !kept.has(finalizer)).sort();
     if (added.length > 0) {
-      yield forbiddenField(`${path}.finalizers`, `no new finalizers can be added if the object is being deleted, found new finalizers ${goStrings(added)}`);
+      yield forbiddenField(
+        `${path}.finalizers`,
+        `no new finalizers can be added if the object is being deleted, found new finalizers ${goStrings(added)}`,
+      );
     }
   }
   if ((meta.generation ?? 0) < (old.generation ?? 0)) yield invalid(`${path}.generation`, meta.generation ?? 0, 'must not be decremented');
@@ -156,7 +165,12 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 const timesWhole: Readonly<Record<MetadataValidation, number>> = {common: 0, change: 0, whole: 1, twice: 2, both: 1};
 
 /** Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the original finds them. */
-export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, validation: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
+export function* validateObjectMetaUpdate(
+  meta: Readonly<ObjectMeta>,
+  old: Readonly<ObjectMeta>,
+  validation: MetadataValidation,
+  rules: ObjectMetaRules,
+): Iterable<FieldError> {
   const path = 'metadata';
   const beside = collectErrors(validateExceptNames(meta, rules.namespaced, path));
   const change = collectErrors(validateChange(meta, old, path));

@@ -4,7 +4,15 @@ import type {Naming} from '#src/api/naming.js';
 import type {ResourceRequirements} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
 import {isExtendedResource, isHugePages, isNativeResource, isPodLevelResource} from '#src/model/resource-names.js';
-import {isContainerResource, isIntegerResource, isStandardResource, isWholePages, isWholeQuantity, mayOvercommit, quantityIn} from './resource-names.js';
+import {
+  isContainerResource,
+  isIntegerResource,
+  isStandardResource,
+  isWholePages,
+  isWholeQuantity,
+  mayOvercommit,
+  quantityIn,
+} from './resource-names.js';
 import {dnsLabel, negativeText, notIntegerText} from './values.js';
 
 // Validation of resource quantities: requests and limits of containers and pods.
@@ -35,7 +43,11 @@ export function* podResourceName(path: string, name: string): Iterable<FieldErro
   const errors = [...resourceName(path, name)];
   yield* errors;
   if (errors.length > 0 || isPodLevelResource(name)) return;
-  yield {path, reason: 'FieldValueNotSupported', detail: `Unsupported value: ${JSON.stringify(name)}: supported values: "cpu", "hugepages-", "memory"`};
+  yield {
+    path,
+    reason: 'FieldValueNotSupported',
+    detail: `Unsupported value: ${JSON.stringify(name)}: supported values: "cpu", "hugepages-", "memory"`,
+  };
 }
 
 /** Validates an amount: not negative, and an integer for resources that require it. */
@@ -54,7 +66,12 @@ export interface ResourceRules {
   readonly partialPages: boolean;
 }
 
-function* listed(path: string, list: ResourceList, {naming, name: nameRule, partialPages}: ResourceRules, extra?: (name: string, text: string) => Iterable<FieldError>): Iterable<FieldError> {
+function* listed(
+  path: string,
+  list: ResourceList,
+  {naming, name: nameRule, partialPages}: ResourceRules,
+  extra?: (name: string, text: string) => Iterable<FieldError>,
+): Iterable<FieldError> {
   for (const [name, text] of Object.entries(list)) {
     const at = `${path}[${name}]`;
     yield* nameRule(at, name, naming);
@@ -81,11 +98,16 @@ const withinLimits = (path: string, limits: ResourceList, naming: Naming) =>
   };
 
 /** Validates the requests and limits of a container or pod. */
-export function* validateResources(path: string, {limits = {}, requests = {}, claims = []}: ResourceRequirements, rules: ResourceRules): Iterable<FieldError> {
+export function* validateResources(
+  path: string,
+  {limits = {}, requests = {}, claims = []}: ResourceRequirements,
+  rules: ResourceRules,
+): Iterable<FieldError> {
   yield* listed(`${path}.limits`, limits, rules);
   yield* listed(`${path}.requests`, requests, rules, withinLimits(path, limits, rules.naming));
   const names = [...Object.keys(limits), ...Object.keys(requests)];
-  if (names.some(isHugePages) && !names.some(name => name === 'cpu' || name === 'memory')) yield forbiddenField(path, 'HugePages require cpu or memory');
+  if (names.some(isHugePages) && !names.some(name => name === 'cpu' || name === 'memory'))
+    yield forbiddenField(path, 'HugePages require cpu or memory');
   yield* claimNames(`${path}.claims`, claims, rules.claims);
 }
 
@@ -107,6 +129,10 @@ function* claimNames(path: string, claims: NonNullable<ResourceRequirements['cla
     }
     if (known.has(name)) continue;
     const choice = known.size === 0 ? ' which is empty' : `: ${[...known].sort().join(', ')}`;
-    yield {path: at, reason: 'FieldValueNotFound', detail: `Not found: ${JSON.stringify(name)}: must be one of the names in pod.spec.resourceClaims${choice}`};
+    yield {
+      path: at,
+      reason: 'FieldValueNotFound',
+      detail: `Not found: ${JSON.stringify(name)}: must be one of the names in pod.spec.resourceClaims${choice}`,
+    };
   }
 }

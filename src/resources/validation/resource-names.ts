@@ -4,7 +4,17 @@ import {hugePages, isExtendedResource, isHugePages, isNativeResource} from '#src
 
 // Properties of resource names: built-in, integer, overcommit, huge pages.
 
-const integers = ['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'];
+const integers = [
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+];
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
 const standard: ReadonlySet<string> = new Set([
   ...compute,
@@ -16,7 +26,8 @@ const standard: ReadonlySet<string> = new Set([
 ]);
 
 /** Reports whether the resource is a built-in one, or a quota resource. */
-export const isStandardResource = (name: string): boolean => standard.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
+export const isStandardResource = (name: string): boolean =>
+  standard.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
 export const isContainerResource = (name: string): boolean => compute.includes(name) || isHugePages(name);
 
 /** Reports whether requests of the resource may be below its limits. */

@@ -72,7 +72,8 @@ const joined = (blocks: readonly Block[]): Block[] => {
   const all: Block[] = [];
   for (const block of blocks) {
     const last = all.at(-1);
-    if (last && last.a + last.size === block.a && last.b + last.size === block.b) all[all.length - 1] = {...last, size: last.size + block.size};
+    if (last && last.a + last.size === block.a && last.b + last.size === block.b)
+      all[all.length - 1] = {...last, size: last.size + block.size};
     else all.push(block);
   }
   return all;

@@ -44,18 +44,24 @@ export const portNameProblems = (text: string): string[] => {
 
 /** Validates a port given by number or by name. */
 export const portNumberOrName = (path: string, port: number | string | object | undefined): Iterable<FieldError> =>
-  typeof port === 'number' || port === undefined ? each(path, port ?? 0, portProblems(port ?? 0)) : each(path, String(port), portNameProblems(String(port)));
+  typeof port === 'number' || port === undefined
+    ? each(path, port ?? 0, portProblems(port ?? 0))
+    : each(path, String(port), portNameProblems(String(port)));
 
 const headerName = '[-A-Za-z0-9]+';
 const isHeaderName = new RegExp(`^${headerName}$`);
 
 export const headerNameProblems = (text: string): string[] =>
-  isHeaderName.test(text) ? [] : [patternText("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
+  isHeaderName.test(text)
+    ? []
+    : [patternText("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
 
 /** Returns the problems of an environment variable's name: printable ASCII without the equals sign. */
 export const environmentNameProblems = (text: string): string[] => {
   if (text === '') return ['environment variable name must be non-empty'];
-  return /^[ -<>-~]+$/.test(text) ? [] : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+  return /^[ -<>-~]+$/.test(text)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 };
 
 /** Validates a user or group id. */

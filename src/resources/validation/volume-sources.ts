@@ -68,11 +68,17 @@ export interface Iscsi {
   readonly secretRef?: Reference;
 }
 
-export const longIscsiText = 'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
-export const isLongIscsi = (volume: string, {targetPortal, initiatorName}: Iscsi): boolean => initiatorName !== undefined && Buffer.byteLength(`${volume}:${targetPortal}`) > 64;
+export const longIscsiText =
+  'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+export const isLongIscsi = (volume: string, {targetPortal, initiatorName}: Iscsi): boolean =>
+  initiatorName !== undefined && Buffer.byteLength(`${volume}:${targetPortal}`) > 64;
 
 /** `formless` is the error for a name with an unknown prefix. */
-export function* iscsi(source: Iscsi, path: string, formless = 'must be valid format starting with iqn, eui, or naa'): Iterable<FieldError> {
+export function* iscsi(
+  source: Iscsi,
+  path: string,
+  formless = 'must be valid format starting with iqn, eui, or naa',
+): Iterable<FieldError> {
   yield* present(path, source, 'targetPortal');
   if (!source.iqn) yield required(`${path}.iqn`);
   else yield* initiator(source.iqn, `${path}.iqn`, formless);
@@ -81,8 +87,12 @@ export function* iscsi(source: Iscsi, path: string, formless = 'must be valid fo
   if (source.initiatorName !== undefined) yield* initiator(source.initiatorName, `${path}.initiatorname`, formless);
 }
 
-export function* fibreChannel({targetWWNs = [], wwids = [], lun}: {readonly targetWWNs?: readonly string[]; readonly wwids?: readonly string[]; readonly lun?: number}, path: string): Iterable<FieldError> {
-  if (targetWWNs.length === 0 && wwids.length === 0) yield required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
+export function* fibreChannel(
+  {targetWWNs = [], wwids = [], lun}: {readonly targetWWNs?: readonly string[]; readonly wwids?: readonly string[]; readonly lun?: number},
+  path: string,
+): Iterable<FieldError> {
+  if (targetWWNs.length === 0 && wwids.length === 0)
+    yield required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
   if (targetWWNs.length === 0) return;
   if (wwids.length > 0) yield invalid(`${path}.targetWWNs`, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously');
   if (lun === undefined) yield required(`${path}.lun`, 'lun is required if targetWWNs is specified');
@@ -92,26 +102,37 @@ export function* fibreChannel({targetWWNs = [], wwids = [], lun}: {readonly targ
 const pairsText = 'must be a host:port pair or multiple pairs separated by commas';
 const isHostAndPort = (text: string): boolean => /^(\[[^\]]*\]|[^:[\]]*):[^:]*$/.test(text);
 
-export function* quobyte({registry, tenant = '', volume}: {readonly registry: string; readonly tenant?: string; readonly volume: string}, path: string): Iterable<FieldError> {
+export function* quobyte(
+  {registry, tenant = '', volume}: {readonly registry: string; readonly tenant?: string; readonly volume: string},
+  path: string,
+): Iterable<FieldError> {
   if (!registry) yield required(`${path}.registry`, pairsText);
   else if (tenant.length >= 65) yield required(`${path}.tenant`, 'must be a UUID and may not exceed a length of 64 characters');
   else for (const pair of registry.split(',')) if (!isHostAndPort(pair)) yield invalid(`${path}.registry`, registry, pairsText);
   if (!volume) yield required(`${path}.volume`);
 }
 
-export function* flocker({datasetName = '', datasetUUID}: {readonly datasetName?: string; readonly datasetUUID?: string}, path: string): Iterable<FieldError> {
+export function* flocker(
+  {datasetName = '', datasetUUID}: {readonly datasetName?: string; readonly datasetUUID?: string},
+  path: string,
+): Iterable<FieldError> {
   if (!datasetName && !datasetUUID) yield required(path, 'one of datasetName and datasetUUID is required');
   if (datasetName && datasetUUID) yield invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously');
   if (datasetName.includes('/')) yield invalid(`${path}.datasetName`, datasetName, "must not contain '/'");
 }
 
 /** Validates a flexVolume; option keys must not use the built-in domains. */
-export function* flexVolume({driver, options = {}}: {readonly driver: string; readonly options?: Readonly<Record<string, string>>}, path: string, naming: Naming): Iterable<FieldError> {
+export function* flexVolume(
+  {driver, options = {}}: {readonly driver: string; readonly options?: Readonly<Record<string, string>>},
+  path: string,
+  naming: Naming,
+): Iterable<FieldError> {
   const domains = [...new Set([naming.domain, naming.apiSuffix])];
   if (!driver) yield required(`${path}.driver`);
   for (const key of Object.keys(options)) {
     const domain = `.${key.split('/')[0]!.toLowerCase()}`;
-    if (domains.some(reserved => domain.endsWith(`.${reserved}`))) yield invalid(`${path}.options[${key}]`, key, `${domains.join(' and ')} namespaces are reserved`);
+    if (domains.some(reserved => domain.endsWith(`.${reserved}`)))
+      yield invalid(`${path}.options[${key}]`, key, `${domains.join(' and ')} namespaces are reserved`);
   }
 }
 

@@ -5,12 +5,25 @@ import type {PodTemplate} from './template.js';
 
 // Table columns and cells that workloads share.
 
-const joined = (template: PodTemplate | undefined, field: 'name' | 'image'): string => (template?.spec?.containers ?? []).map(container => container[field] ?? '').join(',');
+const joined = (template: PodTemplate | undefined, field: 'name' | 'image'): string =>
+  (template?.spec?.containers ?? []).map(container => container[field] ?? '').join(',');
 
 /** Returns the two wide columns with the containers and images of a workload. */
-export const containerColumns = <T extends KubeObject>(templateOf: (object: Readonly<T>) => PodTemplate | undefined): readonly Column<T>[] => [
-  {name: 'Containers', description: 'Names of each container in the template.', priority: 1, of: object => joined(templateOf(object), 'name')},
-  {name: 'Images', description: 'Images referenced by each container in the template.', priority: 1, of: object => joined(templateOf(object), 'image')},
+export const containerColumns = <T extends KubeObject>(
+  templateOf: (object: Readonly<T>) => PodTemplate | undefined,
+): readonly Column<T>[] => [
+  {
+    name: 'Containers',
+    description: 'Names of each container in the template.',
+    priority: 1,
+    of: object => joined(templateOf(object), 'name'),
+  },
+  {
+    name: 'Images',
+    description: 'Images referenced by each container in the template.',
+    priority: 1,
+    of: object => joined(templateOf(object), 'image'),
+  },
 ];
 
 /** Formats a label selector for tables. */

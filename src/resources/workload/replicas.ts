@@ -24,5 +24,6 @@ export const dropUnservedReplicaCount = (
   old: {terminatingReplicas?: number} | undefined,
   gate: (name: string) => boolean,
 ): void => {
-  if (status && !gate('DeploymentReplicaSetTerminatingReplicas') && old?.terminatingReplicas === undefined) delete status.terminatingReplicas;
+  if (status && !gate('DeploymentReplicaSetTerminatingReplicas') && old?.terminatingReplicas === undefined)
+    delete status.terminatingReplicas;
 };

@@ -38,7 +38,8 @@ export function* validateWorkloadSelector(selector: LabelSelectorObject | undefi
 /** Validates that the template's labels match the selector. */
 export function* validateSelected(selector: LabelSelector, template: PodTemplate | undefined, path: string): Iterable<FieldError> {
   const labels = template?.metadata?.labels;
-  if (!selector.empty && !selector.matches(labels)) yield invalid(`${path}.metadata.labels`, labels && internalForm('Map', labels), '`selector` does not match template `labels`');
+  if (!selector.empty && !selector.matches(labels))
+    yield invalid(`${path}.metadata.labels`, labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
 /** Validates that the pods of a workload have the restart policy Always. */

@@ -35,7 +35,10 @@ const bytesOfGroup = ({messages}: Group): number => {
 };
 
 /** What is to be done with an event: create it, raise the count of an earlier one, or drop it. */
-export type Correlated = {readonly kind: 'create'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'drop'};
+export type Correlated =
+  | {readonly kind: 'create'; readonly key: string; readonly event: CoreEvent}
+  | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent}
+  | {readonly kind: 'drop'};
 
 const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVersion}}: CoreEvent): string =>
   JSON.stringify([source?.component, source?.host, kind, namespace, name, uid, apiVersion]);
@@ -78,7 +81,8 @@ export class EventCorrelator {
     group.lastMs = now;
     group.messages.add(event.message ?? '');
     this.#groups.set(groupKey, group);
-    if (group.messages.size < limits.similarMessages) return {event, key: JSON.stringify([groupKey, event.involvedObject.fieldPath, event.message])};
+    if (group.messages.size < limits.similarMessages)
+      return {event, key: JSON.stringify([groupKey, event.involvedObject.fieldPath, event.message])};
     for (const oldest of group.messages) {
       group.messages.delete(oldest);
       break;

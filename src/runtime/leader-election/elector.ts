@@ -42,8 +42,16 @@ export class Elector {
     if (error !== undefined) throw new Error(error);
     this.#options = options;
     const labels = ['name'];
-    this.#status = options.meter.gauge({name: 'leader_election_master_status', help: 'Whether this replica leads: 1, or stands by: 0.', labels});
-    this.#slowPath = options.meter.counter({name: 'leader_election_slowpath_total', help: 'Renewals that had to read the lock first.', labels});
+    this.#status = options.meter.gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this replica leads: 1, or stands by: 0.',
+      labels,
+    });
+    this.#slowPath = options.meter.counter({
+      name: 'leader_election_slowpath_total',
+      help: 'Renewals that had to read the lock first.',
+      labels,
+    });
     this.#status.set(0, this.#labels);
   }
 
@@ -208,7 +216,9 @@ export class Elector {
     using _ = clock.schedule(callTimeoutMs(this.#options), () => timeout.abort(new Error('the call about the lease took too long')));
     using either = firstOf(signal, timeout.signal);
     either.signal.throwIfAborted();
-    const ended = new Promise<never>((_resolve, reject) => either.signal.addEventListener('abort', () => reject(either.signal.reason as Error), {once: true}));
+    const ended = new Promise<never>((_resolve, reject) =>
+      either.signal.addEventListener('abort', () => reject(either.signal.reason as Error), {once: true}),
+    );
     return await Promise.race([call(either.signal), ended]);
   }
 

@@ -33,7 +33,10 @@ export class LeaseLock {
 
   /** Creates the Lease; rejects if it exists. */
   async create(record: LeaderRecord, signal: AbortSignal): Promise<void> {
-    this.#seen = await this.#leases.create({...this.#identified(), metadata: {namespace: this.namespace, name: this.name}, spec: specOf(record)}, {signal});
+    this.#seen = await this.#leases.create(
+      {...this.#identified(), metadata: {namespace: this.namespace, name: this.name}, spec: specOf(record)},
+      {signal},
+    );
   }
 
   /** Updates the last observed Lease; rejects if it has changed since. Fields of other clients are kept. */

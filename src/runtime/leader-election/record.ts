@@ -29,4 +29,5 @@ export const recordOf = ({spec = {}}: Lease): LeaderRecord => ({
 });
 
 /** Whether two observations show the same state. Any difference shows that the holder is alive. */
-export const isSameRecord = (a: LeaderRecord | undefined, b: LeaderRecord): boolean => a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+export const isSameRecord = (a: LeaderRecord | undefined, b: LeaderRecord): boolean =>
+  a !== undefined && JSON.stringify(a) === JSON.stringify(b);

@@ -14,7 +14,11 @@ export interface LeaseTiming {
 export const retryJitter = 1.2;
 
 /** Returns the first error of an election's settings, naming the flag; undefined if they are valid. */
-export const validateElection = ({leaseDurationMs, renewDeadlineMs, retryPeriodMs}: LeaseTiming, lock: {readonly namespace: string; readonly name: string}, identity: string): string | undefined => {
+export const validateElection = (
+  {leaseDurationMs, renewDeadlineMs, retryPeriodMs}: LeaseTiming,
+  lock: {readonly namespace: string; readonly name: string},
+  identity: string,
+): string | undefined => {
   if (!identity) return 'the identity of an elector must not be empty';
   if (!lock.namespace || !lock.name) return 'the lock of an election must have a namespace and a name';
   if (renewDeadlineMs <= 0 || retryPeriodMs <= 0) return 'the times of an election must be greater than 0';

@@ -52,9 +52,16 @@ export const affinityTermsOf = ({metadata, spec}: Frozen<Pod>): AffinityTerms =>
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
 /** Whether a term matches a pod. */
-export const matchesAffinityTerm = (term: AffinityTerm, {namespace, labels}: {readonly namespace: string; readonly labels: Readonly<Record<string, string>>}, labelsOf: NamespaceLabels): boolean => {
+export const matchesAffinityTerm = (
+  term: AffinityTerm,
+  {namespace, labels}: {readonly namespace: string; readonly labels: Readonly<Record<string, string>>},
+  labelsOf: NamespaceLabels,
+): boolean => {
   const {namespaces, namespaceSelector, selector} = term;
   // An empty selector matches every namespace, including one that is not in the cache yet.
-  const isInNamespace = namespaces.has(namespace) || namespaceSelector.empty || (namespaceSelector.requirements.length > 0 && namespaceSelector.matches(labelsOf(namespace)));
+  const isInNamespace =
+    namespaces.has(namespace) ||
+    namespaceSelector.empty ||
+    (namespaceSelector.requirements.length > 0 && namespaceSelector.matches(labelsOf(namespace)));
   return isInNamespace && selector.matches(labels);
 };

@@ -34,7 +34,10 @@ export class Cache {
 
   /** Existing nodes, with zones interleaved. */
   get nodes(): readonly NodeInfo[] {
-    return (this.#ordered ??= interleaveZones([...this.#nodes.values()].filter(({node}) => node), this.#naming));
+    return (this.#ordered ??= interleaveZones(
+      [...this.#nodes.values()].filter(({node}) => node),
+      this.#naming,
+    ));
   }
 
   node(name: string): NodeInfo | undefined {

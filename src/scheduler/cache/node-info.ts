@@ -61,7 +61,9 @@ export class NodeInfo {
     this.allocatable = resourcesOf(amounts);
     const pods = amounts.get('pods');
     this.maxPods = pods ? Number(quantityValue(pods)) : 0;
-    this.images = new Map((node?.status?.images ?? []).flatMap(({names = [], sizeBytes = 0}) => names.map(name => [name, Number(sizeBytes)] as const)));
+    this.images = new Map(
+      (node?.status?.images ?? []).flatMap(({names = [], sizeBytes = 0}) => names.map(name => [name, Number(sizeBytes)] as const)),
+    );
   }
 
   add(pod: PodInfo): void {

@@ -47,8 +47,11 @@ const missingDefaults = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<strin
 
 /** Returns the host ports of a pod. Sidecars hold theirs for the pod's lifetime; other init containers hold none. */
 export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
-  [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
-    ports.flatMap(({hostPort = 0, hostIP, protocol}) => (hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [])),
+  [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(
+    ({ports = []}) =>
+      ports.flatMap(({hostPort = 0, hostIP, protocol}) =>
+        hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [],
+      ),
   );
 
 /** Derives the scheduling data of a pod. Throws a 400 for a malformed selector in its affinity. */

@@ -3,7 +3,12 @@ import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fi
 import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
 import type {Filter, Score} from '#src/scheduler/framework/plugin.js';
 import type {Profile} from '#src/scheduler/profile.js';
-import {resourceAllocation, type AllocationStrategy, type ShapePoint, type WeightedResource} from '#src/scheduler/scores/allocation-strategy.js';
+import {
+  resourceAllocation,
+  type AllocationStrategy,
+  type ShapePoint,
+  type WeightedResource,
+} from '#src/scheduler/scores/allocation-strategy.js';
 import {interPodAffinityBy} from '#src/scheduler/scores/inter-pod-affinity.js';
 import {podTopologySpreadBy} from '#src/scheduler/scores/pod-topology-spread.js';
 import type {DefaultConstraint} from '#src/scheduler/topology/constraints.js';
@@ -78,12 +83,16 @@ const spreadArguments = (fields: Fields, path: string): Change => {
   const defaults = listOf(fields['defaultConstraints'], `${path}.defaultConstraints`, constraint);
   const type = oneOf(fields['defaultingType'] ?? 'System', `${path}.defaultingType`, ['System', 'List']);
   if (type === 'System' && defaults.length > 0) invalid(`${path}.defaultingType`, 'when .defaultConstraints are not empty must be List');
-  return profile => (type === 'System' ? profile : withScore(withFilter(profile, podTopologySpreadWith(defaults)), podTopologySpreadBy(defaults)));
+  return profile =>
+    type === 'System' ? profile : withScore(withFilter(profile, podTopologySpreadWith(defaults)), podTopologySpreadBy(defaults));
 };
 
 const affinityArguments = (fields: Fields, path: string): Change => {
   const required = numberOf(fields['hardPodAffinityWeight'], `${path}.hardPodAffinityWeight`, {min: 0, max: 100, fallback: 1});
-  const ignorePreferredTermsOfExistingPods = boolOf(fields['ignorePreferredTermsOfExistingPods'], `${path}.ignorePreferredTermsOfExistingPods`);
+  const ignorePreferredTermsOfExistingPods = boolOf(
+    fields['ignorePreferredTermsOfExistingPods'],
+    `${path}.ignorePreferredTermsOfExistingPods`,
+  );
   return profile => withScore(profile, interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}));
 };
 

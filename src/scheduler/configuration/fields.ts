@@ -25,10 +25,15 @@ export const listOf = <T>(value: unknown, path: string, read: (item: unknown, pa
   return Array.isArray(value) ? value.map((item, at) => read(item, `${path}[${at}]`)) : invalid(path, 'must be a list');
 };
 
-export const textOf = (value: unknown, path: string): string => (typeof value === 'string' && value !== '' ? value : invalid(path, 'must be a text that is not empty'));
+export const textOf = (value: unknown, path: string): string =>
+  typeof value === 'string' && value !== '' ? value : invalid(path, 'must be a text that is not empty');
 
 /** Reads an integer within the range, both ends included; absent is `fallback`. */
-export const numberOf = (value: unknown, path: string, {min, max, fallback}: {readonly min: number; readonly max: number; readonly fallback: number}): number => {
+export const numberOf = (
+  value: unknown,
+  path: string,
+  {min, max, fallback}: {readonly min: number; readonly max: number; readonly fallback: number},
+): number => {
   if (value === undefined || value === null) return fallback;
   const isIn = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
   return isIn ? value : invalid(path, `must be a whole number from ${min} to ${max}`);
@@ -39,4 +44,5 @@ export const boolOf = (value: unknown, path: string): boolean => {
   return typeof value === 'boolean' ? value : invalid(path, 'must be true or false');
 };
 
-export const oneOf = <const T extends string>(value: unknown, path: string, all: readonly T[]): T => (all.includes(value as T) ? (value as T) : invalid(path, `must be one of ${all.join(', ')}`));
+export const oneOf = <const T extends string>(value: unknown, path: string, all: readonly T[]): T =>
+  all.includes(value as T) ? (value as T) : invalid(path, `must be one of ${all.join(', ')}`);

@@ -40,12 +40,23 @@ const selectPlugins = <T extends Plugin>(all: readonly T[], everywhere: PluginSe
 };
 
 const known = (profile: Profile): ReadonlySet<string> =>
-  new Set<PluginName | 'PrioritySort' | 'DefaultBinder'>(['SchedulingGates', 'DefaultPreemption', 'PrioritySort', 'DefaultBinder', ...[...profile.filters, ...profile.scores].map(({plugin}) => plugin)]);
+  new Set<PluginName | 'PrioritySort' | 'DefaultBinder'>([
+    'SchedulingGates',
+    'DefaultPreemption',
+    'PrioritySort',
+    'DefaultBinder',
+    ...[...profile.filters, ...profile.scores].map(({plugin}) => plugin),
+  ]);
 
 /** Returns the profile with the plugins that a configuration enables. */
 export const withPlugins = (value: unknown, path: string, profile: Profile = defaultProfile): Profile => {
   const fields = objectOf(value, path, points);
-  const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [PluginSet, PluginSet, PluginSet, PluginSet];
+  const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [
+    PluginSet,
+    PluginSet,
+    PluginSet,
+    PluginSet,
+  ];
   const names = known(profile);
   for (const [at, set] of [multiPoint, filter, postFilter, score].entries()) {
     const unknownPlugin = [...set.enabled.map(({name}) => name), ...set.disabled].find(name => name !== '*' && !names.has(name));

@@ -11,24 +11,30 @@ import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejec
 const maxConsumers = 256;
 
 /** Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed no claim is left out. */
-const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
+const deviceClaimsOf = (
+  {pod, namespace}: PodInfo,
+  {lister, naming}: Pick<Cluster, 'lister' | 'naming'>,
+): readonly Frozen<DeviceClaim>[] | string => {
   const claims: Frozen<DeviceClaim>[] = [];
   for (const {name, resourceClaimName, resourceClaimTemplateName} of pod.spec?.resourceClaims ?? []) {
     const made = pod.status?.resourceClaimStatuses?.find(status => status.name === name);
-    if (!resourceClaimName && resourceClaimTemplateName && !made) return `pod ${JSON.stringify(`${namespace}/${pod.metadata?.name}`)}: ResourceClaim not created yet`;
+    if (!resourceClaimName && resourceClaimTemplateName && !made)
+      return `pod ${JSON.stringify(`${namespace}/${pod.metadata?.name}`)}: ResourceClaim not created yet`;
     const claimName = resourceClaimName ?? made?.resourceClaimName;
     if (!claimName) continue;
     const claim = lister(kinds.resourceClaims).get({namespace, name: claimName});
     if (!claim) return `resourceclaim.${naming.group('resource')} ${JSON.stringify(claimName)} not found`;
     if (claim.metadata?.deletionTimestamp) return `resourceclaim ${JSON.stringify(claimName)} is being deleted`;
     const isOwned = claim.metadata?.ownerReferences?.some(({controller, uid}) => controller && uid === pod.metadata?.uid);
-    if (!resourceClaimName && !isOwned) return `ResourceClaim ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata?.name} (pod is not owner)`;
+    if (!resourceClaimName && !isOwned)
+      return `ResourceClaim ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata?.name} (pod is not owner)`;
     claims.push(claim);
   }
   return claims;
 };
 
-const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < maxConsumers;
+const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean =>
+  isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < maxConsumers;
 
 const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
   const claims = deviceClaimsOf(pod, cluster);
@@ -39,7 +45,8 @@ const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | u
   const isAllocated = claims.every(({status}) => status?.allocation);
   return {
     filter({node}) {
-      if (!selectors.every(selector => matchesNodeSelector(selector, node!))) return unresolvable('resourceclaim not available on the node');
+      if (!selectors.every(selector => matchesNodeSelector(selector, node!)))
+        return unresolvable('resourceclaim not available on the node');
       // Differs from upstream: devices are allocated by other components, never here.
       return isAllocated ? undefined : unresolvable('cannot allocate all claims');
     },
@@ -60,7 +67,8 @@ export const dynamicResources: Filter = {
   hints: [
     {
       on: ['ResourceClaimAdd', 'ResourceClaimUpdate'],
-      shouldQueue: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) => isPodClaim(pod, now) && (!old || !sameJson(old.status, now?.status)),
+      shouldQueue: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) =>
+        isPodClaim(pod, now) && (!old || !sameJson(old.status, now?.status)),
     },
     {on: ['UnschedulablePodUpdatePodGeneratedResourceClaim'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
     {on: ['NodeAdd', 'NodeUpdateNodeLabel']},

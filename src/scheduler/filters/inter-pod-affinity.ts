@@ -11,7 +11,8 @@ import {TopologyCounts} from './topology-counts.js';
 type PodLabels = Pick<PodInfo, 'namespace' | 'labels'>;
 type Labels = Readonly<Record<string, string>>;
 
-const matchesAllTerms = (terms: readonly AffinityTerm[], pod: PodLabels, {labelsOf}: Cluster): boolean => terms.length > 0 && terms.every(term => matchesAffinityTerm(term, pod, labelsOf));
+const matchesAllTerms = (terms: readonly AffinityTerm[], pod: PodLabels, {labelsOf}: Cluster): boolean =>
+  terms.length > 0 && terms.every(term => matchesAffinityTerm(term, pod, labelsOf));
 
 /** Counts, by topology domain, the pods that matter to a pod's affinity. */
 class AffinityCounts {
@@ -45,18 +46,25 @@ class AffinityCounts {
   }
 
   #countExistingAntiAffinity({terms}: PodInfo, {labels}: NodeInfo, by: 1 | -1): void {
-    for (const term of terms.requiredAnti) if (matchesAffinityTerm(term, this.#pod, this.#cluster.labelsOf)) this.existingAntiAffinity.add(term.topologyKey, labels, by);
+    for (const term of terms.requiredAnti)
+      if (matchesAffinityTerm(term, this.#pod, this.#cluster.labelsOf)) this.existingAntiAffinity.add(term.topologyKey, labels, by);
   }
 
   #countOwnTerms(other: PodInfo, {labels}: NodeInfo, by: 1 | -1): void {
     const {required, requiredAnti} = this.#pod.terms;
     if (matchesAllTerms(required, other, this.#cluster)) for (const {topologyKey} of required) this.affinity.add(topologyKey, labels, by);
-    for (const term of requiredAnti) if (matchesAffinityTerm(term, other, this.#cluster.labelsOf)) this.antiAffinity.add(term.topologyKey, labels, by);
+    for (const term of requiredAnti)
+      if (matchesAffinityTerm(term, other, this.#cluster.labelsOf)) this.antiAffinity.add(term.topologyKey, labels, by);
   }
 }
 
 /** Whether a node satisfies the required affinity terms. The first pod of a group with affinity to itself may be placed anywhere. */
-const satisfiesAffinity = ({terms: {required}}: PodInfo, {labels}: NodeInfo, {affinity}: AffinityCounts, isFirst: () => boolean): boolean => {
+const satisfiesAffinity = (
+  {terms: {required}}: PodInfo,
+  {labels}: NodeInfo,
+  {affinity}: AffinityCounts,
+  isFirst: () => boolean,
+): boolean => {
   if (required.some(({topologyKey}) => labels[topologyKey] === undefined)) return false;
   return required.every(({topologyKey}) => affinity.get(topologyKey, labels[topologyKey]) > 0) || isFirst();
 };
@@ -71,9 +79,11 @@ const prepare = function* (pod: PodInfo, cluster: Cluster): Steps<PreparedFilter
     filter(node) {
       const {labels} = node;
       if (!satisfiesAffinity(pod, node, counts, isFirst)) return unresolvable("node(s) didn't match pod affinity rules");
-      if (requiredAnti.some(({topologyKey}) => counts.antiAffinity.get(topologyKey, labels[topologyKey]) > 0)) return unschedulable("node(s) didn't match pod anti-affinity rules");
+      if (requiredAnti.some(({topologyKey}) => counts.antiAffinity.get(topologyKey, labels[topologyKey]) > 0))
+        return unschedulable("node(s) didn't match pod anti-affinity rules");
       for (const key of counts.existingAntiAffinity.keys()) {
-        if (counts.existingAntiAffinity.get(key, labels[key]) > 0) return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
+        if (counts.existingAntiAffinity.get(key, labels[key]) > 0)
+          return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
       }
       return undefined;
     },
@@ -83,26 +93,39 @@ const prepare = function* (pod: PodInfo, cluster: Cluster): Steps<PreparedFilter
 };
 
 const podLabelsOf = ({metadata}: Frozen<Pod>): PodLabels => ({namespace: metadata?.namespace ?? '', labels: metadata?.labels ?? {}});
-const hasRequiredAntiAffinity = (other: Frozen<Pod>): boolean => Boolean(other.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length);
+const hasRequiredAntiAffinity = (other: Frozen<Pod>): boolean =>
+  Boolean(other.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length);
 
 /** Whether a matching pod appeared, or one disappeared that the anti-affinity rejects or that rejected this pod. */
 const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster: Cluster): boolean => {
   if (now?.metadata?.uid === pod.uid) return true;
   const {required, requiredAnti} = pod.terms;
   const matchesAffinity = (other: Frozen<Pod> | undefined) => other !== undefined && matchesAllTerms(required, podLabelsOf(other), cluster);
-  const matchesAntiAffinity = (other: Frozen<Pod> | undefined) => other !== undefined && requiredAnti.some(term => matchesAffinityTerm(term, podLabelsOf(other), cluster.labelsOf));
-  return (matchesAffinity(now) && !matchesAffinity(old)) || (matchesAntiAffinity(old) && !matchesAntiAffinity(now)) || (!now && old !== undefined && hasRequiredAntiAffinity(old));
+  const matchesAntiAffinity = (other: Frozen<Pod> | undefined) =>
+    other !== undefined && requiredAnti.some(term => matchesAffinityTerm(term, podLabelsOf(other), cluster.labelsOf));
+  return (
+    (matchesAffinity(now) && !matchesAffinity(old)) ||
+    (matchesAntiAffinity(old) && !matchesAntiAffinity(now)) ||
+    (!now && old !== undefined && hasRequiredAntiAffinity(old))
+  );
 };
 
 /**
  * Whether a required term may now be met on the node, or an anti-affinity term is no longer violated: a node without the topology key violates none. Differs
  * from upstream: a pod without terms of its own, rejected by the anti-affinity of others, is retried too.
  */
-const shouldQueueOnNode = ({terms: {required, requiredAnti}}: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
+const shouldQueueOnNode = (
+  {terms: {required, requiredAnti}}: PodInfo,
+  old: Frozen<Node> | undefined,
+  now: Frozen<Node> | undefined,
+): boolean => {
   if (required.length === 0 && requiredAnti.length === 0) return true;
   const [before, after] = [old, now].map(node => node?.metadata?.labels ?? {}) as [Labels, Labels];
   const hasChanged = ({topologyKey}: {readonly topologyKey: string}) => before[topologyKey] !== after[topologyKey];
-  return required.some(term => after[term.topologyKey] !== undefined && hasChanged(term)) || requiredAnti.some(term => !old || (before[term.topologyKey] !== undefined && hasChanged(term)));
+  return (
+    required.some(term => after[term.topologyKey] !== undefined && hasChanged(term)) ||
+    requiredAnti.some(term => !old || (before[term.topologyKey] !== undefined && hasChanged(term)))
+  );
 };
 
 /** Places a pod near the pods that it requires, away from those it excludes and from those that exclude it. */
@@ -110,7 +133,10 @@ export const interPodAffinity: Filter = {
   plugin: 'InterPodAffinity',
   prepare,
   hints: [
-    {on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'UnschedulablePodUpdatePodLabel', 'AssignedPodDelete'], shouldQueue: shouldQueueOnPod},
+    {
+      on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'UnschedulablePodUpdatePodLabel', 'AssignedPodDelete'],
+      shouldQueue: shouldQueueOnPod,
+    },
     {
       on: ['NodeAdd', 'NodeUpdateNodeLabel'],
       shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => shouldQueueOnNode(pod, old, now),

@@ -28,7 +28,10 @@ export const nodeAffinity: Filter = {
     if (!required && !pod.pod.spec?.nodeSelector) return undefined;
     const nodes = nodeNamesOf(required?.nodeSelectorTerms ?? []);
     if (nodes?.size === 0) return unresolvable('pod affinity terms conflict');
-    return {...(nodes ? {nodes} : {}), filter: ({node}) => (isFit(pod, node) ? undefined : unresolvable("node(s) didn't match Pod's node affinity/selector"))};
+    return {
+      ...(nodes ? {nodes} : {}),
+      filter: ({node}) => (isFit(pod, node) ? undefined : unresolvable("node(s) didn't match Pod's node affinity/selector")),
+    };
   },
   hints: [
     {

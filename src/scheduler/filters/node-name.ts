@@ -5,7 +5,9 @@ export const nodeName: Filter = {
   plugin: 'NodeName',
   prepare({pod}) {
     const wanted = pod.spec?.nodeName;
-    return wanted ? {filter: ({name}) => (name === wanted ? undefined : unresolvable("node(s) didn't match the requested node name"))} : undefined;
+    return wanted
+      ? {filter: ({name}) => (name === wanted ? undefined : unresolvable("node(s) didn't match the requested node name"))}
+      : undefined;
   },
   hints: [{on: ['NodeAdd']}],
 };

@@ -9,7 +9,10 @@ export const nodePorts: Filter = {
   plugin: 'NodePorts',
   prepare({ports}) {
     if (ports.length === 0) return undefined;
-    return {filter: node => (ports.some(port => node.isTaken(port)) ? unschedulable("node(s) didn't have free ports for the requested pod ports") : undefined)};
+    return {
+      filter: node =>
+        ports.some(port => node.isTaken(port)) ? unschedulable("node(s) didn't have free ports for the requested pod ports") : undefined,
+    };
   },
   hints: [
     {

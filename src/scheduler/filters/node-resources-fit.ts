@@ -10,14 +10,15 @@ import type {Cluster, Filter, Rejection} from '#src/scheduler/framework/plugin.j
 type ResourceRequests = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
 
 /** The requested resources, each with an accessor for the same resource of a node. */
-const resourceRequests = ({requests}: PodInfo): ResourceRequests => [
-  ...([
-    ['cpu', requests.cpu, of => of.cpu],
-    ['memory', requests.memory, of => of.memory],
-    ['ephemeral-storage', requests.ephemeralStorage, of => of.ephemeralStorage],
-  ] as ResourceRequests),
-  ...[...requests.scalars].map(([name, amount]) => [name, amount, of => of.scalars.get(name) ?? 0] as ResourceRequests[number]),
-].filter(([, amount]) => amount > 0);
+const resourceRequests = ({requests}: PodInfo): ResourceRequests =>
+  [
+    ...([
+      ['cpu', requests.cpu, of => of.cpu],
+      ['memory', requests.memory, of => of.memory],
+      ['ephemeral-storage', requests.ephemeralStorage, of => of.ephemeralStorage],
+    ] as ResourceRequests),
+    ...[...requests.scalars].map(([name, amount]) => [name, amount, of => of.scalars.get(name) ?? 0] as ResourceRequests[number]),
+  ].filter(([, amount]) => amount > 0);
 
 const checkFit = (wanted: ResourceRequests, {pods, maxPods, allocatable, requested}: NodeInfo): Rejection | undefined => {
   let reasons: string[] | undefined;
@@ -68,7 +69,8 @@ export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolea
     {on: ['AssignedPodDelete'], shouldQueue: (_, old) => old !== undefined && isAssignedOrNominated(old)},
     {
       on: ['AssignedPodUpdatePodScaleDown', 'UnschedulablePodUpdatePodScaleDown'],
-      shouldQueue: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) => shouldQueueOnScaleDown(pod, old!, now!, cluster),
+      shouldQueue: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) =>
+        shouldQueueOnScaleDown(pod, old!, now!, cluster),
     },
   ],
 });

@@ -11,11 +11,15 @@ const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
 /** Rejects cordoned nodes, unless the pod tolerates the corresponding taint. */
 export const nodeUnschedulable: Filter = {
   plugin: 'NodeUnschedulable',
-  prepare: (pod, {naming}) => (tolerates(pod, naming) ? undefined : {filter: ({node}) => (node?.spec?.unschedulable ? unresolvable('node(s) were unschedulable') : undefined)}),
+  prepare: (pod, {naming}) =>
+    tolerates(pod, naming)
+      ? undefined
+      : {filter: ({node}) => (node?.spec?.unschedulable ? unresolvable('node(s) were unschedulable') : undefined)},
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeTaint'],
-      shouldQueue: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !now?.spec?.unschedulable && (!old || old.spec?.unschedulable === true),
+      shouldQueue: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) =>
+        !now?.spec?.unschedulable && (!old || old.spec?.unschedulable === true),
     },
     {on: ['UnschedulablePodUpdatePodToleration'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
   ],

@@ -33,13 +33,16 @@ const driversOf = ({namespace, claims}: Pick<PodInfo, 'namespace' | 'claims'>, c
 /** Returns the volume limit of each driver on a node, as its CSINode states. */
 const limitsOf = ({name}: NodeInfo, {lister}: Cluster): Map<string, number> => {
   const drivers = lister(kinds.csiNodes).get(name)?.spec.drivers ?? [];
-  return new Map(drivers.flatMap(({name: driver, allocatable}) => (allocatable?.count === undefined ? [] : [[driver, allocatable.count] as const])));
+  return new Map(
+    drivers.flatMap(({name: driver, allocatable}) => (allocatable?.count === undefined ? [] : [[driver, allocatable.count] as const])),
+  );
 };
 
 /** Returns the volumes attached to a node, or to be attached for the pods on it. */
 const attachedTo = (node: NodeInfo, cluster: Cluster): Map<string, string> => {
   const attached = new Map<string, string>();
-  for (const other of node.pods.values()) if (other.claims.length > 0) for (const [volume, driver] of driversOf(other, cluster)) attached.set(volume, driver);
+  for (const other of node.pods.values())
+    if (other.claims.length > 0) for (const [volume, driver] of driversOf(other, cluster)) attached.set(volume, driver);
   for (const {spec} of cluster.lister(kinds.volumeAttachments).by(attachmentsOfNode, node.name)) {
     const csi = cluster.volumes.volumes.get(spec.source.persistentVolumeName ?? '')?.spec?.csi;
     if (csi) attached.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
@@ -74,7 +77,14 @@ export const nodeVolumeLimits: Filter = {
   },
   hints: [
     {on: ['CSINodeAdd', 'CSINodeUpdate', 'VolumeAttachmentDelete']},
-    {on: ['AssignedPodDelete'], shouldQueue: (_, old: Frozen<Pod> | undefined) => old?.spec?.volumes?.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral) ?? false},
-    {on: ['PersistentVolumeClaimAdd'], shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+    {
+      on: ['AssignedPodDelete'],
+      shouldQueue: (_, old: Frozen<Pod> | undefined) =>
+        old?.spec?.volumes?.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral) ?? false,
+    },
+    {
+      on: ['PersistentVolumeClaimAdd'],
+      shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? ''),
+    },
   ],
 };

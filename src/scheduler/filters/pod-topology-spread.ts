@@ -6,7 +6,14 @@ import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
-import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
+import {
+  nodeInclusion,
+  defaultConstraints,
+  hasTopologyKeys,
+  ownConstraints,
+  type Constraint,
+  type DefaultConstraint,
+} from '#src/scheduler/topology/constraints.js';
 
 /** The number of matching pods in each topology domain of a constraint. */
 class DomainCounts {
@@ -38,11 +45,15 @@ class DomainCounts {
 }
 
 const countDomains = function* (pod: PodInfo, constraints: readonly Constraint[], cluster: Cluster): Steps<DomainCounts[]> {
-  const all = constraints.map(constraint => ({domainCounts: new DomainCounts(constraint, pod), countOn: cluster.counts.counter(pod.namespace, constraint.selector)}));
+  const all = constraints.map(constraint => ({
+    domainCounts: new DomainCounts(constraint, pod),
+    countOn: cluster.counts.counter(pod.namespace, constraint.selector),
+  }));
   for (const node of cluster.nodes) {
     yield;
     if (!hasTopologyKeys(node.labels, constraints)) continue;
-    for (const {domainCounts, countOn} of all) if (domainCounts.includes(node)) domainCounts.add(node.labels[domainCounts.constraint.topologyKey]!, countOn(node));
+    for (const {domainCounts, countOn} of all)
+      if (domainCounts.includes(node)) domainCounts.add(node.labels[domainCounts.constraint.topologyKey]!, countOn(node));
   }
   return all.map(({domainCounts}) => domainCounts);
 };
@@ -51,7 +62,9 @@ type Defaults = readonly DefaultConstraint[];
 
 /** Returns the hard constraints of a pod, or the default ones if it states none. */
 const constraintsFor = (pod: PodInfo, cluster: Cluster, defaults: Defaults): readonly Constraint[] =>
-  pod.pod.spec?.topologySpreadConstraints?.length ? ownConstraints(pod, 'DoNotSchedule', cluster) : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
+  pod.pod.spec?.topologySpreadConstraints?.length
+    ? ownConstraints(pod, 'DoNotSchedule', cluster)
+    : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
 
 const prepare = function* (pod: PodInfo, cluster: Cluster, defaults: Defaults): Steps<PreparedFilter | undefined> {
   const constraints = constraintsFor(pod, cluster, defaults);
@@ -84,7 +97,12 @@ const matchesAny = (pod: PodInfo, other: Frozen<Pod> | undefined, constraints: r
   other?.metadata?.namespace === pod.namespace && constraints.some(({selector}) => selector.matches(other.metadata?.labels));
 
 /** Whether a pod that counts for a constraint was added, deleted or changed. */
-const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, constraints: readonly Constraint[]): boolean => {
+const shouldQueueOnPod = (
+  pod: PodInfo,
+  old: Frozen<Pod> | undefined,
+  now: Frozen<Pod> | undefined,
+  constraints: readonly Constraint[],
+): boolean => {
   if (now?.metadata?.uid === pod.uid) return true;
   if (!old || !now) return matchesAny(pod, old ?? now, constraints);
   return constraints.some(constraint => matchesAny(pod, old, [constraint]) !== matchesAny(pod, now, [constraint]));
@@ -105,17 +123,23 @@ export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
   hints: [
     {
       on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'AssignedPodDelete', 'UnschedulablePodUpdatePodLabel'],
-      shouldQueue: (pod, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster) => shouldQueueOnPod(pod, old, now, constraintsFor(pod, cluster, defaults)),
+      shouldQueue: (pod, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster) =>
+        shouldQueueOnPod(pod, old, now, constraintsFor(pod, cluster, defaults)),
     },
     {
       on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel'],
-      shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster) => shouldQueueOnNode(old, now, constraintsFor(pod, cluster, defaults)),
+      shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster) =>
+        shouldQueueOnNode(old, now, constraintsFor(pod, cluster, defaults)),
     },
     // A taint or a toleration may change which nodes are counted.
-    {on: ['NodeUpdateNodeTaint'], shouldQueue: (pod, _, now, cluster) => hasTopologyKeys(now?.metadata?.labels ?? {}, constraintsFor(pod, cluster, defaults))},
+    {
+      on: ['NodeUpdateNodeTaint'],
+      shouldQueue: (pod, _, now, cluster) => hasTopologyKeys(now?.metadata?.labels ?? {}, constraintsFor(pod, cluster, defaults)),
+    },
     {
       on: ['UnschedulablePodUpdatePodToleration'],
-      shouldQueue: (pod, _, now, cluster) => now?.metadata?.uid === pod.uid && constraintsFor(pod, cluster, defaults).some(({honoursTaints}) => honoursTaints),
+      shouldQueue: (pod, _, now, cluster) =>
+        now?.metadata?.uid === pod.uid && constraintsFor(pod, cluster, defaults).some(({honoursTaints}) => honoursTaints),
     },
   ],
 });

@@ -14,7 +14,8 @@ export const taintToleration: Filter = {
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeTaint'],
-      shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !hasUntoleratedTaint(pod, now) && (!old || hasUntoleratedTaint(pod, old)),
+      shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) =>
+        !hasUntoleratedTaint(pod, now) && (!old || hasUntoleratedTaint(pod, old)),
     },
     {on: ['UnschedulablePodUpdatePodToleration'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
   ],

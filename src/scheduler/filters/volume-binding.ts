@@ -22,7 +22,14 @@ const classIndex = ({naming}: Cluster): Index<Volume> => {
 const availableVolumesFor = ({unboundDelayed}: PodClaims, cluster: Cluster): AvailableVolumes => {
   const {lister, volumes, naming} = cluster;
   const names = new Set(unboundDelayed.map(claim => classOf(claim, naming)));
-  return new Map([...names].map(name => [name, lister(kinds.persistentVolumes).by(classIndex(cluster), name).map(volume => volumes.volumes.assumedOr(volume))]));
+  return new Map(
+    [...names].map(name => [
+      name,
+      lister(kinds.persistentVolumes)
+        .by(classIndex(cluster), name)
+        .map(volume => volumes.volumes.assumedOr(volume)),
+    ]),
+  );
 };
 
 const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
@@ -56,7 +63,8 @@ export const volumeBinding: Filter = {
     {on: ['PersistentVolumeAdd', 'PersistentVolumeUpdate', 'NodeAdd', 'NodeUpdateNodeLabel', 'CSINodeAdd']},
     {
       on: ['StorageClassAdd', 'StorageClassUpdate'],
-      shouldQueue: (_, old: Frozen<StorageClass> | undefined, now: Frozen<StorageClass> | undefined) => !old || !sameJson(old.allowedTopologies, now?.allowedTopologies),
+      shouldQueue: (_, old: Frozen<StorageClass> | undefined, now: Frozen<StorageClass> | undefined) =>
+        !old || !sameJson(old.allowedTopologies, now?.allowedTopologies),
     },
     {on: ['CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate', 'CSIDriverUpdate']},
   ],

@@ -4,7 +4,11 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, unresolvable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 
 /** Returns a key for the disk of a volume type that can be attached once, and whether the pod only reads it. */
-const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {
+const diskOf = ({
+  gcePersistentDisk: gce,
+  awsElasticBlockStore: aws,
+  iscsi,
+}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {
   if (gce) return {disk: `gce ${gce.pdName}`, reads: gce.readOnly ?? false};
   if (aws) return {disk: `aws ${aws.volumeID}`, reads: false};
   if (iscsi) return {disk: `iscsi ${iscsi.iqn}`, reads: iscsi.readOnly ?? false};
@@ -14,7 +18,11 @@ const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Froz
 const sharesCluster = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
   if (!a.rbd || !b.rbd || (a.rbd.readOnly && b.rbd.readOnly)) return false;
   const [one, other] = [a.rbd, b.rbd];
-  return one.monitors.some(monitor => other.monitors.includes(monitor)) && (one.pool ?? 'rbd') === (other.pool ?? 'rbd') && one.image === other.image;
+  return (
+    one.monitors.some(monitor => other.monitors.includes(monitor)) &&
+    (one.pool ?? 'rbd') === (other.pool ?? 'rbd') &&
+    one.image === other.image
+  );
 };
 
 const disksConflict = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
@@ -55,9 +63,12 @@ export const volumeRestrictions: Filter = {
     return {
       filter({pods}) {
         for (const other of disks.length > 0 ? pods.values() : []) {
-          if (volumesOf(other.pod).some(existing => disks.some(requested => disksConflict(requested, existing)))) return unschedulable('node(s) had no available disk');
+          if (volumesOf(other.pod).some(existing => disks.some(requested => disksConflict(requested, existing))))
+            return unschedulable('node(s) had no available disk');
         }
-        return inUse > 0 ? unschedulable('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined;
+        return inUse > 0
+          ? unschedulable('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode')
+          : undefined;
       },
       add: other => void (inUse += uses(other, pod, exclusive)),
       remove: other => void (inUse -= uses(other, pod, exclusive)),
@@ -66,7 +77,10 @@ export const volumeRestrictions: Filter = {
   hints: [
     {on: ['AssignedPodDelete'], shouldQueue: (pod, old: Frozen<Pod> | undefined) => old !== undefined && frees(pod, old)},
     {on: ['NodeAdd']},
-    {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+    {
+      on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'],
+      shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? ''),
+    },
   ],
 };
 
@@ -74,5 +88,8 @@ export const volumeRestrictions: Filter = {
 const frees = (pod: PodInfo, old: Frozen<Pod>): boolean => {
   const existing = volumesOf(old);
   if (volumesOf(pod.pod).some(requested => existing.some(other => disksConflict(requested, other)))) return true;
-  return old.metadata?.namespace === pod.namespace && existing.some(({persistentVolumeClaim}) => persistentVolumeClaim && pod.claims.includes(persistentVolumeClaim.claimName));
+  return (
+    old.metadata?.namespace === pod.namespace &&
+    existing.some(({persistentVolumeClaim}) => persistentVolumeClaim && pod.claims.includes(persistentVolumeClaim.claimName))
+  );
 };

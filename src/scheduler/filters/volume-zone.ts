@@ -10,11 +10,16 @@ const topologyLabels = (naming: Naming): readonly (readonly [label: string, curr
   });
 
 /** Returns the zones and regions of the pod's volumes: a label with the allowed values. */
-const volumeTopologies = ({namespace, claims}: PodInfo, {volumes, naming}: Cluster): (readonly [label: string, current: string, values: readonly string[]])[] =>
+const volumeTopologies = (
+  {namespace, claims}: PodInfo,
+  {volumes, naming}: Cluster,
+): (readonly [label: string, current: string, values: readonly string[]])[] =>
   claims.flatMap(name => {
     const volume = volumes.volumes.get(volumes.claims.get(`${namespace}/${name}`)?.spec?.volumeName ?? '');
     const labels = volume?.metadata?.labels ?? {};
-    return topologyLabels(naming).flatMap(([label, current]) => (labels[label] === undefined ? [] : [[label, current, labels[label].split('__').map(value => value.trim())] as const]));
+    return topologyLabels(naming).flatMap(([label, current]) =>
+      labels[label] === undefined ? [] : [[label, current, labels[label].split('__').map(value => value.trim())] as const],
+    );
   });
 
 /** Restricts a pod to the zones and regions of its volumes' labels. */
@@ -34,6 +39,9 @@ export const volumeZone: Filter = {
   },
   hints: [
     {on: ['StorageClassAdd', 'NodeAdd', 'NodeUpdateNodeLabel', 'PersistentVolumeAdd', 'PersistentVolumeUpdate']},
-    {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+    {
+      on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'],
+      shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? ''),
+    },
   ],
 };

@@ -10,7 +10,8 @@ import type {Reservation} from '#src/scheduler/cache/reservation.js';
 export type DeviceClaim = ObjectOf<typeof kinds.resourceClaims>;
 
 /** Whether the claim is reserved for a pod. */
-export const isReservedFor = ({status}: Frozen<DeviceClaim>, uid: string): boolean => status?.reservedFor?.some(consumer => consumer.uid === uid) ?? false;
+export const isReservedFor = ({status}: Frozen<DeviceClaim>, uid: string): boolean =>
+  status?.reservedFor?.some(consumer => consumer.uid === uid) ?? false;
 
 export interface DeviceReserverParts {
   readonly client: Client;
@@ -49,7 +50,8 @@ export class DeviceReserver {
       try {
         await this.#patchReservedFor(claim, {$patch: 'delete', uid});
       } catch (error) {
-        if (!signal.aborted && !isNotFound(error)) log.error({pod: key, claim: claim.metadata?.name, err: error}, 'the use of a claim could not be taken back');
+        if (!signal.aborted && !isNotFound(error))
+          log.error({pod: key, claim: claim.metadata?.name, err: error}, 'the use of a claim could not be taken back');
       }
     }
   }
@@ -59,7 +61,9 @@ export class DeviceReserver {
     const {name = '', namespace = '', uid} = metadata ?? {};
     const hold = clock.hold();
     try {
-      await client.resource(kinds.resourceClaims).patch(name, 'strategic', {metadata: {uid}, status: {reservedFor: [consumer]}}, {namespace, subresource: 'status'});
+      await client
+        .resource(kinds.resourceClaims)
+        .patch(name, 'strategic', {metadata: {uid}, status: {reservedFor: [consumer]}}, {namespace, subresource: 'status'});
     } finally {
       hold[Symbol.dispose]();
     }

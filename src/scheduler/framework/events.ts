@@ -29,7 +29,13 @@ export type EventKind =
   | `${'PersistentVolume' | 'PersistentVolumeClaim' | 'StorageClass' | 'CSINode' | 'CSIDriver' | 'CSIStorageCapacity' | 'VolumeAttachment' | 'ResourceClaim'}${'Add' | 'Update' | 'Delete'}`;
 
 /** Events that move a pod between the parts of the scheduling queue. */
-export type QueueEvent = EventKind | 'ScheduleAttemptFailure' | 'BackoffComplete' | 'PopFromBackoffQ' | 'ForceActivate' | 'UnschedulableTimeout';
+export type QueueEvent =
+  | EventKind
+  | 'ScheduleAttemptFailure'
+  | 'BackoffComplete'
+  | 'PopFromBackoffQ'
+  | 'ForceActivate'
+  | 'UnschedulableTimeout';
 
 /** An event, with the old and the new object. */
 export interface ClusterEvent {

@@ -21,7 +21,11 @@ const histogram = ({byNode, rest}: NodeRejections, all: number): string[] => {
 /** Returns the failure message of a pod that fits no node. */
 export const fitErrorMessage = (all: number, findings: NodeRejections, afterwards = ''): string => {
   const reasons = findings.preFilterMessage ? [findings.preFilterMessage] : histogram(findings, all);
-  return [`0/${all} nodes are available:`, ...(reasons.length > 0 ? [`${reasons.join(', ')}.`] : []), ...(afterwards ? [afterwards] : [])].join(' ');
+  return [
+    `0/${all} nodes are available:`,
+    ...(reasons.length > 0 ? [`${reasons.join(', ')}.`] : []),
+    ...(afterwards ? [afterwards] : []),
+  ].join(' ');
 };
 
 /** The failure message where there are no nodes. */
@@ -33,4 +37,5 @@ export const noClaimsText = 'no new claims to deallocate';
 const maxNoteLength = 1024;
 
 /** Truncates a text to the length limit of an Event's note. */
-export const truncateNote = (text: string): string => (Buffer.byteLength(text) <= maxNoteLength ? text : `${text.slice(0, maxNoteLength - 4)} ...`);
+export const truncateNote = (text: string): string =>
+  Buffer.byteLength(text) <= maxNoteLength ? text : `${text.slice(0, maxNoteLength - 4)} ...`;

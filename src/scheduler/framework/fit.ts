@@ -34,7 +34,9 @@ export interface FilterSet {
 }
 
 const combinedReason = (plugins: readonly PluginName[]): string =>
-  plugins.length === 1 ? `node(s) didn't satisfy plugin ${plugins[0]}` : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
+  plugins.length === 1
+    ? `node(s) didn't satisfy plugin ${plugins[0]}`
+    : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
 
 /** Prepares all filters. An unresolvable rejection of every node ends it; after a resolvable one the other filters are prepared too, for preemption. */
 const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
@@ -90,7 +92,11 @@ export type NominatedPods = (node: string) => Iterable<PodInfo> | undefined;
  * Filters a node twice: with the nominated pods of equal or higher priority added, and as it is now. Nominated pods may never arrive, and this pod's affinity may
  * depend on them.
  */
-export const runFiltersWithNominatedPods = (checks: FilterSet, node: NodeInfo, nominatedPods: NominatedPods): PluginRejection | undefined => {
+export const runFiltersWithNominatedPods = (
+  checks: FilterSet,
+  node: NodeInfo,
+  nominatedPods: NominatedPods,
+): PluginRejection | undefined => {
   const {pod} = checks;
   const nominated = nominatedPods(node.name);
   if (nominated) {
@@ -134,11 +140,19 @@ export interface FilterResult {
 }
 
 /** Finds feasible nodes: the nominated one, or as many as scoring needs. */
-export const findFeasibleNodes = function* (pod: PodInfo, {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex}: FilterOptions): Steps<FilterResult> {
+export const findFeasibleNodes = function* (
+  pod: PodInfo,
+  {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex}: FilterOptions,
+): Steps<FilterResult> {
   const filterSet = yield* prepareFilters(pod, filters, cluster);
   const diagnosis = emptyDiagnosis();
   for (const plugin of filterSet.restrictingPlugins) diagnosis.rejectedBy.add(plugin);
-  const found = (feasible: readonly NodeInfo[]): FilterResult => ({feasible, diagnosis, filterSet, evaluated: feasible.length + diagnosis.byNode.size});
+  const found = (feasible: readonly NodeInfo[]): FilterResult => ({
+    feasible,
+    diagnosis,
+    filterSet,
+    evaluated: feasible.length + diagnosis.byNode.size,
+  });
   if (filterSet.rejection) {
     diagnosis.rest = filterSet.rejection;
     diagnosis.preFilterMessage = filterSet.rejection.reasons.join(', ');

@@ -110,4 +110,5 @@ export interface Score {
   prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<NodeScorer | undefined>;
 }
 
-export const isRejection = (outcome: PreparedFilter | Rejection | undefined): outcome is Rejection => outcome !== undefined && 'reasons' in outcome;
+export const isRejection = (outcome: PreparedFilter | Rejection | undefined): outcome is Rejection =>
+  outcome !== undefined && 'reasons' in outcome;

@@ -18,13 +18,18 @@ export interface Candidate {
 const startOf = ({pod}: PodInfo): number => parseTime(pod.status?.startTime) ?? Infinity;
 
 /** The more important pod first: by priority, then the one that has run longer. */
-const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
+const byImportance = (a: PodInfo, b: PodInfo): number =>
+  b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
 
 /**
  * Selects the victims on a node for a pod to fit: removes all pods of lower priority, then reprieves those that can stay, beginning with those that
  * budgets protect. Returns a rejection if the pod does not fit even then.
  */
-export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, nominatedPods}: {readonly budgets: Budgets; readonly nominatedPods: NominatedPods}): Candidate | Rejection => {
+export const selectVictims = (
+  node: NodeInfo,
+  filterSet: FilterSet,
+  {budgets, nominatedPods}: {readonly budgets: Budgets; readonly nominatedPods: NominatedPods},
+): Candidate | Rejection => {
   const {pod} = filterSet;
   const lowerPriority = [...node.pods.values()].filter(({priority}) => priority < pod.priority).sort(byImportance);
   if (lowerPriority.length === 0) return unresolvable('No preemption victims found for incoming pod');
@@ -51,7 +56,9 @@ export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, no
       if (violating.includes(other)) violations++;
     }
     const victims = lowerPriority.filter(other => removed.has(other));
-    return victims.length > 0 ? {node: node.name, victims, violations} : unschedulable(`expected at least one victim pod on node "${node.name}"`);
+    return victims.length > 0
+      ? {node: node.name, victims, violations}
+      : unschedulable(`expected at least one victim pod on node "${node.name}"`);
   } finally {
     for (const other of removed) reprieve(other); // The prepared filters are shared: removed pods are added again.
   }

@@ -62,7 +62,9 @@ export class Preemptor {
   preempt(pod: PodInfo, candidate: Candidate): void {
     this.#preempting.add(pod.uid);
     const {clock} = this.#parts;
-    const running = this.#preempt(pod, candidate).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#running.delete(running));
+    const running = this.#preempt(pod, candidate)
+      .catch((error: unknown) => clock.unhandled(error))
+      .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
@@ -75,7 +77,11 @@ export class Preemptor {
     const {clock, log, activate, signal} = this.#parts;
     const hold = clock.hold();
     try {
-      await Promise.all([...(this.#parts.nominatedPods(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#clearNomination(other)));
+      await Promise.all(
+        [...(this.#parts.nominatedPods(node) ?? [])]
+          .filter(({priority}) => priority < pod.priority)
+          .map(other => this.#clearNomination(other)),
+      );
       await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
       // Cleared before the last deletion, so that its event can requeue the pod.
       this.#preempting.delete(pod.uid);
@@ -95,9 +101,12 @@ export class Preemptor {
     const {client, log} = this.#parts;
     const {name = '', namespace = '', uid} = pod.metadata ?? {};
     try {
-      await client.resource(kinds.pods).patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status'});
+      await client
+        .resource(kinds.pods)
+        .patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status'});
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
+      if (!isNotFound(error) && !isConflict(error))
+        log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
     }
   }
 

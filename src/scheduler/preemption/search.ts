@@ -24,7 +24,12 @@ const isPreemptionVictim = ({pod}: PodInfo): boolean =>
   pod.status.conditions.some(({type, reason}) => type === 'DisruptionTarget' && reason === 'PreemptionByScheduler');
 
 /** Returns why a pod may not preempt; it waits while victims on its nominated node are terminating. */
-const ineligibleReason = (pod: PodInfo, nominatedNode: string | undefined, {diagnosis}: FilterResult, {node}: Cluster): string | undefined => {
+const ineligibleReason = (
+  pod: PodInfo,
+  nominatedNode: string | undefined,
+  {diagnosis}: FilterResult,
+  {node}: Cluster,
+): string | undefined => {
   if (pod.pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   if (!nominatedNode || diagnosis.byNode.get(nominatedNode)?.unresolvable) return undefined;
   const leaving = [...(node(nominatedNode)?.pods.values() ?? [])].some(other => other.priority < pod.priority && isPreemptionVictim(other));
@@ -36,7 +41,12 @@ const minCandidates = 100;
 const candidateShare = 0.1;
 
 /** Finds the victims of lowest cost whose eviction makes the pod fit. `nominatedNode` is the pod's nominated node. */
-export const findVictims = function* (pod: PodInfo, nominatedNode: string | undefined, filterResult: FilterResult, search: PreemptionSearch): Steps<PreemptionResult> {
+export const findVictims = function* (
+  pod: PodInfo,
+  nominatedNode: string | undefined,
+  filterResult: FilterResult,
+  search: PreemptionSearch,
+): Steps<PreemptionResult> {
   const {cluster, random} = search;
   const text = ineligibleReason(pod, nominatedNode, filterResult, cluster);
   if (text !== undefined) return {text, clearNominatedNode: false};
@@ -58,5 +68,14 @@ export const findVictims = function* (pod: PodInfo, nominatedNode: string | unde
     yield;
   }
   const best = leastLoss(candidates);
-  return best ?? {text: fitErrorMessage(cluster.nodes.length, {byNode, rest: unresolvable('Preemption is not helpful for scheduling'), preFilterMessage: undefined}), clearNominatedNode: true};
+  return (
+    best ?? {
+      text: fitErrorMessage(cluster.nodes.length, {
+        byNode,
+        rest: unresolvable('Preemption is not helpful for scheduling'),
+        preFilterMessage: undefined,
+      }),
+      clearNominatedNode: true,
+    }
+  );
 };

@@ -39,7 +39,8 @@ interface Entry {
 const blockingPlugins = ({rejectedBy, gatedBy}: QueuedPod): readonly PluginName[] => (gatedBy ? [...rejectedBy, gatedBy] : [...rejectedBy]);
 const isCurrent = ({pod, generation}: Entry): boolean => pod.generation === generation;
 /** Higher priority first, then the longer wait. */
-const byPriority = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
+const byPriority = (a: Entry, b: Entry): number =>
+  b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
 /** Backoffs that end within the same second are equal: then priority decides. */
 const windowMs = 1000;
 const byBackoffEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - Math.floor(b.until / windowMs) || byPriority(a, b);
@@ -90,7 +91,8 @@ export class SchedulingQueue {
     const pod = this.#pods.get(info.uid);
     if (!pod) return this.add(info, 'UnschedulablePodUpdate');
     pod.info = info;
-    if (this.#inFlight.isFor(pod)) for (const kind of events) this.#inFlight.record({kind, old, now: info.pod}, ({uid}) => uid === info.uid);
+    if (this.#inFlight.isFor(pod))
+      for (const kind of events) this.#inFlight.record({kind, old, now: info.pod}, ({uid}) => uid === info.uid);
     if (pod.subQueue !== 'unschedulable') return;
     for (const kind of events) {
       if (this.#move(pod, {kind, old, now: info.pod})) return;
@@ -171,7 +173,9 @@ export class SchedulingQueue {
   }
 
   #helps(pod: QueuedPod, event: ClusterEvent): boolean {
-    return this.#options.hintsOn(event.kind).some(({plugin, helps}) => (pod.gatedBy === plugin || pod.rejectedBy.has(plugin)) && helps(pod.info, event));
+    return this.#options
+      .hintsOn(event.kind)
+      .some(({plugin, helps}) => (pod.gatedBy === plugin || pod.rejectedBy.has(plugin)) && helps(pod.info, event));
   }
 
   #retry(pod: QueuedPod, event: QueueEvent): void {

@@ -21,7 +21,8 @@ export type AllocationStrategy =
 
 type ScoreFunction = (requested: number, capacity: number) => number;
 
-const leastRequestedScore: ScoreFunction = (requested, capacity) => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
+const leastRequestedScore: ScoreFunction = (requested, capacity) =>
+  requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity);
 const mostRequestedScore: ScoreFunction = (requested, capacity) => Math.floor((Math.min(requested, capacity) * maxNodeScore) / capacity);
 
 /** Returns the score of a utilization by linear interpolation; constant beyond the ends. */
@@ -39,7 +40,11 @@ const requestedToCapacityRatio =
     capacity === 0 || requested > capacity ? interpolate(shape, 100) : interpolate(shape, Math.floor((requested * 100) / capacity));
 
 /** Returns the requested amount on a node, with the pod, and the capacity; undefined if the pod does not request this scalar resource. */
-const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeInfo): {readonly requested: number; readonly capacity: number} | undefined => {
+const usageOf = (
+  name: string,
+  {requests, nonZeroRequests}: PodInfo,
+  node: NodeInfo,
+): {readonly requested: number; readonly capacity: number} | undefined => {
   switch (name) {
     case 'cpu':
     case 'memory':
@@ -48,7 +53,9 @@ const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeI
       return {requested: node.requested.ephemeralStorage + requests.ephemeralStorage, capacity: node.allocatable.ephemeralStorage};
     default: {
       const wanted = requests.scalars.get(name) ?? 0;
-      return wanted === 0 ? undefined : {requested: (node.requested.scalars.get(name) ?? 0) + wanted, capacity: node.allocatable.scalars.get(name) ?? 0};
+      return wanted === 0
+        ? undefined
+        : {requested: (node.requested.scalars.get(name) ?? 0) + wanted, capacity: node.allocatable.scalars.get(name) ?? 0};
     }
   }
 };
@@ -57,7 +64,11 @@ const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeI
 export const resourceAllocation = (strategy: AllocationStrategy): Score => {
   const {resources} = strategy;
   const isRatio = strategy.type === 'RequestedToCapacityRatio';
-  const scoreOf = isRatio ? requestedToCapacityRatio(strategy.shape) : strategy.type === 'LeastAllocated' ? leastRequestedScore : mostRequestedScore;
+  const scoreOf = isRatio
+    ? requestedToCapacityRatio(strategy.shape)
+    : strategy.type === 'LeastAllocated'
+      ? leastRequestedScore
+      : mostRequestedScore;
   return {
     plugin: 'NodeResourcesFit',
     weight: 1,

@@ -27,6 +27,12 @@ export const imageLocality: Score = {
     const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalized);
     if (!feasible.some(node => images.some(image => node.images.has(image)))) return undefined;
     const maxThreshold = maxContainerThreshold * images.length;
-    return {score: node => Math.floor((maxNodeScore * (Math.min(Math.max(sizeOf(images, node, cluster), minThreshold), maxThreshold) - minThreshold)) / (maxThreshold - minThreshold))};
+    return {
+      score: node =>
+        Math.floor(
+          (maxNodeScore * (Math.min(Math.max(sizeOf(images, node, cluster), minThreshold), maxThreshold) - minThreshold)) /
+            (maxThreshold - minThreshold),
+        ),
+    };
   },
 };

@@ -8,4 +8,12 @@ import {podTopologySpreadScore} from './pod-topology-spread.js';
 import {taintTolerationScore} from './taint-toleration.js';
 
 /** All scores, with their default weights. */
-export const scores: readonly Score[] = [taintTolerationScore, nodeAffinityScore, leastAllocated, podTopologySpreadScore, interPodAffinityScore, balancedAllocation, imageLocality];
+export const scores: readonly Score[] = [
+  taintTolerationScore,
+  nodeAffinityScore,
+  leastAllocated,
+  podTopologySpreadScore,
+  interPodAffinityScore,
+  balancedAllocation,
+  imageLocality,
+];

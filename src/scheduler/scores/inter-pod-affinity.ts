@@ -15,13 +15,18 @@ export interface AffinityWeights {
 }
 
 /** Returns the score of each topology domain: from this pod's preferences, and from the preferences and requirements of existing pods. */
-const topologyScores = function* (pod: PodInfo, cluster: Cluster, {required, ignorePreferredTermsOfExistingPods}: AffinityWeights): Steps<TopologyCounts> {
+const topologyScores = function* (
+  pod: PodInfo,
+  cluster: Cluster,
+  {required, ignorePreferredTermsOfExistingPods}: AffinityWeights,
+): Steps<TopologyCounts> {
   const counts = new TopologyCounts();
   const {preferred, preferredAnti} = pod.terms;
   const hasPreferences = preferred.length + preferredAnti.length > 0;
   if (!hasPreferences && ignorePreferredTermsOfExistingPods) return counts;
   const addTerms = (terms: readonly (AffinityTerm & {readonly weight?: number})[], of: PodInfo, {labels}: NodeInfo, sign: 1 | -1) => {
-    for (const term of terms) if (matchesAffinityTerm(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
+    for (const term of terms)
+      if (matchesAffinityTerm(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
   };
   for (const node of cluster.nodes) {
     for (const other of (hasPreferences ? node.pods : node.withAffinity).values()) {

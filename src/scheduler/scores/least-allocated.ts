@@ -4,10 +4,14 @@ import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 /** Returns the free share of a resource with the pod on the node, from 0 to 100. */
-const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
+const free = (requested: number, capacity: number): number =>
+  requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity);
 
 /** The mean over cpu and memory, as far as the node has them. */
-const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>, {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>): number => {
+const leastAllocatedScore = (
+  {nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>,
+  {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>,
+): number => {
   let sum = 0;
   let count = 0;
   for (const name of ['cpu', 'memory'] as const) {

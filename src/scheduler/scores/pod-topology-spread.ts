@@ -3,7 +3,15 @@ import {leastOf, mostOf} from '#src/base/extremes.js';
 import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster, NodeScorer, Score} from '#src/scheduler/framework/plugin.js';
-import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, systemConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
+import {
+  nodeInclusion,
+  defaultConstraints,
+  hasTopologyKeys,
+  ownConstraints,
+  systemConstraints,
+  type Constraint,
+  type DefaultConstraint,
+} from '#src/scheduler/topology/constraints.js';
 import {maxNodeScore} from './normalize.js';
 
 /** Scores nodes by one topology spread constraint. */
@@ -41,11 +49,18 @@ const constraintScorer = function* (constraint: Constraint, {pod, feasible, coun
   return {constraint, weight: Math.log(byDomain.size + 2), countIn: ({labels}) => byDomain.get(labels[topologyKey] ?? '') ?? 0};
 };
 
-const prepare = function* (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, defaults: readonly DefaultConstraint[] | undefined): Steps<NodeScorer | undefined> {
+const prepare = function* (
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  cluster: Cluster,
+  defaults: readonly DefaultConstraint[] | undefined,
+): Steps<NodeScorer | undefined> {
   const hasConstraints = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
   // Nodes must have all topology keys of stated constraints; for system defaults, those that they have.
   const requireAllTopologies = hasConstraints || defaults !== undefined;
-  const constraints = hasConstraints ? ownConstraints(pod, 'ScheduleAnyway', cluster) : defaultConstraints(pod, defaults ?? systemConstraints(cluster.naming), 'ScheduleAnyway', cluster);
+  const constraints = hasConstraints
+    ? ownConstraints(pod, 'ScheduleAnyway', cluster)
+    : defaultConstraints(pod, defaults ?? systemConstraints(cluster.naming), 'ScheduleAnyway', cluster);
   if (constraints.length === 0) return undefined;
   const isCounted = ({labels}: NodeInfo): boolean => !requireAllTopologies || hasTopologyKeys(labels, constraints);
   const feasible = requireAllTopologies ? nodes.filter(isCounted) : nodes;

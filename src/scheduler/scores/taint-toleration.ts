@@ -11,7 +11,8 @@ export const taintTolerationScore: Score = {
     const hasPreferNoSchedule = nodes.some(({node}) => node?.spec?.taints?.some(({effect}) => effect === 'PreferNoSchedule'));
     if (!hasPreferNoSchedule) return undefined;
     return {
-      score: ({node}) => (node?.spec?.taints ?? []).filter(taint => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, tolerations)).length,
+      score: ({node}) =>
+        (node?.spec?.taints ?? []).filter(taint => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, tolerations)).length,
       normalize: scores => normalizeScores(scores, {reversed: true}),
     };
   },

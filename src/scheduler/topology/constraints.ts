@@ -31,14 +31,20 @@ const constraintOf = (of: Frozen<TopologySpreadConstraint>, pod: PodInfo, {gate}
   maxSkew: of.maxSkew,
   topologyKey: of.topologyKey,
   minDomains: of.minDomains ?? 1,
-  selector: withMatchLabelKeys(labelSelectorOf(of.labelSelector), gate('MatchLabelKeysInPodTopologySpread') ? (of.matchLabelKeys ?? []) : [], pod),
+  selector: withMatchLabelKeys(
+    labelSelectorOf(of.labelSelector),
+    gate('MatchLabelKeysInPodTopologySpread') ? (of.matchLabelKeys ?? []) : [],
+    pod,
+  ),
   honoursAffinity: (of.nodeAffinityPolicy ?? 'Honor') === 'Honor',
   honoursTaints: of.nodeTaintsPolicy === 'Honor',
 });
 
 /** Returns the pod's own constraints with this action. */
 export const ownConstraints = (pod: PodInfo, when: UnsatisfiableAction, cluster: Cluster): Constraint[] =>
-  (pod.pod.spec?.topologySpreadConstraints ?? []).filter(({whenUnsatisfiable}) => whenUnsatisfiable === when).map(each => constraintOf(each, pod, cluster));
+  (pod.pod.spec?.topologySpreadConstraints ?? [])
+    .filter(({whenUnsatisfiable}) => whenUnsatisfiable === when)
+    .map(each => constraintOf(each, pod, cluster));
 
 /** A default constraint for pods that state none; it applies to the pods of their service or owner. */
 export interface DefaultConstraint {
@@ -54,15 +60,28 @@ export const systemConstraints = (naming: Naming): readonly DefaultConstraint[] 
 ];
 
 /** Returns the default constraints with this action; empty for a pod without service and owner. */
-export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConstraint[], when: UnsatisfiableAction, cluster: Cluster): Constraint[] => {
+export const defaultConstraints = (
+  pod: PodInfo,
+  defaults: readonly DefaultConstraint[],
+  when: UnsatisfiableAction,
+  cluster: Cluster,
+): Constraint[] => {
   const chosen = defaults.filter(constraint => constraint.when === when);
   const selector = chosen.length > 0 ? selectorOfOwners(pod, cluster) : undefined;
   if (!selector || selector.empty) return [];
-  return chosen.map(({topologyKey, maxSkew}) => ({topologyKey, maxSkew, minDomains: 1, selector, honoursAffinity: true, honoursTaints: false}));
+  return chosen.map(({topologyKey, maxSkew}) => ({
+    topologyKey,
+    maxSkew,
+    minDomains: 1,
+    selector,
+    honoursAffinity: true,
+    honoursTaints: false,
+  }));
 };
 
 /** Whether a node has the topology keys of all constraints. */
-export const hasTopologyKeys = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean => constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
+export const hasTopologyKeys = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean =>
+  constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
 
 /** Returns whether pods on a node are counted, by the constraint's node inclusion policies. */
 export const nodeInclusion = ({honoursAffinity, honoursTaints}: Constraint, {pod: {spec}}: PodInfo): ((node: NodeInfo) => boolean) => {

@@ -27,7 +27,8 @@ interface Written {
   readonly claims: Frozen<Claim>[];
 }
 
-const isOlder = (seen: Frozen<KubeObject>, written: Frozen<KubeObject>): boolean => Number(seen.metadata?.resourceVersion) < Number(written.metadata?.resourceVersion);
+const isOlder = (seen: Frozen<KubeObject>, written: Frozen<KubeObject>): boolean =>
+  Number(seen.metadata?.resourceVersion) < Number(written.metadata?.resourceVersion);
 
 /** Binds the claims of pods to volumes as planned, and serves claims and volumes with assumed changes. */
 export class VolumeBinder {
@@ -87,10 +88,14 @@ export class VolumeBinder {
     const {naming, lister} = this.#parts;
     const node = lister(kinds.nodes).get(nodeName);
     if (!node) throw new Error(`failed to get node ${JSON.stringify(nodeName)}: node ${JSON.stringify(nodeName)} not found`);
-    if (!lister(kinds.pods).get(pod.key)) throw new Error(`pod does not exist any more: pod ${JSON.stringify(pod.pod.metadata?.name)} not found`);
+    if (!lister(kinds.pods).get(pod.key))
+      throw new Error(`pod does not exist any more: pod ${JSON.stringify(pod.pod.metadata?.name)} not found`);
     const reaches = (volume: Frozen<Volume>) => {
       const {name} = volume.metadata ?? {};
-      if (!isReachable(volume, node)) throw new Error(`pv ${JSON.stringify(name)} node affinity doesn't match node ${JSON.stringify(nodeName)}: no matching NodeSelectorTerms`);
+      if (!isReachable(volume, node))
+        throw new Error(
+          `pv ${JSON.stringify(name)} node affinity doesn't match node ${JSON.stringify(nodeName)}: no matching NodeSelectorTerms`,
+        );
     };
     for (const volume of volumes) {
       const name = volume.metadata?.name ?? '';
@@ -106,7 +111,8 @@ export class VolumeBinder {
       if (!seen) throw new Error(`failed to check provisioning pvc: persistentvolumeclaim ${JSON.stringify(name)} not found`);
       if (isOlder(seen, claim)) return false;
       // A provisioner removes the selected node when it fails.
-      if (seen.metadata?.annotations?.[volumeAnnotations(naming).selectedNode] !== nodeName) throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
+      if (seen.metadata?.annotations?.[volumeAnnotations(naming).selectedNode] !== nodeName)
+        throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
       const volume = seen.spec?.volumeName ? this.volumes.cached(seen.spec.volumeName) : undefined;
       if (volume) reaches(volume);
     }
@@ -134,7 +140,9 @@ export class VolumeBinder {
         }
       };
       const abort = () => end(() => reject(signal.reason as Error));
-      const timer = this.#parts.clock.schedule(bindTimeoutMs, () => end(() => reject(new Error('binding volumes: context deadline exceeded'))));
+      const timer = this.#parts.clock.schedule(bindTimeoutMs, () =>
+        end(() => reject(new Error('binding volumes: context deadline exceeded'))),
+      );
       signal.addEventListener('abort', abort, {once: true});
       this.#checks.add(check);
       check();

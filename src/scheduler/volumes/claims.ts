@@ -28,16 +28,28 @@ export interface PodClaims {
 const quoted = (text: string | undefined): string => JSON.stringify(text ?? '');
 
 /** Returns why a pod cannot use the claim of a volume. */
-const claimRejection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: string, claim: Frozen<Claim> | undefined): string | undefined => {
-  if (!claim) return volume.ephemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted(name)}` : `persistentvolumeclaim ${quoted(name)} not found`;
+const claimRejection = (
+  pod: Frozen<Pod>,
+  volume: Frozen<PodVolume>,
+  name: string,
+  claim: Frozen<Claim> | undefined,
+): string | undefined => {
+  if (!claim)
+    return volume.ephemeral
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted(name)}`
+      : `persistentvolumeclaim ${quoted(name)} not found`;
   const {metadata, spec, status} = claim;
-  if (status?.phase === 'Lost') return `persistentvolumeclaim ${quoted(name)} bound to non-existent persistentvolume ${quoted(spec?.volumeName)}`;
+  if (status?.phase === 'Lost')
+    return `persistentvolumeclaim ${quoted(name)} bound to non-existent persistentvolume ${quoted(spec?.volumeName)}`;
   if (metadata?.deletionTimestamp) return `persistentvolumeclaim ${quoted(name)} is being deleted`;
   const isOwned = metadata?.ownerReferences?.some(({controller, uid}) => controller && uid === pod.metadata?.uid);
-  return volume.ephemeral && !isOwned ? `PVC ${metadata?.namespace}/${name} was not created for pod ${pod.metadata?.namespace}/${pod.metadata?.name} (pod is not owner)` : undefined;
+  return volume.ephemeral && !isOwned
+    ? `PVC ${metadata?.namespace}/${name} was not created for pod ${pod.metadata?.namespace}/${pod.metadata?.name} (pod is not owner)`
+    : undefined;
 };
 
-export const classNamed = (name: string, {lister}: VolumeContext): Frozen<StorageClass> | undefined => lister(kinds.storageClasses).get(name);
+export const classNamed = (name: string, {lister}: VolumeContext): Frozen<StorageClass> | undefined =>
+  lister(kinds.storageClasses).get(name);
 
 /** Returns the claims of a pod by state, or the reason why it cannot use one; undefined if it has none. */
 export const claimsOf = ({pod, namespace}: PodInfo, cluster: VolumeContext): PodClaims | string | undefined => {

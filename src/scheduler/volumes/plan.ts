@@ -3,7 +3,16 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity.js';
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
-import {claimedStorage, classOf, isReachable, findMatchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
+import {
+  claimedStorage,
+  classOf,
+  isReachable,
+  findMatchingVolume,
+  volumeAnnotations,
+  type Claim,
+  type StorageClass,
+  type Volume,
+} from '#src/model/volumes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {classNamed, type PodClaims, type VolumeContext} from './claims.js';
 import type {VolumePlan} from './volume-plan.js';
@@ -26,7 +35,9 @@ const noProvisioner = 'no-provisioner';
 
 const isAllowed = ({allowedTopologies}: Frozen<StorageClass>, {labels}: NodeInfo): boolean =>
   !allowedTopologies?.length ||
-  allowedTopologies.some(({matchLabelExpressions = []}) => matchLabelExpressions.every(({key, values}) => labels[key] !== undefined && values.includes(labels[key])));
+  allowedTopologies.some(({matchLabelExpressions = []}) =>
+    matchLabelExpressions.every(({key, values}) => labels[key] !== undefined && values.includes(labels[key])),
+  );
 
 const largest = ({maximumVolumeSize, capacity}: Frozen<Capacity>): string | undefined => maximumVolumeSize ?? capacity;
 
@@ -44,7 +55,10 @@ const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
   let known = capacities.get(capacity);
   if (known) return known;
   const maxSize = largest(capacity);
-  known = {maxSize: maxSize === undefined ? undefined : parseQuantity(maxSize), topology: capacity.nodeTopology && labelSelectorOf(capacity.nodeTopology)};
+  known = {
+    maxSize: maxSize === undefined ? undefined : parseQuantity(maxSize),
+    topology: capacity.nodeTopology && labelSelectorOf(capacity.nodeTopology),
+  };
   capacities.set(capacity, known);
   return known;
 };
@@ -69,14 +83,20 @@ const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo,
   for (const claim of claims) {
     const storageClass = classNamed(classOf(claim, cluster.naming), cluster);
     const {provisioner = ''} = storageClass ?? {};
-    if (!storageClass || !provisioner || provisioner === cluster.naming.key(noProvisioner) || !isAllowed(storageClass, node)) return reasons.noVolume;
+    if (!storageClass || !provisioner || provisioner === cluster.naming.key(noProvisioner) || !isAllowed(storageClass, node))
+      return reasons.noVolume;
     if (!hasSpace(claim, storageClass, node, cluster)) return reasons.noSpace;
   }
   return undefined;
 };
 
 /** Plans the claims of a pod for a node, or returns the reasons why it cannot run there. */
-export const planFor = ({bound, unboundDelayed}: PodClaims, available: AvailableVolumes, node: NodeInfo, cluster: VolumeContext): VolumePlan | readonly string[] => {
+export const planFor = (
+  {bound, unboundDelayed}: PodClaims,
+  available: AvailableVolumes,
+  node: NodeInfo,
+  cluster: VolumeContext,
+): VolumePlan | readonly string[] => {
   const {naming, volumes} = cluster;
   const found: string[] = [];
   for (const {spec} of bound) {

@@ -46,7 +46,12 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   const {live, intent, node, force} = application;
   const entries = trackedEntries(application, writer);
   const managers = reconciledManagers(entries, node, writer);
-  const own = {manager: writer.manager || 'unknown', operation: 'Apply', apiVersion: writer.apiVersion, subresource: writer.subresource} as const;
+  const own = {
+    manager: writer.manager || 'unknown',
+    operation: 'Apply',
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+  } as const;
   const identity = identityOf(own);
   const last = managers.get(identity);
   const wanted = writer.writes?.within(fieldsOf(intent, node)) ?? fieldsOf(intent, node);
@@ -66,7 +71,11 @@ const trackedEntries = ({live, node, entries}: ApplyInput, writer: Writer): read
   entries.length > 0 ? entries : trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply});
 
 /** Returns the entries, adapted to the current schemas. */
-const reconciledManagers = (entries: readonly ManagedFieldsEntry[], node: SchemaNode, {apiVersion, versions}: Writer): Map<string, ManagedFieldsEntry> => {
+const reconciledManagers = (
+  entries: readonly ManagedFieldsEntry[],
+  node: SchemaNode,
+  {apiVersion, versions}: Writer,
+): Map<string, ManagedFieldsEntry> => {
   const managers = managersOf(entries);
   for (const [identity, entry] of managers) {
     const schema = entry.apiVersion === apiVersion ? node : versions.schemaOf(entry.apiVersion);
@@ -94,7 +103,13 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
 };
 
 /** Stores the applier's entry without the fields that are never tracked. Its time changes only with the object; an entry without fields is removed. */
-const recordApplier = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
+const recordApplier = (
+  managers: Map<string, ManagedFieldsEntry>,
+  own: Owner,
+  last: ManagedFieldsEntry | undefined,
+  changed: boolean,
+  writer: Writer,
+): void => {
   const identity = identityOf(own);
   const entry = managers.get(identity)!;
   const fields: FieldSet = difference(entry.fieldsV1, untracked);
@@ -105,4 +120,3 @@ const recordApplier = (managers: Map<string, ManagedFieldsEntry>, own: Owner, la
   const same = last && !changed && last.apiVersion === entry.apiVersion && isEqual(last.fieldsV1, fields);
   managers.set(identity, same ? last : newEntry(own, changed ? writer.time : last?.time, fields));
 };
-

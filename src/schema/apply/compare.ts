@@ -24,7 +24,17 @@ const unchanged: Difference = {changed: noFields, removed: noFields};
 /** Top-level fields that no manager owns. */
 const untracked: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
 /** Fields of metadata that no manager owns (the API reference, server-side apply). */
-export const untrackedMetadata: readonly string[] = ['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation', 'managedFields', 'resourceVersion'];
+export const untrackedMetadata: readonly string[] = [
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+];
 const skippedMetadata: ReadonlySet<string> = new Set(untrackedMetadata);
 
 /**
@@ -105,7 +115,10 @@ const compareFields = (old: PlainObject, now: PlainObject, node: SchemaNode, ski
   for (const key in now) {
     if (skipped?.has(key)) continue;
     const field = fields?.get(key);
-    pair.add(field?.element ?? `f:${key}`, compareNodes(valueOf(old, key, field?.zero), valueOf(now, key, field?.zero), field?.node ?? schema));
+    pair.add(
+      field?.element ?? `f:${key}`,
+      compareNodes(valueOf(old, key, field?.zero), valueOf(now, key, field?.zero), field?.node ?? schema),
+    );
   }
   for (const key in old) {
     if (Object.hasOwn(now, key) || skipped?.has(key)) continue;

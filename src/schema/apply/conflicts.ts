@@ -54,14 +54,19 @@ const statusOf = (conflicts: readonly Conflict[]) => {
   const shown = formatConflicts(conflicts);
   const count = conflicts.reduce((sum, {fields}) => sum + countOf(fields), 0);
   return statusError('Conflict', messageOf(shown, count), {
-    details: {causes: shown.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${formatOwner(owner)}`, field: path}))},
+    details: {
+      causes: shown.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${formatOwner(owner)}`, field: path})),
+    },
   }).status;
 };
 
 const messageOf = (shown: readonly FormattedConflict[], count: number): string => {
   const [only] = shown;
   if (only && count === 1) return `Apply failed with 1 conflict: conflict with ${formatOwner(only.owner)}: ${only.path}`;
-  const lines = shown.flatMap(({owner, path}, at) => [...(shown[at - 1]?.owner === owner ? [] : [`conflicts with ${formatOwner(owner)}:`]), `- ${path}`]);
+  const lines = shown.flatMap(({owner, path}, at) => [
+    ...(shown[at - 1]?.owner === owner ? [] : [`conflicts with ${formatOwner(owner)}:`]),
+    `- ${path}`,
+  ]);
   const more = shown.length < count ? [`and ${count - shown.length} more that are not listed`] : [];
   return `Apply failed with ${count} conflicts: ${[...lines, ...more].join('\n')}`;
 };

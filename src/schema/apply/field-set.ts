@@ -75,7 +75,8 @@ export const unionOf = (sets: readonly FieldSet[]): FieldSet => {
     }
   }
   const result: MutableFieldSet = {};
-  for (const [key, same] of nodes) result[key] = same.length === 1 ? same[0]! : key === '.' ? leaf : nodeOf(same.some(isMember), below(unionOf(same)))!;
+  for (const [key, same] of nodes)
+    result[key] = same.length === 1 ? same[0]! : key === '.' ? leaf : nodeOf(same.some(isMember), below(unionOf(same)))!;
   return result;
 };
 
@@ -153,6 +154,10 @@ export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
 /** Returns the set of the given paths. */
 export const setOf = (paths: Iterable<readonly string[]>): FieldSet => {
   let set = noFields;
-  for (const path of paths) set = union(set, path.reduceRight<FieldSet>((node, element) => ({[element]: node}), leaf));
+  for (const path of paths)
+    set = union(
+      set,
+      path.reduceRight<FieldSet>((node, element) => ({[element]: node}), leaf),
+    );
   return set;
 };

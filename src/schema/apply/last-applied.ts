@@ -14,7 +14,8 @@ const clientSideManager = 'kubectl';
 const maxAnnotationBytes = 256 * 1024;
 
 type Annotations = Readonly<Record<string, string>>;
-const annotationsOf = ({metadata}: PlainObject): Annotations => (isPlainObject(metadata) && isPlainObject(metadata['annotations']) ? (metadata['annotations'] as Annotations) : {});
+const annotationsOf = ({metadata}: PlainObject): Annotations =>
+  isPlainObject(metadata) && isPlainObject(metadata['annotations']) ? (metadata['annotations'] as Annotations) : {};
 
 const annotationOf = (object: PlainObject, key: string): string | undefined => {
   const annotations = annotationsOf(object);
@@ -38,7 +39,9 @@ const applyIgnoringOwnConflicts = (application: ApplyInput, writer: Writer, key:
     if (!(error instanceof ApplyConflict)) throw error;
     const ignored = appliedByClient(application, writer, key);
     if (!ignored) throw error;
-    const left = error.conflicts.map(({owner, fields}) => ({owner, fields: difference(fields, ignored)})).filter(({fields}) => !isEmpty(fields));
+    const left = error.conflicts
+      .map(({owner, fields}) => ({owner, fields: difference(fields, ignored)}))
+      .filter(({fields}) => !isEmpty(fields));
     if (left.length > 0) throw new ApplyConflict(left);
     return applyIntent({...application, force: true}, writer);
   }

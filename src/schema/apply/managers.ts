@@ -20,7 +20,12 @@ export type Managers = ReadonlyMap<string, ManagedFieldsEntry>;
 
 /** Returns the identity of an entry. An applier has one identity across all versions. */
 export const identityOf = ({manager, operation, apiVersion, subresource}: Omit<ManagedFieldsEntry, 'fieldsV1' | 'fieldsType'>): string =>
-  JSON.stringify({...(manager ? {manager} : {}), operation, ...(operation === 'Apply' ? {} : {apiVersion}), ...(subresource ? {subresource} : {})});
+  JSON.stringify({
+    ...(manager ? {manager} : {}),
+    operation,
+    ...(operation === 'Apply' ? {} : {apiVersion}),
+    ...(subresource ? {subresource} : {}),
+  });
 
 /** Returns well-formed entries by identity. */
 export const managersOf = (entries: readonly ManagedFieldsEntry[] | undefined): Map<string, ManagedFieldsEntry> =>
@@ -59,7 +64,8 @@ export const readEntries = (entries: unknown): ManagedFieldsEntry[] => {
 
 /** Reports whether a writer clears all managed fields: with an empty list or one empty entry. */
 export const requestsReset = (entries: unknown): boolean =>
-  Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
+  Array.isArray(entries) &&
+  (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
 
 const seconds = ({time}: ManagedFieldsEntry): number => (time ? Math.floor(Date.parse(time) / 1000) : 0);
 const compareTexts = (a = '', b = ''): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -98,7 +104,11 @@ export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => 
 };
 
 /** Replaces several entries of one version with one that has the time of the latest. An earlier merged entry takes the place of the first. */
-const mergeAll = (managers: Map<string, ManagedFieldsEntry>, apiVersion: string, merged: readonly (readonly [identity: string, entry: ManagedFieldsEntry])[]): void => {
+const mergeAll = (
+  managers: Map<string, ManagedFieldsEntry>,
+  apiVersion: string,
+  merged: readonly (readonly [identity: string, entry: ManagedFieldsEntry])[],
+): void => {
   const bucket = identityOf({manager: ancient, operation: 'Update', apiVersion});
   const before = managers.get(bucket);
   const rest = merged.slice(1);
@@ -106,11 +116,23 @@ const mergeAll = (managers: Map<string, ManagedFieldsEntry>, apiVersion: string,
   const sets = [...(before ? [before] : []), ...gathered.map(([, entry]) => entry)].map(({fieldsV1}) => fieldsV1);
   for (const [identity] of gathered) managers.delete(identity);
   const {time} = rest.at(-1)![1];
-  managers.set(bucket, {manager: ancient, operation: 'Update', apiVersion, ...(time ? {time} : {}), fieldsType: 'FieldsV1', fieldsV1: inWireOrder(unionOf(sets))});
+  managers.set(bucket, {
+    manager: ancient,
+    operation: 'Update',
+    apiVersion,
+    ...(time ? {time} : {}),
+    fieldsType: 'FieldsV1',
+    fieldsV1: inWireOrder(unionOf(sets)),
+  });
 };
 
 /** Replaces the fields of an entry; removes it if it owns nothing. */
-export const setFields = (managers: Map<string, ManagedFieldsEntry>, identity: string, entry: ManagedFieldsEntry, fields: FieldSet): void => {
+export const setFields = (
+  managers: Map<string, ManagedFieldsEntry>,
+  identity: string,
+  entry: ManagedFieldsEntry,
+  fields: FieldSet,
+): void => {
   if (isEmpty(fields)) managers.delete(identity);
   else if (fields !== entry.fieldsV1) managers.set(identity, {...entry, fieldsV1: fields});
 };

@@ -67,7 +67,12 @@ export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): M
     case 'array':
       return node.listType === 'set' || node.listType === 'map' ? 'list' : 'leaf';
     case 'any':
-      return node.mapType !== 'atomic' && node.format !== 'raw' && samples.some(isPlainObject) && samples.every(sample => sample === null || sample === undefined || isPlainObject(sample)) ? 'map' : 'leaf';
+      return node.mapType !== 'atomic' &&
+        node.format !== 'raw' &&
+        samples.some(isPlainObject) &&
+        samples.every(sample => sample === null || sample === undefined || isPlainObject(sample))
+        ? 'map'
+        : 'leaf';
     default:
       return 'leaf';
   }
@@ -79,7 +84,9 @@ export const fieldNode = (node: SchemaNode, key: string): SchemaNode | undefined
   const named = node.properties?.get(key);
   if (named) return named;
   if (node.items && node.type === 'map') return node.items;
-  return node.preservesUnknown || (node.type === 'object' && !node.properties) || (node.type === 'map' && !node.items) ? untypedNode : undefined;
+  return node.preservesUnknown || (node.type === 'object' && !node.properties) || (node.type === 'map' && !node.items)
+    ? untypedNode
+    : undefined;
 };
 
 /** Reports whether a key is a struct field rather than a map key. */
@@ -116,7 +123,9 @@ const keyedElement = (node: SchemaNode, item: unknown): string => {
   });
   if (found.length === 0) {
     const listed = (node.listMapKeys ?? []).map(name => JSON.stringify(name)).join(' ');
-    throw new Error(`associative list with keys has an element that omits all key fields [${listed}] (and doesn't have default values for any key fields)`);
+    throw new Error(
+      `associative list with keys has an element that omits all key fields [${listed}] (and doesn't have default values for any key fields)`,
+    );
   }
   return keyElement(found);
 };

@@ -6,7 +6,8 @@ import {untypedNode, fieldNode, itemElement, mergeTypeOf} from './merge-type.js'
  * Returns the object with an intent merged in: leaves are replaced, maps merged by key, associative lists and sets by item in the intent's order. Nothing is
  * removed. Changes neither; the result shares parts with both.
  */
-export const mergeIntent = (live: PlainObject, intent: PlainObject, node: SchemaNode): PlainObject => merged(live, intent, node) as PlainObject;
+export const mergeIntent = (live: PlainObject, intent: PlainObject, node: SchemaNode): PlainObject =>
+  merged(live, intent, node) as PlainObject;
 
 const isEmptyMap = (value: unknown): boolean => !isPlainObject(value) || Object.keys(value).length === 0;
 const isEmptyList = (value: unknown): boolean => !Array.isArray(value) || value.length === 0;
@@ -15,7 +16,8 @@ const isEmptyList = (value: unknown): boolean => !Array.isArray(value) || value.
 const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
   if (wanted === undefined) return old;
   const shape = mergeTypeOf(node, old, wanted);
-  if (shape === 'map' && !(isEmptyMap(old) && isEmptyMap(wanted))) return mergedFields(isPlainObject(old) ? old : {}, isPlainObject(wanted) ? wanted : {}, node);
+  if (shape === 'map' && !(isEmptyMap(old) && isEmptyMap(wanted)))
+    return mergedFields(isPlainObject(old) ? old : {}, isPlainObject(wanted) ? wanted : {}, node);
   if (shape === 'list' && !(isEmptyList(old) && isEmptyList(wanted))) {
     return mergedItems(Array.isArray(old) ? (old as unknown[]) : [], Array.isArray(wanted) ? (wanted as unknown[]) : [], node);
   }
@@ -54,7 +56,7 @@ const mergedItems = (old: readonly unknown[], wanted: readonly unknown[], node: 
     const value = merged(oldItems.get(element) ?? undefined, wantedItems.get(element), schema);
     if (value !== undefined) result.push(value);
   };
-  for (let l = 0, r = 0; l < left.length || r < right.length; ) {
+  for (let l = 0, r = 0; l < left.length || r < right.length;) {
     const mine = left[l];
     const theirs = right[r];
     if (mine !== undefined && mine === theirs) {

@@ -15,7 +15,8 @@ export const keyElement = (keys: readonly (readonly [name: string, value: unknow
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Returns the keys of a path element, sorted by name. */
-const keysOf = (element: string): [string, unknown][] => Object.entries(parseJson(element.slice(2)) as Record<string, unknown>).sort(byName);
+const keysOf = (element: string): [string, unknown][] =>
+  Object.entries(parseJson(element.slice(2)) as Record<string, unknown>).sort(byName);
 
 /**
  * Returns the canonical spelling of a path element received from outside. Returns undefined for an unknown type of element, which is skipped; throws for a
@@ -116,13 +117,15 @@ const compareRead = ({element: a, named: left}: ParsedElement, {element: b, name
   }
 };
 
-const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean => items.every((item, at) => at === 0 || compare(items[at - 1]!, item) <= 0);
+const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean =>
+  items.every((item, at) => at === 0 || compare(items[at - 1]!, item) <= 0);
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Returns path elements in wire order: fields, keyed items, values, indexes, each by content. Returns the list itself if it is in order. */
 export const inElementOrder = (elements: readonly string[]): readonly string[] => {
   if (elements.length < 2) return elements;
-  if (elements.every(element => element[0] === 'f' || element === '.')) return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
+  if (elements.every(element => element[0] === 'f' || element === '.'))
+    return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
   const all = elements.map(read);
   return isRising(all, compareRead) ? elements : all.sort(compareRead).map(({element}) => element);
 };

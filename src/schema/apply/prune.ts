@@ -23,10 +23,18 @@ interface VersionedObject {
   readonly node: SchemaNode;
 }
 
-const seen = ({object, version}: VersionedObject, to: string, versions: Versions): VersionedObject => ({object: versions.convert(object, version, to), version: to, node: versions.schemaOf(to)!});
+const seen = ({object, version}: VersionedObject, to: string, versions: Versions): VersionedObject => ({
+  object: versions.convert(object, version, to),
+  version: to,
+  node: versions.schemaOf(to)!,
+});
 
 const allFields = ({object, node}: VersionedObject): FieldSet => withNamedFields(fieldsOf(object, node), node);
-const without = ({object, version, node}: VersionedObject, set: FieldSet): VersionedObject => ({object: removeFields(object, set, node), version, node});
+const without = ({object, version, node}: VersionedObject, set: FieldSet): VersionedObject => ({
+  object: removeFields(object, set, node),
+  version,
+  node,
+});
 
 /**
  * Removes the fields, keys and items of the manager's previous intent that are not in the new one, unless other managers own them or something below them.
@@ -42,7 +50,13 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
 };
 
 /** Restores fields that a manager owns: first in the version that was pruned, then in all others. */
-const restoreOwned = (whole: VersionedObject, pruned: VersionedObject, first: string, managers: Managers, versions: Versions): VersionedObject => {
+const restoreOwned = (
+  whole: VersionedObject,
+  pruned: VersionedObject,
+  first: string,
+  managers: Managers,
+  versions: Versions,
+): VersionedObject => {
   const byVersion = new Map<string, FieldSet[]>([[first, []]]);
   for (const {apiVersion, fieldsV1} of managers.values()) {
     const sets = byVersion.get(apiVersion);

@@ -7,7 +7,8 @@ import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './
  * Returns the object without the fields and items of a set. A container that becomes empty is set to null, or to an empty value where its type is always
  * written. The object is not changed; the result shares parts with it.
  */
-export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (remaining(object, set, node) ?? {}) as PlainObject;
+export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject =>
+  (remaining(object, set, node) ?? {}) as PlainObject;
 
 const remaining = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
   const shape = mergeTypeOf(node, value);
@@ -23,7 +24,13 @@ const fieldsWithout = (value: PlainObject, set: FieldSet, node: SchemaNode): Pla
   for (const key of Object.keys(value)) {
     const below = set[`f:${key}`];
     if (below && isMember(below)) continue;
-    put(result, key, below ? (remaining(value[key], below, fieldNode(node, key) ?? untypedNode) ?? structFields(node)?.get(key)?.zero ?? null) : value[key]);
+    put(
+      result,
+      key,
+      below
+        ? (remaining(value[key], below, fieldNode(node, key) ?? untypedNode) ?? structFields(node)?.get(key)?.zero ?? null)
+        : value[key],
+    );
   }
   return result;
 };

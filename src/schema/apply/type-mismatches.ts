@@ -43,7 +43,10 @@ const got = (value: unknown): string => `&{${formatValue(value)}}`;
 const goSyntax = (value: unknown): string => {
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
   if (!isPlainObject(value)) return value === null ? 'interface {}(nil)' : jsonText(value);
-  return `map[string]interface {}{${Object.keys(value).toSorted().map(key => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
+  return `map[string]interface {}{${Object.keys(value)
+    .toSorted()
+    .map(key => `${JSON.stringify(key)}:${goSyntax(value[key])}`)
+    .join(', ')}}`;
 };
 
 const goTypes: Readonly<Record<string, string>> = {string: 'string', boolean: 'bool', object: 'map[string]interface {}'};

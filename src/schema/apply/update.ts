@@ -28,11 +28,20 @@ export interface Change {
  * Returns the managed fields after a write that is not an apply: the writer becomes the only owner of what changed, and removed fields lose all owners. Returns
  * `entries` itself when nothing changes. An entry's time changes only with its fields.
  */
-export const trackUpdate = ({before, after, node}: Change, entries: readonly ManagedFieldsEntry[], writer: Writer): readonly ManagedFieldsEntry[] => {
+export const trackUpdate = (
+  {before, after, node}: Change,
+  entries: readonly ManagedFieldsEntry[],
+  writer: Writer,
+): readonly ManagedFieldsEntry[] => {
   const differences = new Differences(before, after, node, writer);
   if (differences.none) return entries;
   const {changed} = differences.own;
-  const entry = {manager: writer.manager || 'unknown', operation: 'Update', apiVersion: writer.apiVersion, subresource: writer.subresource} as const;
+  const entry = {
+    manager: writer.manager || 'unknown',
+    operation: 'Update',
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+  } as const;
   if (entries.length === 0) return isEmpty(changed) ? entries : [newEntry(entry, writer.time, changed)];
   if (changesNoOwner(entries, differences, entry)) return entries;
   const managers = managersOf(entries);
@@ -49,7 +58,10 @@ export const trackUpdate = ({before, after, node}: Change, entries: readonly Man
 };
 
 const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subresource}: Owner): boolean =>
-  entry.manager === manager && entry.operation === operation && entry.apiVersion === apiVersion && (entry.subresource ?? '') === subresource;
+  entry.manager === manager &&
+  entry.operation === operation &&
+  entry.apiVersion === apiVersion &&
+  (entry.subresource ?? '') === subresource;
 
 /**
  * Reports whether the writer already owns everything that changed and no manager owns what was removed, for example when a lease is renewed. Allocates nothing.
@@ -65,7 +77,11 @@ const changesNoOwner = (entries: readonly ManagedFieldsEntry[], {own: {changed, 
 };
 
 /** Returns an entry with its fields in wire order. */
-export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, at: string | undefined, fields: FieldSet): ManagedFieldsEntry => {
+export const newEntry = (
+  {manager, operation, apiVersion, subresource}: Owner,
+  at: string | undefined,
+  fields: FieldSet,
+): ManagedFieldsEntry => {
   const fieldsV1 = inWireOrder(fields);
   const time = at === undefined ? {} : {time: at};
   return {manager, operation, apiVersion, ...time, fieldsType: 'FieldsV1', fieldsV1, ...(subresource ? {subresource} : {})};

@@ -32,7 +32,8 @@ export const nextItem = (bytes: Buffer, at: number): {readonly value: unknown; r
 const typeOf = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'string') return 'UTF-8 text string';
-  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value))) return value < 0 ? 'negative integer' : 'positive integer';
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
+    return value < 0 ? 'negative integer' : 'positive integer';
   return 'primitives';
 };
 
@@ -40,7 +41,9 @@ const label = (value: unknown, field: string): string => {
   const given = isPlainObject(value) ? own(value, field) : undefined;
   if (given === undefined || given === null) return '';
   if (typeof given === 'string') return given;
-  throw new DecodeError(`unable to determine group/version/kind: cbor: cannot unmarshal ${isPlainObject(given) ? 'map' : typeOf(given)} into Go struct field v1.TypeMeta.${field} of type string`);
+  throw new DecodeError(
+    `unable to determine group/version/kind: cbor: cannot unmarshal ${isPlainObject(given) ? 'map' : typeOf(given)} into Go struct field v1.TypeMeta.${field} of type string`,
+  );
 };
 
 /** Decodes an apply configuration, whose kind is checked later. Throws `DecodeError`. */
@@ -50,7 +53,10 @@ export const parseIntent = (bytes: Buffer): ParsedBody => labelled(decodeCbor(by
 export const parseCbor = (bytes: Buffer): ParsedBody => labelled(parsed(bytes));
 
 const labelled = (value: unknown): ParsedBody => {
-  if (value !== null && !isPlainObject(value)) throw new DecodeError(`unable to determine group/version/kind: cbor: cannot unmarshal ${typeOf(value)} into Go value of type v1.TypeMeta`);
+  if (value !== null && !isPlainObject(value))
+    throw new DecodeError(
+      `unable to determine group/version/kind: cbor: cannot unmarshal ${typeOf(value)} into Go value of type v1.TypeMeta`,
+    );
   return {value: value ?? {}, apiVersion: label(value, 'apiVersion'), kind: label(value, 'kind'), problems: []};
 };
 
@@ -58,6 +64,8 @@ const parsed = (bytes: Buffer): unknown => {
   try {
     return decodeCbor(bytes, requestLimits);
   } catch (error) {
-    throw error instanceof DecodeError ? new DecodeError(`unable to determine group/version/kind: ${error.message}`, {cause: error}) : error;
+    throw error instanceof DecodeError
+      ? new DecodeError(`unable to determine group/version/kind: ${error.message}`, {cause: error})
+      : error;
   }
 };

@@ -18,7 +18,8 @@ const types = ['positive integer', 'negative integer', 'byte string', 'UTF-8 tex
 /** The bytes end within an item. */
 export class TruncatedCbor extends DecodeError {}
 
-const refused = (type: string, what: string): DecodeError => new DecodeError(`cbor: data item of cbor type ${type} is not accepted by protocol: ${what}`);
+const refused = (type: string, what: string): DecodeError =>
+  new DecodeError(`cbor: data item of cbor type ${type} is not accepted by protocol: ${what}`);
 
 /**
  * Decodes one CBOR item to its JSON value: byte strings become texts, those tagged for base64 become base64; other tags are applied. Repeated keys, numbers
@@ -92,7 +93,9 @@ export class CborReader {
     if (info === 31) return indefinite;
     const length = Number(this.#argument(major, info));
     if (length <= this.#limits.elements) return length;
-    throw new DecodeError(`cbor: exceeded max number of ${major === 4 ? 'elements' : 'key-value pairs'} ${this.#limits.elements} for CBOR ${types[major]}`);
+    throw new DecodeError(
+      `cbor: exceeded max number of ${major === 4 ? 'elements' : 'key-value pairs'} ${this.#limits.elements} for CBOR ${types[major]}`,
+    );
   }
 
   #integer(value: number | bigint, isNegative: boolean): number | bigint {
@@ -156,7 +159,8 @@ export class CborReader {
     const object: PlainObject = {};
     for (let read = 0; this.#isMore(length, read, `key-value pairs ${this.#limits.elements} for CBOR map`); read++) {
       const key = this.#key();
-      if (Object.hasOwn(object, key)) throw new DecodeError(`cbor: found duplicate map key ${JSON.stringify(key)} at map element index ${read}`);
+      if (Object.hasOwn(object, key))
+        throw new DecodeError(`cbor: found duplicate map key ${JSON.stringify(key)} at map element index ${read}`);
       put(object, key, this.item());
     }
     return object;

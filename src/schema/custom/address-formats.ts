@@ -35,7 +35,7 @@ export const isEmail = (text: string): boolean => {
 
 /** Words are delimited unambiguously, so that matching needs no backtracking. */
 const isName = (text: string): boolean => {
-  for (let rest = text.trimStart(); rest !== ''; ) {
+  for (let rest = text.trimStart(); rest !== '';) {
     const found = (rest.startsWith('"') ? quotedStart : wordStart).exec(rest)?.[0];
     if (!found) return false;
     rest = rest.slice(found.length).trimStart();
@@ -51,7 +51,8 @@ const bracketed = new RegExp(String.raw`^\[[^${unprintable}"<>\\^{|}${'`'}]*\]`)
 
 const isHost = (host: string): boolean => {
   const bracket = host.lastIndexOf(']');
-  if (host.startsWith('[')) return bracket !== -1 && /^(?::\d*)?$/.test(host.slice(bracket + 1)) && bracketed.test(host) && hasGoodEscapes(host);
+  if (host.startsWith('['))
+    return bracket !== -1 && /^(?::\d*)?$/.test(host.slice(bracket + 1)) && bracketed.test(host) && hasGoodEscapes(host);
   const colon = host.lastIndexOf(':');
   const port = colon === -1 ? '' : host.slice(colon + 1);
   return /^\d*$/.test(port) && hostLetters.test(host) && !/%(?![89a-fA-F][0-9a-fA-F])/.test(host);

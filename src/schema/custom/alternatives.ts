@@ -48,11 +48,18 @@ const allOf = (rules: readonly Rule[], value: unknown, name: string, found: Find
     if (result.count === 0) valid += 1;
     found.merge(result);
   }
-  if (valid < rules.length) found.add(...report.whole(name, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
+  if (valid < rules.length)
+    found.add(...report.whole(name, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
 };
 
 /** Validates a value against the alternatives. If none matches, reports the errors of the best match. */
-export const checkAlternatives = ({any, one, all, not}: Alternatives, value: unknown, name: string, found: Findings, report: Reporter): void => {
+export const checkAlternatives = (
+  {any, one, all, not}: Alternatives,
+  value: unknown,
+  name: string,
+  found: Findings,
+  report: Reporter,
+): void => {
   if (any.length > 0) anyOf(any, value, name, found, report);
   if (one.length > 0) oneOf(one, value, name, found, report);
   if (all.length > 0) allOf(all, value, name, found, report);

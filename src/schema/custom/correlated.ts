@@ -3,7 +3,8 @@ import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
-const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+const isScalar = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
 
 /** Returns the key of an associative list's item: a scalar, or one text for several keys; undefined if the item has none. */
 const keyOf = (item: unknown, names: readonly string[]): unknown => {
@@ -46,13 +47,15 @@ export class Correlated {
   #field(name: string): Correlated | undefined {
     const [value, before] = [this.#value, this.#before];
     const schema = propertySchema(this.#schema, name);
-    if (!schema || !isPlainObject(value) || !isPlainObject(before) || !Object.hasOwn(value, name) || !Object.hasOwn(before, name)) return undefined;
+    if (!schema || !isPlainObject(value) || !isPlainObject(before) || !Object.hasOwn(value, name) || !Object.hasOwn(before, name))
+      return undefined;
     return new Correlated(value[name], before[name], schema);
   }
 
   index(at: number): Correlated | undefined {
     const {type, 'x-kubernetes-list-type': listType, 'x-kubernetes-list-map-keys': names} = this.#schema;
-    if (listType !== 'map' || type !== 'array' || !names?.length || !Array.isArray(this.#value) || !Array.isArray(this.#before)) return undefined;
+    if (listType !== 'map' || type !== 'array' || !names?.length || !Array.isArray(this.#value) || !Array.isArray(this.#before))
+      return undefined;
     const items: (Correlated | null)[] = (this.#items ??= []);
     let item = items[at];
     if (item === undefined) items[at] = item = this.#item(this.#value[at], this.#before, names) ?? null;

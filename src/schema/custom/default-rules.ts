@@ -41,7 +41,8 @@ const partSchema = (schema: JsonSchema): JsonSchema => ({type: 'object', propert
 const hasUnknown = (value: unknown, schema: JsonSchema): boolean => prune(asPart(value), partSchema(schema)).length > 0;
 
 /** Reports whether some default has fields that its schema does not declare. */
-export const hasUnknownInDefaults = (schema: JsonSchema): boolean => someSchema(schema, one => one.default !== undefined && one.default !== null && hasUnknown(one.default, one));
+export const hasUnknownInDefaults = (schema: JsonSchema): boolean =>
+  someSchema(schema, one => one.default !== undefined && one.default !== null && hasUnknown(one.default, one));
 
 const embeds = (schema: JsonSchema): boolean => someSchema(schema, one => one[extensions.embeddedResource] === true);
 
@@ -77,16 +78,23 @@ const metadataErrors = (schema: JsonSchema, {whole, around}: Inside, path: strin
   return errors.length === 0 ? [] : [invalid(path, schema.default, `must result in valid metadata: ${aggregate(errors)}`)];
 };
 
-const invalidAt = ({path, detail}: {path: string; detail: string}): FieldError => ({path: path.replace(/^\./, ''), reason: 'FieldValueInvalid', detail});
+const invalidAt = ({path, detail}: {path: string; detail: string}): FieldError => ({
+  path: path.replace(/^\./, ''),
+  reason: 'FieldValueInvalid',
+  detail,
+});
 
 const embeddedErrors = (schema: JsonSchema, path: string, demands: DefaultDemands): readonly FieldError[] => {
   if (!embeds(schema)) return [];
   const bad = unreadable(asPart(schema.default), partSchema(schema), demands);
-  return bad ? [invalidAt({path: `${path}${bad.path.slice('part'.length)}`, detail: bad.detail})] : collectErrors(validateEmbedded(schema.default, schema, demands.validateMetadata, path));
+  return bad
+    ? [invalidAt({path: `${path}${bad.path.slice('part'.length)}`, detail: bad.detail})]
+    : collectErrors(validateEmbedded(schema.default, schema, demands.validateMetadata, path));
 };
 
 function* validateDefault(schema: JsonSchema, inside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {
-  if (!inside.isMeta && !demands.unknownFields && hasUnknown(schema.default, schema)) yield invalid(path, schema.default, 'must not have unknown fields');
+  if (!inside.isMeta && !demands.unknownFields && hasUnknown(schema.default, schema))
+    yield invalid(path, schema.default, 'must not have unknown fields');
   const metadata = inside.isMeta ? metadataErrors(schema, inside, path, demands) : embeddedErrors(schema, path, demands);
   yield* metadata.length > 0 ? metadata : valueErrors(schema.default, schema, path);
 }

@@ -13,7 +13,8 @@ const known = new WeakMap<JsonSchema, readonly (readonly [name: string, property
 /** Returns the properties of a schema that have defaults. Cached: it is called for every value, and most schemas have few. */
 const defaultsOf = (schema: JsonSchema): readonly (readonly [name: string, property: JsonSchema])[] => {
   let defaults = known.get(schema);
-  if (!defaults) known.set(schema, (defaults = Object.entries(schema.properties ?? {}).filter(([, property]) => (property.default ?? null) !== null)));
+  if (!defaults)
+    known.set(schema, (defaults = Object.entries(schema.properties ?? {}).filter(([, property]) => (property.default ?? null) !== null)));
   return defaults;
 };
 
@@ -43,14 +44,16 @@ class Defaulting {
     for (const name of Object.keys(value)) {
       const property = propertySchema(schema, name);
       if (!property) continue;
-      if (property === schema.additionalProperties && isMisplacedNull(value[name], property)) put(value, name, this.#copy(property.default ?? null));
+      if (property === schema.additionalProperties && isMisplacedNull(value[name], property))
+        put(value, name, this.#copy(property.default ?? null));
       this.fill(value[name], property);
     }
   }
 
   #copy(value: unknown): unknown {
     this.#added += typeof value === 'string' ? value.length : jsonText(value).length;
-    if (this.#added > maxDefaulted) throw entityTooLarge(`the defaults of the object's schema would add more than ${maxDefaulted} bytes to it`);
+    if (this.#added > maxDefaulted)
+      throw entityTooLarge(`the defaults of the object's schema would add more than ${maxDefaulted} bytes to it`);
     return copied(value);
   }
 }

@@ -7,7 +7,8 @@ const maxDepth = 64;
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
 
 const inside = (schema: JsonSchema): JsonSchema[] => {
-  const {items, additionalProperties, additionalItems, not, allOf, anyOf, oneOf, properties, patternProperties, definitions, dependencies} = schema;
+  const {items, additionalProperties, additionalItems, not, allOf, anyOf, oneOf, properties, patternProperties, definitions, dependencies} =
+    schema;
   const records = [properties, patternProperties, definitions, dependencies].map(record => Object.values(record ?? {}));
   return [items, additionalProperties, additionalItems, not, allOf, anyOf, oneOf, ...records].flat(2).filter(isSchema);
 };

@@ -3,13 +3,17 @@ import {additionalOf, type JsonSchema} from './json-schema.js';
 // Resolves paths that a definition contains against its schema, when the definition is written. Paths of objects are evaluated by `json-path.ts`.
 
 /** A path resolved in a schema, in canonical spelling, or why it cannot be resolved. */
-export type FieldPath = {readonly names: readonly string[]; readonly text: string; readonly schema: JsonSchema} | {readonly problem: string};
+export type FieldPath =
+  | {readonly names: readonly string[]; readonly text: string; readonly schema: JsonSchema}
+  | {readonly problem: string};
 
 /** Yields dots, brackets, quoted texts and names. An unterminated quoted text yields no token: the path ends there. */
 function* tokens(path: string): Generator<string, void> {
-  for (let at = 0; at < path.length; ) {
+  for (let at = 0; at < path.length;) {
     const rest = path.slice(at);
-    const token = rest.startsWith("'") ? (/^'(?:[^']*\\')*(?:[^']*[^'\\])?'/.exec(rest)?.[0] ?? rest) : /^(?:[.[\]]|[^.[\]]+)/.exec(rest)![0];
+    const token = rest.startsWith("'")
+      ? (/^'(?:[^']*\\')*(?:[^']*[^'\\])?'/.exec(rest)?.[0] ?? rest)
+      : /^(?:[.[\]]|[^.[\]]+)/.exec(rest)![0];
     yield token;
     at += token.length;
   }
@@ -60,7 +64,8 @@ export const fieldPathIn = (root: JsonSchema, path: string, {brackets = true}: {
       if (!brackets) return {problem: 'array notation is not allowed'};
       const quoted = reader.next().value;
       if (quoted === undefined) return early;
-      if (quoted.length < 2 || !quoted.startsWith("'") || !quoted.endsWith("'")) return {problem: `expected single quoted string but got ${quoted}`};
+      if (quoted.length < 2 || !quoted.startsWith("'") || !quoted.endsWith("'"))
+        return {problem: `expected single quoted string but got ${quoted}`};
       const {text: name, bad} = unquoted(quoted.slice(1, -1));
       if (bad !== undefined) return {problem: `invalid string literal: invalid escape char ${bad}`};
       const problem = step(name);

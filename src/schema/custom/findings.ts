@@ -69,7 +69,11 @@ export class Reporter {
   }
 
   enum(name: string, value: unknown, allowed: readonly unknown[]): [string, FieldError] {
-    const error = notSupported(this.#path(name), value, allowed.map(one => (typeof one === 'string' ? one : jsonText(one))));
+    const error = notSupported(
+      this.#path(name),
+      value,
+      allowed.map(one => (typeof one === 'string' ? one : jsonText(one))),
+    );
     return [`${name} in body should be one of ${jsonText(allowed)}`, error];
   }
 

@@ -25,15 +25,34 @@ const terminators = ' \t\r\n.,[]$@{}';
 
 const isLetter = (letter: string): boolean => /^[\p{L}\p{Nd}_]$/u.test(letter);
 
-const escapes: Readonly<Record<string, string>> = {a: '\u0007', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', "'": "'", '"': '"'};
+const escapes: Readonly<Record<string, string>> = {
+  a: '\u0007',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+};
 
 /** Returns the content of a quoted text. */
 const unquoted = (text: string): string =>
-  text.slice(1, -1).replaceAll(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))/g, (_, two?: string, four?: string, eight?: string, one?: string) => {
-    const code = two ?? four ?? eight;
-    if (code !== undefined) return Number.parseInt(code, 16) <= 0x10ffff ? String.fromCodePoint(Number.parseInt(code, 16)) : refuse('a character that there is not');
-    return escapes[one ?? ''] ?? refuse(`unquote string ${text} error invalid syntax`);
-  });
+  text
+    .slice(1, -1)
+    .replaceAll(
+      /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))/g,
+      (_, two?: string, four?: string, eight?: string, one?: string) => {
+        const code = two ?? four ?? eight;
+        if (code !== undefined)
+          return Number.parseInt(code, 16) <= 0x10ffff
+            ? String.fromCodePoint(Number.parseInt(code, 16))
+            : refuse('a character that there is not');
+        return escapes[one ?? ''] ?? refuse(`unquote string ${text} error invalid syntax`);
+      },
+    );
 
 /** The nesting limit of filters and unions. */
 const maxDepth = 20;
@@ -135,7 +154,13 @@ class Parser {
     };
     if (found === undefined) refuse(`invalid array index ${text}`);
     const [from, to, by] = [number(start), number(end), number(step)];
-    this.#steps.push({do: 'slice', isIndex: end === undefined, ...(from === undefined ? {} : {start: from}), ...(to === undefined ? {} : {end: to}), ...(by === undefined ? {} : {step: by})});
+    this.#steps.push({
+      do: 'slice',
+      isIndex: end === undefined,
+      ...(from === undefined ? {} : {start: from}),
+      ...(to === undefined ? {} : {end: to}),
+      ...(by === undefined ? {} : {step: by}),
+    });
   }
 
   #filter(): void {

@@ -44,7 +44,8 @@ const sliced = (value: unknown, given: Extract<Step, {do: 'slice'}>): unknown[] 
 
 type Scalar = string | number | boolean;
 
-const kindOf = (value: unknown): string => (typeof value === 'number' ? (isWhole(value) ? 'int' : 'float') : typeof value === 'bigint' ? 'int' : typeof value);
+const kindOf = (value: unknown): string =>
+  typeof value === 'number' ? (isWhole(value) ? 'int' : 'float') : typeof value === 'bigint' ? 'int' : typeof value;
 
 const comparisons: Readonly<Record<string, (left: Scalar, right: Scalar) => boolean>> = {
   '==': (left, right) => left === right,

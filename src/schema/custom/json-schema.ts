@@ -74,18 +74,25 @@ export const extensions = {
 } as const;
 
 /** Returns the single schema of a list's items; undefined if there is none or a list of schemas. */
-export const itemsOf = ({items}: JsonSchema): JsonSchema | undefined => (items === undefined || Array.isArray(items) ? undefined : (items as JsonSchema));
+export const itemsOf = ({items}: JsonSchema): JsonSchema | undefined =>
+  items === undefined || Array.isArray(items) ? undefined : (items as JsonSchema);
 
 /** Returns the schemas of a list's items that are written as a list. */
 export const itemListOf = ({items}: JsonSchema): readonly JsonSchema[] => (Array.isArray(items) ? (items as readonly JsonSchema[]) : []);
 
 /** Returns the schema of a map's values; undefined for a boolean. */
-export const additionalOf = ({additionalProperties: additional}: JsonSchema): JsonSchema | undefined => (typeof additional === 'object' ? additional : undefined);
+export const additionalOf = ({additionalProperties: additional}: JsonSchema): JsonSchema | undefined =>
+  typeof additional === 'object' ? additional : undefined;
 
 /** Returns a schema's properties, sorted by name. */
 export const propertiesOf = ({properties}: Pick<JsonSchema, 'properties'>): [string, JsonSchema][] => sorted(properties);
 
-const sorted = <T>(record: Readonly<Record<string, T>> | undefined): [string, T][] => (record ? Object.keys(record).sort().map(key => [key, record[key]!]) : []);
+const sorted = <T>(record: Readonly<Record<string, T>> | undefined): [string, T][] =>
+  record
+    ? Object.keys(record)
+        .sort()
+        .map(key => [key, record[key]!])
+    : [];
 
 const all = (record: Readonly<Record<string, JsonSchema>> | undefined): readonly JsonSchema[] => (record ? Object.values(record) : []);
 
@@ -116,4 +123,8 @@ export const propertySchema = ({properties, additionalProperties}: JsonSchema, n
 
 /** Reports whether `isSo` holds for a schema or a part of it that gives values their structure. */
 export const somePart = (schema: JsonSchema | undefined, isSo: (part: JsonSchema) => boolean): boolean =>
-  schema !== undefined && (isSo(schema) || somePart(itemsOf(schema), isSo) || somePart(additionalOf(schema), isSo) || all(schema.properties).some(part => somePart(part, isSo)));
+  schema !== undefined &&
+  (isSo(schema) ||
+    somePart(itemsOf(schema), isSo) ||
+    somePart(additionalOf(schema), isSo) ||
+    all(schema.properties).some(part => somePart(part, isSo)));

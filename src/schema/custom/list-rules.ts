@@ -34,7 +34,11 @@ function* validateMapItems(items: JsonSchema, keys: readonly string[], path: str
     const property = items.properties && Object.hasOwn(items.properties, key) ? items.properties[key] : undefined;
     if (!property) yield invalid(at, keys, 'entries must all be names of item properties');
     else if (property.type === 'array' || property.type === 'object') {
-      yield invalid(`${path}.items.properties[${key}].type`, items.type, "must be a scalar type if parent array's x-kubernetes-list-type is map");
+      yield invalid(
+        `${path}.items.properties[${key}].type`,
+        items.type,
+        "must be a scalar type if parent array's x-kubernetes-list-type is map",
+      );
     }
     if (seen.has(key)) yield invalid(at, keys, 'must not contain duplicate entries');
     seen.add(key);
@@ -47,21 +51,32 @@ function* validateMapList(schema: JsonSchema, path: string): Iterable<FieldError
   if (schema.items === undefined) return yield required(`${path}.items`, `must have a schema if ${extensions.listType} is map`);
   const items = itemsOf(schema);
   if (!items) yield invalid(`${path}.items`, schema.items, `must only have a single schema if ${extensions.listType} is map`);
-  else if (items.type !== 'object') yield invalid(`${path}.items.type`, items.type ?? '', `must be object if parent array's ${extensions.listType} is map`);
+  else if (items.type !== 'object')
+    yield invalid(`${path}.items.type`, items.type ?? '', `must be object if parent array's ${extensions.listType} is map`);
   else yield* validateMapItems(items, keys, path);
 }
 
 /** Validates the list and map types of a schema. `loose` accepts sets of granular items, as stored definitions may have them. */
-export function* validateTopology(schema: JsonSchema, path: string, {loose: allowGranularSets}: {readonly loose: boolean}): Iterable<FieldError> {
+export function* validateTopology(
+  schema: JsonSchema,
+  path: string,
+  {loose: allowGranularSets}: {readonly loose: boolean},
+): Iterable<FieldError> {
   yield* validateMapType(schema, path);
   const listType = schema[extensions.listType];
   const at = `${path}.${extensions.listType}`;
-  if (listType !== undefined && schema.type !== 'array') yield* typeOrNone(schema, path, `must be array if ${extensions.listType} is specified`);
+  if (listType !== undefined && schema.type !== 'array')
+    yield* typeOrNone(schema, path, `must be array if ${extensions.listType} is specified`);
   else if (!allowGranularSets) {
     const items = itemsOf(schema);
     const field = granularItems(schema);
     // For maps, too, the original reports the list type.
-    if (field) yield invalid(`${path}.items.${field}`, items?.[extensions.listType], 'must be atomic as item of a list with x-kubernetes-list-type=set');
+    if (field)
+      yield invalid(
+        `${path}.items.${field}`,
+        items?.[extensions.listType],
+        'must be atomic as item of a list with x-kubernetes-list-type=set',
+      );
   }
   if (listType !== undefined && !listTypes.includes(listType)) yield notSupported(at, listType, listTypes);
   if (schema[extensions.listMapKeys]?.length) {
@@ -86,6 +101,7 @@ export function* validateIdentity(schema: JsonSchema, path: string): Iterable<Fi
     if (!items.required?.includes(key) && (property.default === undefined || property.default === null)) {
       yield required(`${at}.default`, `this property is in ${extensions.listMapKeys}, so it must have a default or be a required property`);
     }
-    if (property.nullable) yield forbiddenField(`${at}.nullable`, `this property is in ${extensions.listMapKeys}, so it cannot be nullable`);
+    if (property.nullable)
+      yield forbiddenField(`${at}.nullable`, `this property is in ${extensions.listMapKeys}, so it cannot be nullable`);
   }
 }

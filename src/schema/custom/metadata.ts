@@ -72,7 +72,8 @@ export class MetadataReader {
     if (schema['x-kubernetes-embedded-resource']) this.#own(value, path);
     const {properties, additionalProperties} = schema;
     for (const name of Object.keys(value)) {
-      if (properties && Object.hasOwn(properties, name)) this.embedded(value[name], properties[name]!, path === '' ? name : `${path}.${name}`);
+      if (properties && Object.hasOwn(properties, name))
+        this.embedded(value[name], properties[name]!, path === '' ? name : `${path}.${name}`);
       else if (typeof additionalProperties === 'object') this.embedded(value[name], additionalProperties, `${path}[${name}]`);
     }
   }
@@ -95,7 +96,10 @@ export class MetadataReader {
 const refused = ({path, detail}: FieldError, cause?: unknown): DecodeError => new DecodeError(`${path}: ${detail}`, {cause});
 
 /** Validates metadata as for a whole object. */
-export type MetadataValidator = (metadata: ObjectMeta, options: {readonly namespaced: boolean; readonly path: string}) => Iterable<FieldError>;
+export type MetadataValidator = (
+  metadata: ObjectMeta,
+  options: {readonly namespaced: boolean; readonly path: string},
+) => Iterable<FieldError>;
 
 function* version(value: unknown, path: string): Iterable<FieldError> {
   if (typeof value !== 'string') yield invalid(path, value, 'must be a string');
@@ -138,7 +142,9 @@ export function* validateEmbedded(value: unknown, schema: JsonSchema, metadata: 
   if (schema['x-kubernetes-embedded-resource']) yield* whole(value, path, metadata);
   const {properties, additionalProperties} = schema;
   for (const name of Object.keys(value)) {
-    if (properties && Object.hasOwn(properties, name)) yield* validateEmbedded(value[name], properties[name]!, metadata, path === '' ? name : `${path}.${name}`);
-    else if (typeof additionalProperties === 'object') yield* validateEmbedded(value[name], additionalProperties, metadata, `${path}[${name}]`);
+    if (properties && Object.hasOwn(properties, name))
+      yield* validateEmbedded(value[name], properties[name]!, metadata, path === '' ? name : `${path}.${name}`);
+    else if (typeof additionalProperties === 'object')
+      yield* validateEmbedded(value[name], additionalProperties, metadata, `${path}[${name}]`);
   }
 }

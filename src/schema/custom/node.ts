@@ -94,4 +94,5 @@ class CustomNode implements SchemaNode {
 }
 
 /** Returns the schema node of a custom resource: a whole object with the declared fields. `metadata` is the built-in schema of metadata. */
-export const customNode = (source: JsonSchema, metadata: SchemaNode, coerce: NonNullable<SchemaNode['coerce']>): SchemaNode => Object.assign(new CustomNode(source, metadata, true), {coerce});
+export const customNode = (source: JsonSchema, metadata: SchemaNode, coerce: NonNullable<SchemaNode['coerce']>): SchemaNode =>
+  Object.assign(new CustomNode(source, metadata, true), {coerce});

@@ -9,7 +9,8 @@ const unsafe = /[<>&\u2028\u2029]/g;
 /** Formats a value without quotes; lists and objects as JSON escaped for HTML. */
 export const textOf = (value: unknown): string => {
   if (value === null || value === undefined) return '<no value>';
-  if (typeof value === 'object') return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  if (typeof value === 'object')
+    return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return typeof value === 'number' ? (isWhole(value) ? String(value) : formatFloat(value)) : String(value as string | boolean);
 };
 
@@ -79,7 +80,8 @@ export const setAt = (object: PlainObject, path: string, value: unknown): string
   for (const [i, name] of names.slice(0, -1).entries()) {
     if (!Object.hasOwn(place, name)) put(place, name, {});
     const next = place[name];
-    if (typeof next !== 'object' || next === null || Array.isArray(next)) return `value cannot be set because .${names.slice(0, i + 1).join('.')} is not a map[string]interface{}`;
+    if (typeof next !== 'object' || next === null || Array.isArray(next))
+      return `value cannot be set because .${names.slice(0, i + 1).join('.')} is not a map[string]interface{}`;
     place = next as PlainObject;
   }
   put(place, names.at(-1)!, value);

@@ -48,7 +48,8 @@ class Pruner {
     for (const name of Object.keys(object)) {
       if (isWhole && objectFields.has(name)) continue;
       const known = propertySchema(schema, name);
-      if (known || typeof schema.additionalProperties === 'boolean') this.prune(object[name], known, path === '' ? name : `${path}.${name}`);
+      if (known || typeof schema.additionalProperties === 'boolean')
+        this.prune(object[name], known, path === '' ? name : `${path}.${name}`);
     }
   }
 

@@ -21,11 +21,13 @@ export function* validateRuleTexts(schema: JsonSchema, path: string): Iterable<F
     const at = `${path}.${extensions.validations}[${i}]`;
     yield* validateText(rule, at);
     const {messageExpression, reason, fieldPath} = rule;
-    if (messageExpression && !messageExpression.trim()) yield required(`${at}.messageExpression`, 'messageExpression must be non-empty if specified');
+    if (messageExpression && !messageExpression.trim())
+      yield required(`${at}.messageExpression`, 'messageExpression must be non-empty if specified');
     if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${at}.reason`, reason, reasons);
     if (!fieldPath) continue;
     if (!fieldPath.trim()) yield invalid(`${at}.fieldPath`, fieldPath, 'must be non-empty if specified');
     if (hasBreaks(fieldPath)) yield invalid(`${at}.fieldPath`, fieldPath, 'must not contain line breaks');
-    if (nonStructuralReason(schema) === undefined && 'problem' in fieldPathIn(schema, fieldPath)) yield invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path');
+    if (nonStructuralReason(schema) === undefined && 'problem' in fieldPathIn(schema, fieldPath))
+      yield invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path');
   }
 }

@@ -25,14 +25,19 @@ function* replicas(object: Readonly<PlainObject>, path: string): Iterable<FieldE
   const found = integerAt(object, path);
   if ('problem' in found) yield invalid(path, 0, found.problem);
   else if (found.value !== undefined && found.value < 0) yield invalid(path, found.value, 'should be a non-negative integer');
-  else if (found.value !== undefined && found.value > maxReplicas) yield invalid(path, found.value, `should be less than or equal to ${maxReplicas}`);
+  else if (found.value !== undefined && found.value > maxReplicas)
+    yield invalid(path, found.value, `should be less than or equal to ${maxReplicas}`);
 }
 
 /** Validates the replicas in the spec. */
-export const validateScaleSpec = (object: Readonly<PlainObject>, {specReplicasPath}: ScalePaths): Iterable<FieldError> => replicas(object, specReplicasPath);
+export const validateScaleSpec = (object: Readonly<PlainObject>, {specReplicasPath}: ScalePaths): Iterable<FieldError> =>
+  replicas(object, specReplicasPath);
 
 /** Validates the replicas and the selector in the status. */
-export function* validateScaleStatus(object: Readonly<PlainObject>, {statusReplicasPath, labelSelectorPath}: ScalePaths): Iterable<FieldError> {
+export function* validateScaleStatus(
+  object: Readonly<PlainObject>,
+  {statusReplicasPath, labelSelectorPath}: ScalePaths,
+): Iterable<FieldError> {
   yield* replicas(object, statusReplicasPath);
   if (!labelSelectorPath) return;
   const selector = textAt(object, labelSelectorPath);
@@ -45,7 +50,10 @@ const valueOf = <T>(reading: Reading<T>): T | undefined => {
 };
 
 /** Returns the scale of an object. Throws an `Error` with the original's text for values of other types. */
-export const scaleNumbers = (object: Readonly<PlainObject>, {specReplicasPath, statusReplicasPath, labelSelectorPath}: ScalePaths): ScaleNumbers => {
+export const scaleNumbers = (
+  object: Readonly<PlainObject>,
+  {specReplicasPath, statusReplicasPath, labelSelectorPath}: ScalePaths,
+): ScaleNumbers => {
   const spec = valueOf(integerAt(object, specReplicasPath));
   return {
     specReplicas: spec ?? 0,

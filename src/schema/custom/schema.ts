@@ -61,7 +61,9 @@ class Schema implements CustomSchema {
   }
 
   get node(): SchemaNode {
-    return (this.#node ??= customNode(this.source, this.#options.metadata, (object, {keepsNulls}) => this.coerce(object, 'refuse', keepsNulls)));
+    return (this.#node ??= customNode(this.source, this.#options.metadata, (object, {keepsNulls}) =>
+      this.coerce(object, 'refuse', keepsNulls),
+    ));
   }
 
   coerce(object: PlainObject, malformed: Malformed = 'refuse', keepsNulls = false): string[] {
@@ -123,7 +125,13 @@ class Schema implements CustomSchema {
 /** Returns what a definition's `openAPIV3Schema` means. Computed lazily, for the parts that are used. */
 export const customSchema = (source: JsonSchema, options: CustomSchemaOptions): CustomSchema => new Schema(source, options);
 
-const blocking: ReadonlySet<string> = new Set(['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid']);
+const blocking: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
 
 /** Reports whether the errors prevent the evaluation of validation rules. */
 export const blocksRules = (errors: readonly FieldError[]): boolean => errors.some(({reason}) => blocking.has(reason));

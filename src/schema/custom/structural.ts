@@ -8,7 +8,8 @@ import {validateStructuralMetadata} from './structural-metadata.js';
 
 // A schema is structural if types are declared outside of allOf, anyOf, oneOf and not, and everything mentioned there is declared outside too (KEP-1693).
 
-const none = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+const none = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Returns why a schema cannot be parsed as a structural one; undefined if it can. */
 export const nonStructuralReason = (schema: JsonSchema): string | undefined => runSteps(nonStructuralReasonInSteps(schema));
@@ -16,7 +17,13 @@ export const nonStructuralReason = (schema: JsonSchema): string | undefined => r
 /** Does the same in steps, for schemas with very many properties. */
 export const nonStructuralReasonInSteps = function* (schema: JsonSchema): Steps<string | undefined> {
   const unsupported = (
-    [['id', schema.id], ['schema', schema.$schema], ['$ref', schema.$ref], ['patternProperties', schema.patternProperties], ['dependencies', schema.dependencies]] as const
+    [
+      ['id', schema.id],
+      ['schema', schema.$schema],
+      ['$ref', schema.$ref],
+      ['patternProperties', schema.patternProperties],
+      ['dependencies', schema.dependencies],
+    ] as const
   ).find(([, value]) => !none(value));
   if (unsupported) return `OpenAPIV3Schema '${unsupported[0]}' is not supported`;
   if (schema.additionalItems !== undefined) return "OpenAPIV3Schema 'additionalItems' is not supported";
@@ -29,9 +36,11 @@ export const nonStructuralReasonInSteps = function* (schema: JsonSchema): Steps<
     }
     return undefined;
   };
-  const nested = (yield* inner([schema.not])) ?? (yield* inner(schema.allOf)) ?? (yield* inner(schema.anyOf)) ?? (yield* inner(schema.oneOf));
+  const nested =
+    (yield* inner([schema.not])) ?? (yield* inner(schema.allOf)) ?? (yield* inner(schema.anyOf)) ?? (yield* inner(schema.oneOf));
   if (nested) return nested;
-  if (schema[extensions.preserveUnknownFields] === false) return `internal error: '${extensions.preserveUnknownFields}' must be true or undefined`;
+  if (schema[extensions.preserveUnknownFields] === false)
+    return `internal error: '${extensions.preserveUnknownFields}' must be true or undefined`;
   if (Array.isArray(schema.items) && schema.items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
   return yield* inner([itemsOf(schema), ...propertiesOf(schema).map(([, property]) => property), additionalOf(schema)]);
 };
@@ -44,8 +53,10 @@ type Findings = Iterable<FieldError | undefined>;
 
 type Level = 'root' | 'item' | 'field';
 
-const isOnly = (schema: JsonSchema, type: string): boolean => schema.type === type && Object.entries(schema).every(([key, value]) => key === 'type' || none(value) || value === false);
-const isIntOrString = (anyOf: readonly JsonSchema[] | undefined): boolean => anyOf?.length === 2 && isOnly(anyOf[0]!, 'integer') && isOnly(anyOf[1]!, 'string');
+const isOnly = (schema: JsonSchema, type: string): boolean =>
+  schema.type === type && Object.entries(schema).every(([key, value]) => key === 'type' || none(value) || value === false);
+const isIntOrString = (anyOf: readonly JsonSchema[] | undefined): boolean =>
+  anyOf?.length === 2 && isOnly(anyOf[0]!, 'integer') && isOnly(anyOf[1]!, 'string');
 
 const missingType: Readonly<Record<Level, string>> = {
   root: 'must not be empty at the root',
@@ -58,7 +69,8 @@ function* validateType(schema: JsonSchema, level: Level, path: string): Iterable
   if (schema[extensions.embeddedResource] && type !== 'object') {
     const text = `must be object if ${extensions.embeddedResource} is true`;
     yield type === '' ? required(`${path}.type`, text) : invalid(`${path}.type`, type, text);
-  } else if (type === '' && !schema[extensions.intOrString] && !schema[extensions.preserveUnknownFields]) yield required(`${path}.type`, missingType[level]);
+  } else if (type === '' && !schema[extensions.intOrString] && !schema[extensions.preserveUnknownFields])
+    yield required(`${path}.type`, missingType[level]);
   if (level === 'root' && type !== '' && type !== 'object') yield invalid(`${path}.type`, type, 'must be object at the root');
 }
 
@@ -82,10 +94,14 @@ function* validateInvariants(schema: JsonSchema, level: Level, path: string): Fi
   if (schema[extensions.intOrString] && isEmbedded) yield invalid(`${path}.${extensions.embeddedResource}`, true, orString);
   yield* validateValues(schema, {anyOf: isIntOrString(schema.anyOf), firstAnyOf: isIntOrString(schema.allOf?.[0]?.anyOf)}, path);
   yield* validateType(schema, level, path);
-  if (isEmbedded && schema.additionalProperties !== undefined) yield forbiddenField(`${path}.additionalProperties`, `must not be used if ${extensions.embeddedResource} is set`);
+  if (isEmbedded && schema.additionalProperties !== undefined)
+    yield forbiddenField(`${path}.additionalProperties`, `must not be used if ${extensions.embeddedResource} is set`);
   yield* validateStructuralMetadata(schema, {isRoot: level === 'root'}, path);
   if (isEmbedded && !preserves && none(schema.properties)) {
-    yield required(`${path}.properties`, `must not be empty if ${extensions.embeddedResource} is true without ${extensions.preserveUnknownFields}`);
+    yield required(
+      `${path}.properties`,
+      `must not be empty if ${extensions.embeddedResource} is true without ${extensions.preserveUnknownFields}`,
+    );
   }
 }
 
@@ -97,8 +113,10 @@ interface Skipped {
 const nothingSkipped: Skipped = {anyOf: false, firstAnyOf: false};
 
 function* validateValues(schema: JsonSchema, skipped: Skipped, path: string): Iterable<FieldError> {
-  if (!skipped.anyOf) for (const [i, one] of (schema.anyOf ?? []).entries()) yield* validateNested(one, nothingSkipped, `${path}.anyOf[${i}]`);
-  for (const [i, one] of (schema.allOf ?? []).entries()) yield* validateNested(one, {anyOf: skipped.firstAnyOf && i === 0, firstAnyOf: false}, `${path}.allOf[${i}]`);
+  if (!skipped.anyOf)
+    for (const [i, one] of (schema.anyOf ?? []).entries()) yield* validateNested(one, nothingSkipped, `${path}.anyOf[${i}]`);
+  for (const [i, one] of (schema.allOf ?? []).entries())
+    yield* validateNested(one, {anyOf: skipped.firstAnyOf && i === 0, firstAnyOf: false}, `${path}.allOf[${i}]`);
   for (const [i, one] of (schema.oneOf ?? []).entries()) yield* validateNested(one, nothingSkipped, `${path}.oneOf[${i}]`);
   if (schema.not) yield* validateNested(schema.not, nothingSkipped, `${path}.not`);
   const problem = schema.pattern && patternProblem(schema.pattern);
@@ -119,7 +137,8 @@ const forbiddenInside: readonly (readonly [keyof JsonSchema, string])[] = [
   [extensions.validations, 'empty'],
 ];
 
-const isSet = (value: unknown, than: string): boolean => (than === 'undefined' ? value !== undefined && value !== null : value !== false && !none(value));
+const isSet = (value: unknown, than: string): boolean =>
+  than === 'undefined' ? value !== undefined && value !== null : value !== false && !none(value);
 
 /** Validates allOf, anyOf, oneOf and not, which constrain values without declaring structure. */
 function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): Iterable<FieldError> {
@@ -128,20 +147,34 @@ function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): It
   if (items) yield* validateNested(items, nothingSkipped, `${path}.items`);
   for (const [name, property] of propertiesOf(schema)) yield* validateNested(property, nothingSkipped, `${path}.properties[${name}]`);
   if (schema.type) yield forbiddenField(`${path}.type`, 'must be empty to be structural');
-  if (schema.additionalProperties !== undefined && schema.additionalProperties !== false) yield forbiddenField(`${path}.additionalProperties`, 'must be undefined to be structural');
-  for (const [field, than] of forbiddenInside) if (isSet(schema[field], than)) yield forbiddenField(`${path}.${field}`, `must be ${than} to be structural`);
-  if (schema.properties && Object.hasOwn(schema.properties, 'metadata')) yield forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context');
+  if (schema.additionalProperties !== undefined && schema.additionalProperties !== false)
+    yield forbiddenField(`${path}.additionalProperties`, 'must be undefined to be structural');
+  for (const [field, than] of forbiddenInside)
+    if (isSet(schema[field], than)) yield forbiddenField(`${path}.${field}`, `must be ${than} to be structural`);
+  if (schema.properties && Object.hasOwn(schema.properties, 'metadata'))
+    yield forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context');
 }
 
 /** Validates that everything the constraints mention is declared. `at` is the path where it must be declared, `path` where it is mentioned. */
 function* validateCompleteness(conditions: JsonSchema, schema: JsonSchema | undefined, at: string, path: string): Iterable<FieldError> {
-  const lists = [['not', conditions.not && [conditions.not]], ['allOf', conditions.allOf], ['anyOf', conditions.anyOf], ['oneOf', conditions.oneOf]] as const;
+  const lists = [
+    ['not', conditions.not && [conditions.not]],
+    ['allOf', conditions.allOf],
+    ['anyOf', conditions.anyOf],
+    ['oneOf', conditions.oneOf],
+  ] as const;
   for (const [name, list] of lists) {
-    for (const [i, one] of (list ?? []).entries()) yield* validateNestedCompleteness(one, schema, at, name === 'not' ? `${path}.not` : `${path}.${name}[${i}]`);
+    for (const [i, one] of (list ?? []).entries())
+      yield* validateNestedCompleteness(one, schema, at, name === 'not' ? `${path}.not` : `${path}.${name}[${i}]`);
   }
 }
 
-function* validateNestedCompleteness(conditions: JsonSchema, schema: JsonSchema | undefined, at: string, path: string): Iterable<FieldError> {
+function* validateNestedCompleteness(
+  conditions: JsonSchema,
+  schema: JsonSchema | undefined,
+  at: string,
+  path: string,
+): Iterable<FieldError> {
   if (!schema) return yield required(at, `because it is defined in ${path}`);
   yield* validateCompleteness(conditions, schema, at, path);
   const items = itemsOf(conditions);
@@ -154,7 +187,8 @@ function* validateNestedCompleteness(conditions: JsonSchema, schema: JsonSchema 
 
 const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
 /** The note that there are more errors sorts last. */
-const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
+const byText = (a: FieldError, b: FieldError): number =>
+  Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
 /** Returns everything that makes a schema non-structural, ordered by text. Call it only if `nonStructuralReason` returns undefined. */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] => runSteps(structuralInSteps(schema, path));

@@ -17,7 +17,8 @@ const hasLuhnSum = (digits: string): boolean => {
   return sum % 10 === 0;
 };
 
-const cards = /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
+const cards =
+  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
 
 const isCreditCard = (text: string): boolean => {
   const digits = text.replaceAll(/[^0-9]+/g, '');
@@ -44,7 +45,9 @@ const isIsbn13 = (text: string): boolean => {
 
 /** Reports whether the text is base64 with padding, in the standard alphabet. */
 const isBase64 = (text: string): boolean =>
-  text !== '' && text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text);
+  text !== '' &&
+  text.length % 4 === 0 &&
+  !/[^A-Za-z0-9+/]/.test(text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text);
 
 const uuid = (version: string, variant: string): ((text: string) => boolean) =>
   matches(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i'));

@@ -41,7 +41,8 @@ const keyedList = (items: readonly unknown[], names: readonly string[], path: st
 
 const list = (items: readonly unknown[], schema: JsonSchema, path: string, errors: FieldError[]): void => {
   const {'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': names} = schema;
-  if (type === 'set') for (const at of repeated(items.map(identity))) report(errors, () => duplicate(`${path}[${at}]`, inKeyOrder(items[at])));
+  if (type === 'set')
+    for (const at of repeated(items.map(identity))) report(errors, () => duplicate(`${path}[${at}]`, inKeyOrder(items[at])));
   if (type === 'map') keyedList(items, names ?? [], path, errors);
   const inner = itemsOf(schema);
   if (inner) for (let at = 0; at < items.length; at++) if (typeof items[at] === 'object') walk(items[at], inner, `${path}[${at}]`, errors);

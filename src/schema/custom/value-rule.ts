@@ -72,7 +72,8 @@ export class ValueRule {
     this.#format = use === 'object' && (type === 'integer' || type === 'number') ? undefined : formatOf(schema);
     const {anyOf, oneOf, allOf, not} = schema;
     if (anyOf || oneOf || allOf || not) {
-      const rules = (schemas: readonly JsonSchema[] | undefined): readonly ValueRule[] => schemas?.map(one => new ValueRule(one, use)) ?? none;
+      const rules = (schemas: readonly JsonSchema[] | undefined): readonly ValueRule[] =>
+        schemas?.map(one => new ValueRule(one, use)) ?? none;
       this.#branches = {any: rules(anyOf), one: rules(oneOf), all: rules(allOf), not: not && new ValueRule(not, use)};
     }
   }
@@ -117,7 +118,10 @@ export class ValueRule {
   #type(value: unknown, type: JsonType, name: string, found: Findings, report: Reporter): void {
     const types = this.#types;
     const isNumeric = types.includes('number') || types.includes('integer');
-    const ok = types.includes(type) || (type === 'integer' && types.includes('number')) || (type === 'number' && types.includes('integer') && isNearlyWhole(value as number));
+    const ok =
+      types.includes(type) ||
+      (type === 'integer' && types.includes('number')) ||
+      (type === 'number' && types.includes('integer') && isNearlyWhole(value as number));
     if (this.#format) {
       const own = ownFormat[type] ?? '';
       const isText = type === 'string' || type === 'array';
@@ -145,7 +149,8 @@ export class ValueRule {
   #textLimits(value: string, name: string, found: Findings, report: Reporter): void {
     const {maxLength, minLength, pattern} = this.#schema;
     if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength) found.add(...report.tooLong(name, maxLength));
-    else if (minLength !== undefined && characters(value) < minLength) found.add(...report.invalid(name, value, `should be at least ${minLength} chars long`));
+    else if (minLength !== undefined && characters(value) < minLength)
+      found.add(...report.invalid(name, value, `should be at least ${minLength} chars long`));
     else if (pattern) {
       const problem = patternProblem(pattern, value);
       if (problem !== undefined) found.add(...report.invalid(name, value, `should match '${problem}'`));
@@ -165,11 +170,13 @@ export class ValueRule {
     }
     if (minimum !== undefined) {
       const least = limit(minimum);
-      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${format(least)}`);
+      if (exclusiveMinimum ? value <= least : value < least)
+        wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${format(least)}`);
     }
     if (maximum !== undefined) {
       const most = limit(maximum);
-      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${format(most)}`);
+      if (exclusiveMaximum ? value >= most : value > most)
+        wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${format(most)}`);
     }
     found.matches += 2;
   }
@@ -181,17 +188,21 @@ export class ValueRule {
       const rule = (this.#items ??= new ValueRule(items, this.#use));
       for (let i = 0; i < value.length && !found.isFull; i++) rule.check(value[i], `${name}[${i}]`, found, report, before?.index(i));
     }
-    if (minItems !== undefined && value.length < minItems) found.add(...report.invalid(name, value.length, `should have at least ${minItems} items`));
+    if (minItems !== undefined && value.length < minItems)
+      found.add(...report.invalid(name, value.length, `should have at least ${minItems} items`));
     if (maxItems !== undefined && value.length > maxItems) found.add(...report.tooMany(name, value.length, maxItems, 'items'));
-    if (uniqueItems && new Set(value.map(canonicalJson)).size < value.length) found.add(...report.invalid(name, '', "shouldn't contain duplicates"));
+    if (uniqueItems && new Set(value.map(canonicalJson)).size < value.length)
+      found.add(...report.invalid(name, '', "shouldn't contain duplicates"));
     found.matches += 2;
   }
 
   #object(value: PlainObject, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
     const {minProperties, maxProperties, required} = this.#schema;
     const keys = Object.keys(value);
-    if (minProperties !== undefined && keys.length < minProperties) found.add(...report.invalid(name, keys.length, `should have at least ${minProperties} properties`));
-    if (maxProperties !== undefined && keys.length > maxProperties) found.add(...report.tooMany(name, keys.length, maxProperties, 'properties'));
+    if (minProperties !== undefined && keys.length < minProperties)
+      found.add(...report.invalid(name, keys.length, `should have at least ${minProperties} properties`));
+    if (maxProperties !== undefined && keys.length > maxProperties)
+      found.add(...report.tooMany(name, keys.length, maxProperties, 'properties'));
     for (const key of keys) {
       if (found.isFull) return;
       this.#member(key, value[key], name, found, report, before);
@@ -243,4 +254,3 @@ const patternProblem = (pattern: string, value: string): string | undefined => {
     return `${pattern}, but pattern is invalid: ${(error as Error).message}`;
   }
 };
-

@@ -35,19 +35,37 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
 
 const anything: SchemaNode = {type: 'any'};
 
-const coercedByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, coerce: NonNullable<SchemaNode['coerce']>, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
+const coercedByNode = <T>(
+  {value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>,
+  coerce: NonNullable<SchemaNode['coerce']>,
+  validation: FieldValidation,
+  source: Source = 'json',
+): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
   const duplicates = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
-  const unknown = coerce(value, {keepsNulls: source === 'applied'}).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field "${path}"`}));
+  const unknown = coerce(value, {keepsNulls: source === 'applied'}).map((path): DecodeProblem => ({
+    kind: 'unknown',
+    path,
+    text: `unknown field "${path}"`,
+  }));
   return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...duplicates, ...unknown]};
 };
 
 /** Decodes a body of a known kind. Throws `DecodeError`. */
-export const decode = <T = PlainObject>(body: Buffer | string, notation: Notation, node: SchemaNode, validation: FieldValidation): Decoded<T> =>
-  decodeParsed<T>(parseBody(body, notation), node, validation);
+export const decode = <T = PlainObject>(
+  body: Buffer | string,
+  notation: Notation,
+  node: SchemaNode,
+  validation: FieldValidation,
+): Decoded<T> => decodeParsed<T>(parseBody(body, notation), node, validation);
 
 /** Decodes a value that is already an object, for example a patched one. Throws `DecodeError`. */
-export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
+export const decodeValue = <T = PlainObject>(
+  value: unknown,
+  node: SchemaNode,
+  validation: FieldValidation,
+  source: Source = 'json',
+): Decoded<T> => {
   if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation, source);
   const decoder = new TypedDecoder(source);
   const object = decoder.decode(value, node) as T;

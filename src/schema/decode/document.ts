@@ -21,7 +21,8 @@ export interface ParsedBody {
   readonly problems: readonly DecodeProblem[];
 }
 
-const unreadable = (detail: string, cause?: unknown): DecodeError => new DecodeError(`couldn't get version/kind; json parse error: ${detail}`, {cause});
+const unreadable = (detail: string, cause?: unknown): DecodeError =>
+  new DecodeError(`couldn't get version/kind; json parse error: ${detail}`, {cause});
 
 const typeStruct = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
@@ -56,10 +57,18 @@ export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody
 };
 
 /** Returns the parsed body of a text. Throws `DecodeError`. */
-export const labelledBody = ({value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>, text: string, notation: Notation): ParsedBody => {
+export const labelledBody = (
+  {value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>,
+  text: string,
+  notation: Notation,
+): ParsedBody => {
   if (isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
   const value = wellFormed(read, text);
-  if (value !== null && !isPlainObject(value)) throw new NoObject(unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message, jsonTypeOf(value));
+  if (value !== null && !isPlainObject(value))
+    throw new NoObject(
+      unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message,
+      jsonTypeOf(value),
+    );
   return {
     value: value ?? {},
     apiVersion: checkedVersion(label(value, 'apiVersion')),

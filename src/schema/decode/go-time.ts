@@ -38,7 +38,9 @@ class TimeReader {
   }
 
   mismatch(element: string): never {
-    throw new DecodeError(`parsing time ${quote(this.#value)} as ${quote(this.#layout)}: cannot parse ${quote(this.#rest)} as ${quote(element)}`);
+    throw new DecodeError(
+      `parsing time ${quote(this.#value)} as ${quote(this.#layout)}: cannot parse ${quote(this.#rest)} as ${quote(element)}`,
+    );
   }
 
   fail(detail: string): never {

@@ -1,7 +1,17 @@
 /** The error of a text that ends too early. */
 const ended = 'unexpected end of JSON input';
 
-const named: Readonly<Record<string, string>> = {"'": String.raw`\'`, '\\': String.raw`\\`, '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`};
+const named: Readonly<Record<string, string>> = {
+  "'": String.raw`\'`,
+  '\\': String.raw`\\`,
+  '\u0007': String.raw`\a`,
+  '\b': String.raw`\b`,
+  '\f': String.raw`\f`,
+  '\n': String.raw`\n`,
+  '\r': String.raw`\r`,
+  '\t': String.raw`\t`,
+  '\v': String.raw`\v`,
+};
 
 /** Formats a byte as the original does: as a character of its own, also within a multi-byte character. */
 const quoted = (byte: string): string => {
@@ -163,4 +173,5 @@ class SyntaxCheck {
 }
 
 /** Returns why a text is not JSON, with the original's text: `invalid character 'x' looking for beginning of value`. */
-export const jsonSyntaxProblem = (text: Buffer | string): string => new SyntaxCheck((typeof text === 'string' ? Buffer.from(text) : text).toString('latin1')).problem();
+export const jsonSyntaxProblem = (text: Buffer | string): string =>
+  new SyntaxCheck((typeof text === 'string' ? Buffer.from(text) : text).toString('latin1')).problem();

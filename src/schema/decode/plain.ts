@@ -27,7 +27,8 @@ export const isNestedDeeper = (value: unknown, limit: number): boolean => {
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== 'object' || item === null) continue;
-      for (const child of Array.isArray(item) ? item : Object.values(item)) if (typeof child === 'object' && child !== null) next.push(child);
+      for (const child of Array.isArray(item) ? item : Object.values(item))
+        if (typeof child === 'object' && child !== null) next.push(child);
     }
     level = next;
   }

@@ -7,7 +7,7 @@ import {maxProblems, type DecodeProblem} from './error.js';
 /** Returns the number of fields in a JSON text: strings followed by a colon. */
 const fieldsNamed = (text: string): number => {
   let count = 0;
-  for (let start = text.indexOf('"'); start !== -1; ) {
+  for (let start = text.indexOf('"'); start !== -1;) {
     let end = start;
     let backslashes: number;
     do {
@@ -72,7 +72,8 @@ class StrictReader {
 
   #object(node: SchemaNode | undefined, path: string): void {
     const seen = new Set<string>();
-    const watched = node !== undefined && (node.type === 'object' || node.type === 'map' || (node.type === 'any' && node.format === undefined));
+    const watched =
+      node !== undefined && (node.type === 'object' || node.type === 'map' || (node.type === 'any' && node.format === undefined));
     this.#members('}', () => {
       const key = this.#string();
       const inner = path === '' ? key : `${path}.${key}`;
@@ -115,7 +116,8 @@ class StrictReader {
   }
 
   #space(): void {
-    for (let code = this.#text.charCodeAt(this.#at); code === 32 || code === 10 || code === 13 || code === 9; ) code = this.#text.charCodeAt(++this.#at);
+    for (let code = this.#text.charCodeAt(this.#at); code === 32 || code === 10 || code === 13 || code === 9;)
+      code = this.#text.charCodeAt(++this.#at);
   }
 }
 

@@ -106,9 +106,11 @@ export class TypedDecoder {
       const decoded = this.#value(given, field);
       this.#structs.pop();
       // A list that is shown as null when absent does not distinguish empty from absent.
-      const omitsEmpty = field.omitsEmpty || (field.omitsEmptyNested && this.#path.length > 2) || (field.showsNull && field.type === 'array');
+      const omitsEmpty =
+        field.omitsEmpty || (field.omitsEmptyNested && this.#path.length > 2) || (field.showsNull && field.type === 'array');
       const isOmitted = decoded === undefined || (omitsEmpty && isEmpty(decoded));
-      if (isOmitted && (field.variants || isCollection(decoded))) (this.#emptied ??= new Map()).set(this.#place(), decoded as [] | undefined);
+      if (isOmitted && (field.variants || isCollection(decoded)))
+        (this.#emptied ??= new Map()).set(this.#place(), decoded as [] | undefined);
       this.#path.pop();
       if (isOmitted) {
         if (isCollection(decoded)) noteEmpty(result, key, decoded);
@@ -117,7 +119,8 @@ export class TypedDecoder {
       put(result, key, decoded);
     }
     // The defaults of a whole object are set by its kind.
-    for (const [name, field] of node.filled ?? []) if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
+    for (const [name, field] of node.filled ?? [])
+      if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
     return result;
   }
 
@@ -178,7 +181,10 @@ export class TypedDecoder {
     const wrong = list.find(value => value !== null && !isByte(value));
     if (wrong === undefined) return Buffer.from(list as number[]).toString('base64');
     if (this.#source === 'parts') return this.#mismatched(list, node);
-    this.#mismatch ??= this.#text(typeof wrong === 'number' || typeof wrong === 'bigint' ? `number ${this.#shown(wrong)}` : jsonType(wrong), 'uint8');
+    this.#mismatch ??= this.#text(
+      typeof wrong === 'number' || typeof wrong === 'bigint' ? `number ${this.#shown(wrong)}` : jsonType(wrong),
+      'uint8',
+    );
     return undefined;
   }
 
@@ -217,9 +223,12 @@ export class TypedDecoder {
     if (node.variants) return this.#oneOf(value, node.variants);
     if (node.format === 'quantity') return this.#quantity(value);
     if (node.format !== 'int-or-string' || typeof value === 'string') return value;
-    const isInt32 = typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;
+    const isInt32 =
+      typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;
     if (isInt32) return value;
-    throw new DecodeError(this.#text(typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value), 'int32'));
+    throw new DecodeError(
+      this.#text(typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value), 'int32'),
+    );
   }
 
   /** Decodes a value of a type with its own unmarshaller: its content is decoded separately and unknown fields are ignored. */
@@ -241,7 +250,8 @@ export class TypedDecoder {
 
   /** Records the first mismatch, which is reported after the whole object was decoded: syntax errors come first. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
-    this.#mismatch ??= this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#text(jsonType(value), this.#typeName(node));
+    this.#mismatch ??=
+      this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#text(jsonType(value), this.#typeName(node));
     return undefined;
   }
 
@@ -262,7 +272,10 @@ export class TypedDecoder {
 
   /** Returns the error text of a type with its own unmarshaller. */
   #text(given: string, wanted: string): string {
-    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
+    const target =
+      this.#path.length === 0 || this.#source === 'parts'
+        ? 'Go value'
+        : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
@@ -278,7 +291,8 @@ const partType = (value: unknown): string => {
   return typeof value === 'boolean' ? 'bool' : 'string';
 };
 
-const goKind = ({type, format}: SchemaNode): string => (type === 'integer' ? (format ?? 'int64') : type === 'number' ? 'float64' : type === 'boolean' ? 'bool' : 'string');
+const goKind = ({type, format}: SchemaNode): string =>
+  type === 'integer' ? (format ?? 'int64') : type === 'number' ? 'float64' : type === 'boolean' ? 'bool' : 'string';
 
 /** Returns the error text of a mismatch in merged parts, which has no path. */
 const partsText = (value: unknown, node: SchemaNode, name: string): string => {

@@ -70,7 +70,10 @@ export const yamlProblem = (text: string, error: YAMLError): string | undefined 
       const flow = flowProblem(text);
       if (flow !== undefined) return flow;
       const isSequence = /sequence/.test(error.message);
-      return at(blockAround(text.split('\n'), line) || line, isSequence ? "did not find expected '-' indicator" : 'did not find expected key');
+      return at(
+        blockAround(text.split('\n'), line) || line,
+        isSequence ? "did not find expected '-' indicator" : 'did not find expected key',
+      );
     }
     case 'UNEXPECTED_TOKEN':
       return /^[\]},]/.test(text.slice(error.pos[0])) ? at(line, 'did not find expected node content') : flowProblem(text);
@@ -84,5 +87,7 @@ export const formatKey = (value: unknown): string => {
   if (Array.isArray(value)) return `[]interface {}{${value.map(formatKey).join(', ')}}`;
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (typeof value !== 'object') return JSON.stringify(value);
-  return `map[interface {}]interface {}{${Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${formatKey(item)}`).join(', ')}}`;
+  return `map[interface {}]interface {}{${Object.entries(value)
+    .map(([key, item]) => `${JSON.stringify(key)}:${formatKey(item)}`)
+    .join(', ')}}`;
 };

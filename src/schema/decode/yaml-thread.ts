@@ -58,7 +58,8 @@ export class YamlThread {
   }
 
   #ask(text: string, signal: AbortSignal | undefined): Promise<YamlAnswer> {
-    if (this.#waiting.length >= this.#limits.waiting) throw tooManyRequests('too many long YAML bodies are being read, please try again later', 1);
+    if (this.#waiting.length >= this.#limits.waiting)
+      throw tooManyRequests('too many long YAML bodies are being read, please try again later', 1);
     return new Promise((resolve, reject) => {
       this.#waiting.push({text, signal, resolve, reject});
       this.#next();
@@ -79,7 +80,9 @@ export class YamlThread {
 
   #run(job: Job): void {
     const {megabytes, ms} = this.#limits;
-    const worker = (this.#worker ??= new Worker(new URL('./yaml-worker.js', import.meta.url), {resourceLimits: {maxOldGenerationSizeMb: megabytes}}));
+    const worker = (this.#worker ??= new Worker(new URL('./yaml-worker.js', import.meta.url), {
+      resourceLimits: {maxOldGenerationSizeMb: megabytes},
+    }));
     const hold = this.#clock.hold();
     this.#isBusy = true;
     const done = (settle: () => void, isAlive: boolean): void => {
@@ -98,7 +101,9 @@ export class YamlThread {
     };
     const timer = this.#clock.schedule(ms, () => done(() => job.reject(tooLarge(`${ms / 1000} s`)), false));
     worker.once('message', (answer: YamlAnswer) => done(() => job.resolve(answer), true));
-    worker.once('error', (error: Error & {code?: string}) => done(() => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge(`${megabytes} MiB`) : error), false));
+    worker.once('error', (error: Error & {code?: string}) =>
+      done(() => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge(`${megabytes} MiB`) : error), false),
+    );
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
     worker.postMessage(job.text);
   }

@@ -7,7 +7,13 @@ import {formatKey, yamlProblem} from './yaml-problem.js';
 
 // Parses YAML 1.1 to JSON values with bounded nesting and alias expansion.
 
-const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
+const dropped = new Set([
+  'tag:yaml.org,2002:timestamp',
+  'tag:yaml.org,2002:set',
+  'tag:yaml.org,2002:omap',
+  'tag:yaml.org,2002:pairs',
+  'tag:yaml.org,2002:binary',
+]);
 
 /** Binary values are decoded to text. */
 const binary = {tag: 'tag:yaml.org,2002:binary', resolve: (text: string) => Buffer.from(text, 'base64').toString()};
@@ -136,7 +142,9 @@ class Copying {
     if (typeof value !== 'object' || value === null) return value;
     if (this.#within.has(value)) throw new DecodeError('yaml: anchor value contains itself');
     this.#within.add(value);
-    const copy: unknown = Array.isArray(value) ? value.map(item => this.copy(item)) : Object.fromEntries(Object.entries(value).map(([key, item]) => [this.#key(key), this.copy(item)]));
+    const copy: unknown = Array.isArray(value)
+      ? value.map(item => this.copy(item))
+      : Object.fromEntries(Object.entries(value).map(([key, item]) => [this.#key(key), this.copy(item)]));
     this.#within.delete(value);
     return copy;
   }
@@ -174,7 +182,10 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     const document = firstDocument(text, lines, isExact);
     if (!document) return {value: null, problems: []};
     const error = document.errors[0];
-    if (error) throw new DecodeError(`yaml: ${yamlProblem(text, error) ?? `line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`}`);
+    if (error)
+      throw new DecodeError(
+        `yaml: ${yamlProblem(text, error) ?? `line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`}`,
+      );
     const {aliases} = inspected(document.contents);
     const read: unknown = document.toJS({maxAliasCount: 100});
     const shared = isExact ? withNumbers(read) : read;
@@ -187,6 +198,8 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth', {cause: error});
     if (error instanceof ReferenceError && /alias count/i.test(error.message)) throw new DecodeError(tooManyAliases, {cause: error});
     const alias = /^Unresolved alias .*: (.*)$/.exec((error as Error).message)?.[1];
-    throw new DecodeError(`yaml: ${alias === undefined ? (error as Error).message : `unknown anchor '${alias}' referenced`}`, {cause: error});
+    throw new DecodeError(`yaml: ${alias === undefined ? (error as Error).message : `unknown anchor '${alias}' referenced`}`, {
+      cause: error,
+    });
   }
 };

@@ -11,7 +11,11 @@ export const apps: GroupMarkers = {
       conditions: 'map(type) patch=merge(type)',
     },
     DeploymentCondition: {'*': 'required(type,status)', lastTransitionTime: 'null', lastUpdateTime: 'null'},
-    DeploymentSpec: {'*': 'pointers(progressDeadlineSeconds,replicas,revisionHistoryLimit)', selector: 'none', strategy: 'patch=retainKeys value'},
+    DeploymentSpec: {
+      '*': 'pointers(progressDeadlineSeconds,replicas,revisionHistoryLimit)',
+      selector: 'none',
+      strategy: 'patch=retainKeys value',
+    },
     DeploymentStatus: {'*': 'pointers(collisionCount,terminatingReplicas)', conditions: 'map(type) patch=merge(type)'},
     ReplicaSetCondition: {'*': 'required(type,status)', lastTransitionTime: 'null'},
     ReplicaSetSpec: {'*': 'pointers(replicas)', selector: 'none', template: 'value'},

@@ -8,6 +8,10 @@ export const authorization: GroupMarkers = {
     NonResourceRule: {nonResourceURLs: 'atomic', verbs: 'atomic'},
     ResourceRule: {apiGroups: 'atomic', resourceNames: 'atomic', resources: 'atomic', verbs: 'atomic'},
     SubjectAccessReviewSpec: {groups: 'atomic'},
-    SubjectRulesReviewStatus: {'*': 'required(resourceRules,nonResourceRules,incomplete)', nonResourceRules: 'atomic', resourceRules: 'atomic'},
+    SubjectRulesReviewStatus: {
+      '*': 'required(resourceRules,nonResourceRules,incomplete)',
+      nonResourceRules: 'atomic',
+      resourceRules: 'atomic',
+    },
   },
 };

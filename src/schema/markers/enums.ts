@@ -18,9 +18,11 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Active|Terminating': 'NamespaceStatus.phase',
     'DoesNotExist|Exists|Gt|In|Lt|NotIn': 'NodeSelectorRequirement.operator',
     'Pending|Running|Terminated': 'NodeStatus.phase',
-    'ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod': 'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
+    'ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod':
+      'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
     'Block|Filesystem': 'PersistentVolumeClaimSpec.volumeMode PersistentVolumeSpec.volumeMode',
-    'ControllerResizeInProgress|ControllerResizeInfeasible|NodeResizeInProgress|NodeResizeInfeasible|NodeResizePending': 'PersistentVolumeClaimStatus.allocatedResourceStatuses',
+    'ControllerResizeInProgress|ControllerResizeInfeasible|NodeResizeInProgress|NodeResizeInfeasible|NodeResizePending':
+      'PersistentVolumeClaimStatus.allocatedResourceStatuses',
     'Bound|Lost|Pending': 'PersistentVolumeClaimStatus.phase',
     'Delete|Recycle|Retain': 'PersistentVolumeSpec.persistentVolumeReclaimPolicy',
     'Available|Bound|Failed|Pending|Released': 'PersistentVolumeStatus.phase',
@@ -31,7 +33,8 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Always|Never|OnFailure': 'PodSpec.restartPolicy',
     'Failed|Pending|Running|Succeeded|Unknown': 'PodStatus.phase',
     'BestEffort|Burstable|Guaranteed': 'PodStatus.qosClass',
-    'BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass': 'ResourceQuotaSpec.scopes ScopedResourceSelectorRequirement.scopeName',
+    'BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass':
+      'ResourceQuotaSpec.scopes ScopedResourceSelectorRequirement.scopeName',
     'DoesNotExist|Exists|In|NotIn': 'ScopedResourceSelectorRequirement.operator',
     'Default|Unmasked': 'SecurityContext.procMount',
     'Cluster|Local': 'ServiceSpec.externalTrafficPolicy ServiceSpec.internalTrafficPolicy',
@@ -70,7 +73,8 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Count|FailIndex|FailJob|Ignore': 'PodFailurePolicyRule.action',
   },
   certificates: {
-    'any|cert sign|client auth|code signing|content commitment|crl sign|data encipherment|decipher only|digital signature|email protection|encipher only|ipsec end system|ipsec tunnel|ipsec user|key agreement|key encipherment|microsoft sgc|netscape sgc|ocsp signing|s/mime|server auth|signing|timestamping': 'CertificateSigningRequestSpec.usages',
+    'any|cert sign|client auth|code signing|content commitment|crl sign|data encipherment|decipher only|digital signature|email protection|encipher only|ipsec end system|ipsec tunnel|ipsec user|key agreement|key encipherment|microsoft sgc|netscape sgc|ocsp signing|s/mime|server auth|signing|timestamping':
+      'CertificateSigningRequestSpec.usages',
   },
   discovery: {
     'SCTP|TCP|UDP': 'EndpointPort.protocol',
@@ -106,7 +110,10 @@ export const enumOf = (group: string, type: string, field: string): readonly str
   let fields = byGroup.get(group);
   if (!fields) {
     const table = Object.entries(Object.hasOwn(enums, group) ? enums[group]! : {});
-    byGroup.set(group, (fields = new Map(table.flatMap(([texts, names]) => names.split(' ').map(name => [name, texts.split('|')] as const)))));
+    byGroup.set(
+      group,
+      (fields = new Map(table.flatMap(([texts, names]) => names.split(' ').map(name => [name, texts.split('|')] as const)))),
+    );
   }
   return fields.get(`${type}.${field}`);
 };

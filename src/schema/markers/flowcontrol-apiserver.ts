@@ -8,7 +8,10 @@ export const flowcontrolApiserver: GroupMarkers = {
     FlowSchemaSpec: {matchingPrecedence: 'value', rules: 'atomic'},
     FlowSchemaStatus: {conditions: 'map(type) patch=merge(type)'},
     LimitResponse: {'*': 'union(type;queuing=Queuing)'},
-    LimitedPriorityLevelConfiguration: {'*': 'pointers(borrowingLimitPercent,lendablePercent,nominalConcurrencyShares)', limitResponse: 'value'},
+    LimitedPriorityLevelConfiguration: {
+      '*': 'pointers(borrowingLimitPercent,lendablePercent,nominalConcurrencyShares)',
+      limitResponse: 'value',
+    },
     NonResourcePolicyRule: {'*': 'required(verbs,nonResourceURLs)', nonResourceURLs: 'set', verbs: 'set'},
     PolicyRulesWithSubjects: {nonResourceRules: 'atomic', resourceRules: 'atomic', subjects: 'atomic'},
     PriorityLevelConfigurationCondition: {lastTransitionTime: 'null'},

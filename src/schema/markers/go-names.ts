@@ -55,7 +55,8 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
     'v1.DaemonSetUpdateStrategyType': 'DaemonSetUpdateStrategy.type',
     'v1.DeploymentConditionType': 'DeploymentCondition.type',
     'v1.DeploymentStrategyType': 'DeploymentStrategy.type',
-    'v1.PersistentVolumeClaimRetentionPolicyType': 'StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled',
+    'v1.PersistentVolumeClaimRetentionPolicyType':
+      'StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled',
     'v1.PodManagementPolicyType': 'StatefulSetSpec.podManagementPolicy',
     'v1.ReplicaSetConditionType': 'ReplicaSetCondition.type',
     'v1.StatefulSetConditionType': 'StatefulSetCondition.type',
@@ -70,7 +71,8 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
   'autoscaling/v2': {
     'v1.ConditionStatus': 'HorizontalPodAutoscalerCondition.status',
-    'v1.ResourceName': 'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
+    'v1.ResourceName':
+      'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
     'v2.HPAScalingPolicyType': 'HPAScalingPolicy.type',
     'v2.HorizontalPodAutoscalerConditionType': 'HorizontalPodAutoscalerCondition.type',
     'v2.MetricSourceType': 'MetricSpec.type MetricStatus.type',
@@ -111,7 +113,8 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
     '[]v1.Capability': 'Capabilities.add Capabilities.drop',
     '[]v1.FinalizerName': 'NamespaceSpec.finalizers',
     '[]v1.IPFamily': 'ServiceSpec.ipFamilies',
-    '[]v1.PersistentVolumeAccessMode': 'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
+    '[]v1.PersistentVolumeAccessMode':
+      'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
     '[]v1.ResourceQuotaScope': 'ResourceQuotaSpec.scopes',
     '[]v1.UniqueVolumeName': 'NodeStatus.volumesInUse',
     'map[v1.ResourceName]v1.ClaimResourceStatus': 'PersistentVolumeClaimStatus.allocatedResourceStatuses',
@@ -120,7 +123,8 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
     'v1.AzureDataDiskCachingMode': 'AzureDiskVolumeSource.cachingMode',
     'v1.AzureDataDiskKind': 'AzureDiskVolumeSource.kind',
     'v1.ComponentConditionType': 'ComponentCondition.type',
-    'v1.ConditionStatus': 'ComponentCondition.status NamespaceCondition.status NodeCondition.status PersistentVolumeClaimCondition.status PodCondition.status ReplicationControllerCondition.status',
+    'v1.ConditionStatus':
+      'ComponentCondition.status NamespaceCondition.status NodeCondition.status PersistentVolumeClaimCondition.status PodCondition.status ReplicationControllerCondition.status',
     'v1.ContainerRestartPolicy': 'Container.restartPolicy EphemeralContainer.restartPolicy',
     'v1.ContainerRestartRuleAction': 'ContainerRestartRule.action',
     'v1.ContainerRestartRuleOnExitCodesOperator': 'ContainerRestartRuleOnExitCodes.operator',
@@ -158,7 +162,8 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
     'v1.ReplicationControllerConditionType': 'ReplicationControllerCondition.type',
     'v1.ResourceHealthStatus': 'ResourceHealth.health',
     'v1.ResourceID': 'ResourceHealth.resourceID',
-    'v1.ResourceList': 'ContainerStatus.allocatedResources LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max LimitRangeItem.maxLimitRequestRatio LimitRangeItem.min NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead PodStatus.allocatedResources ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits VolumeResourceRequirements.requests',
+    'v1.ResourceList':
+      'ContainerStatus.allocatedResources LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max LimitRangeItem.maxLimitRequestRatio LimitRangeItem.min NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead PodStatus.allocatedResources ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits VolumeResourceRequirements.requests',
     'v1.ResourceName': 'ContainerResizePolicy.resourceName ResourceStatus.name',
     'v1.ResourceQuotaScope': 'ScopedResourceSelectorRequirement.scopeName',
     'v1.ResourceResizeRestartPolicy': 'ContainerResizePolicy.restartPolicy',
@@ -282,7 +287,11 @@ export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>>
 const read = new Map<string, ReadonlyMap<string, string>>();
 
 const namesOf = (groupVersion: string): ReadonlyMap<string, string> => {
-  const names = new Map(Object.entries(goNames[groupVersion] ?? {}).flatMap(([name, fields]) => fields.split(' ').map((field): [string, string] => [field, name])));
+  const names = new Map(
+    Object.entries(goNames[groupVersion] ?? {}).flatMap(([name, fields]) =>
+      fields.split(' ').map((field): [string, string] => [field, name]),
+    ),
+  );
   read.set(groupVersion, names);
   return names;
 };
@@ -304,8 +313,14 @@ const embedded: Readonly<Record<string, readonly [within: string, own: string]>>
   ConfigMapVolumeSource: ['LocalObjectReference', 'items defaultMode optional'],
   EphemeralContainer: ['EphemeralContainerCommon', 'targetContainerName'],
   PersistentVolumeClaim: ['TypeMeta', 'metadata spec status'],
-  PersistentVolumeSpec: ['PersistentVolumeSource', 'capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName'],
-  Probe: ['ProbeHandler', 'initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'],
+  PersistentVolumeSpec: [
+    'PersistentVolumeSource',
+    'capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName',
+  ],
+  Probe: [
+    'ProbeHandler',
+    'initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds',
+  ],
   SecretEnvSource: ['LocalObjectReference', 'optional'],
   SecretKeySelector: ['LocalObjectReference', 'key optional'],
   SecretProjection: ['LocalObjectReference', 'items optional'],

@@ -3,7 +3,11 @@ import type {GroupMarkers} from './types.js';
 /** The markers of `resource`, which its field tables do not contain. */
 export const resource: GroupMarkers = {
   v1: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
+    AllocatedDeviceStatus: {
+      '*': 'required(driver,pool,device) pointers(shareID) kept(conditions)',
+      conditions: 'map(type) null',
+      data: ':raw',
+    },
     AllocationResult: {devices: 'value'},
     CapacityRequestPolicy: {default: ':quantity', validValues: ':[]quantity atomic'},
     CapacityRequestPolicyRange: {max: ':quantity', min: ':quantity', step: ':quantity'},
@@ -52,7 +56,11 @@ export const resource: GroupMarkers = {
     DeviceTaintSelector: {'*': 'pointers(device,driver,pool)', deviceClassName: 'removed', selectors: 'removed'},
   },
   v1beta1: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
+    AllocatedDeviceStatus: {
+      '*': 'required(driver,pool,device) pointers(shareID) kept(conditions)',
+      conditions: 'map(type) null',
+      data: ':raw',
+    },
     AllocationResult: {devices: 'value'},
     BasicDevice: {
       '*': 'pointers(allNodes,allowMultipleAllocations,bindsToNode,nodeName)',
@@ -74,7 +82,13 @@ export const resource: GroupMarkers = {
     DeviceClaimConfiguration: {requests: 'atomic'},
     DeviceClassSpec: {'*': 'pointers(extendedResourceName)', config: 'atomic', selectors: 'atomic'},
     DeviceConstraint: {'*': 'pointers(distinctAttribute,matchAttribute)', requests: 'atomic'},
-    DeviceRequest: {'*': 'pointers(adminAccess)', deviceClassName: 'value', firstAvailable: 'atomic', selectors: 'atomic', tolerations: 'atomic'},
+    DeviceRequest: {
+      '*': 'pointers(adminAccess)',
+      deviceClassName: 'value',
+      firstAvailable: 'atomic',
+      selectors: 'atomic',
+      tolerations: 'atomic',
+    },
     DeviceRequestAllocationResult: {
       '*': 'required(request,driver,pool,device) pointers(adminAccess,shareID)',
       bindingConditions: 'atomic',
@@ -94,7 +108,11 @@ export const resource: GroupMarkers = {
     ResourceSliceSpec: {'*': 'pointers(perDeviceNodeSelection)', devices: 'atomic', sharedCounters: 'atomic'},
   },
   v1beta2: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
+    AllocatedDeviceStatus: {
+      '*': 'required(driver,pool,device) pointers(shareID) kept(conditions)',
+      conditions: 'map(type) null',
+      data: ':raw',
+    },
     AllocationResult: {devices: 'value'},
     CapacityRequestPolicy: {default: ':quantity', validValues: ':[]quantity atomic'},
     CapacityRequestPolicyRange: {max: ':quantity', min: ':quantity', step: ':quantity'},

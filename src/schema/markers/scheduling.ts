@@ -12,7 +12,15 @@ export const scheduling: GroupMarkers = {
     PodGroupPolicy: {basic: ':scheduling/v1alpha1.BasicSchedulingPolicy', gang: ':scheduling/v1alpha1.GangSchedulingPolicy'},
     TypedLocalObjectReference: {apiGroup: ':string', kind: ':string required', name: ':string required'},
     Workload: {apiVersion: ':string', kind: ':string', metadata: ':meta/v1.ObjectMeta', spec: ':scheduling/v1alpha1.WorkloadSpec required'},
-    WorkloadList: {apiVersion: ':string', items: ':[]scheduling/v1alpha1.Workload required', kind: ':string', metadata: ':meta/v1.ListMeta'},
-    WorkloadSpec: {controllerRef: ':scheduling/v1alpha1.TypedLocalObjectReference', podGroups: ':[]scheduling/v1alpha1.PodGroup required map(name)'},
+    WorkloadList: {
+      apiVersion: ':string',
+      items: ':[]scheduling/v1alpha1.Workload required',
+      kind: ':string',
+      metadata: ':meta/v1.ListMeta',
+    },
+    WorkloadSpec: {
+      controllerRef: ':scheduling/v1alpha1.TypedLocalObjectReference',
+      podGroups: ':[]scheduling/v1alpha1.PodGroup required map(name)',
+    },
   },
 };

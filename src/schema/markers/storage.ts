@@ -12,7 +12,11 @@ export const storage: GroupMarkers = {
     CSINodeDriver: {'*': 'kept(topologyKeys)', topologyKeys: 'atomic null'},
     CSINodeSpec: {drivers: 'map(name) patch=merge(name)'},
     CSIStorageCapacity: {capacity: ':quantity', maximumVolumeSize: ':quantity'},
-    StorageClass: {'*': 'pointers(allowVolumeExpansion,reclaimPolicy,volumeBindingMode)', allowedTopologies: 'atomic', mountOptions: 'atomic'},
+    StorageClass: {
+      '*': 'pointers(allowVolumeExpansion,reclaimPolicy,volumeBindingMode)',
+      allowedTopologies: 'atomic',
+      mountOptions: 'atomic',
+    },
     TokenRequest: {'*': 'pointers(expirationSeconds)'},
     VolumeAttachmentSource: {'*': 'pointers(persistentVolumeName)'},
     VolumeAttachmentSpec: {'*': 'required(attacher,source,nodeName)'},

@@ -83,9 +83,12 @@ export const mergeParts = (document: PlainObject, parts: readonly DocumentPart[]
   const paths = {...objectAt(document, 'paths')};
   const definitions = {...objectAt(document, 'definitions')};
   for (const part of parts) {
-    const conflicts = Object.keys(part.definitions).filter(name => Object.hasOwn(definitions, name) && !sameContent(definitions[name], part.definitions[name]));
+    const conflicts = Object.keys(part.definitions).filter(
+      name => Object.hasOwn(definitions, name) && !sameContent(definitions[name], part.definitions[name]),
+    );
     const names = new Map(conflicts.map(name => [name, otherName(name, part.definitions[name], definitions)]));
-    for (const [name, definition] of Object.entries(part.definitions)) put(definitions, names.get(name) ?? name, renamed(definition, names));
+    for (const [name, definition] of Object.entries(part.definitions))
+      put(definitions, names.get(name) ?? name, renamed(definition, names));
     for (const [path, item] of Object.entries(part.paths)) if (!Object.hasOwn(paths, path)) put(paths, path, renamed(item, names));
   }
   return {...document, paths, definitions};
@@ -103,7 +106,9 @@ const mediaTypes = (object: PlainObject, key: string): readonly string[] => {
   return Array.isArray(value) && value.length > 0 ? value.map(String) : ['*/*'];
 };
 
-const contentOf = (schema: unknown, types: readonly string[]): PlainObject => ({content: Object.fromEntries(types.map(type => [type, {schema}]))});
+const contentOf = (schema: unknown, types: readonly string[]): PlainObject => ({
+  content: Object.fromEntries(types.map(type => [type, {schema}])),
+});
 
 const about = ['name', 'in', 'description', 'required'];
 
@@ -119,12 +124,21 @@ const operationThree = (operation: PlainObject): PlainObject => {
   const parameters = listAt(operation, 'parameters');
   const body = parameters.find(({in: place}) => place === 'body');
   const others = parameters.filter(({in: place}) => place !== 'body');
-  const answers = Object.entries(isPlainObject(responses) ? responses : {}).filter((pair): pair is [string, PlainObject] => isPlainObject(pair[1]));
+  const answers = Object.entries(isPlainObject(responses) ? responses : {}).filter((pair): pair is [string, PlainObject] =>
+    isPlainObject(pair[1]),
+  );
   return {
     ...rest,
     ...(others.length > 0 ? {parameters: others.map(parameterThree)} : {}),
-    ...(body ? {requestBody: {...contentOf(own(body, 'schema'), mediaTypes(operation, 'consumes')), ...(body['required'] ? {required: true} : {})}} : {}),
-    responses: Object.fromEntries(answers.map(([code, {schema, ...answer}]) => [code, {...answer, ...(schema === undefined ? {} : contentOf(schema, mediaTypes(operation, 'produces')))}])),
+    ...(body
+      ? {requestBody: {...contentOf(own(body, 'schema'), mediaTypes(operation, 'consumes')), ...(body['required'] ? {required: true} : {})}}
+      : {}),
+    responses: Object.fromEntries(
+      answers.map(([code, {schema, ...answer}]) => [
+        code,
+        {...answer, ...(schema === undefined ? {} : contentOf(schema, mediaTypes(operation, 'produces')))},
+      ]),
+    ),
   };
 };
 
@@ -141,7 +155,12 @@ const pathThree = (item: unknown): unknown =>
 /** Converts an OpenAPI 2.0 document to OpenAPI 3.0. What only 3.0 can express was lost in 2.0. */
 export const convertToV3 = (document: PlainObject, {paths, definitions}: DocumentPart): PlainObject => {
   const components = {schemas: definitions, ...(document['securityDefinitions'] ? {securitySchemes: document['securityDefinitions']} : {})};
-  const converted = {openapi: '3.0.0', info: own(document, 'info') ?? {}, paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, pathThree(item)])), components};
+  const converted = {
+    openapi: '3.0.0',
+    info: own(document, 'info') ?? {},
+    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, pathThree(item)])),
+    components,
+  };
   return mapped(converted, object => {
     const name = referenceOf(object, definitionPrefix);
     return name === undefined ? object : {...object, $ref: `#/components/schemas/${name}`};

@@ -6,7 +6,12 @@ import {nameParameter, namespaceParameter, connectParameters, pathParameter, pre
 const streamMethods = ['get', 'post'] as const;
 const callMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 
-const connects = ({groupVersionName, scope, resource, tag}: ResourceLocation, {name, kind}: DescribedAddress, methods: readonly Operation['method'][], suffix = ''): Operation[] =>
+const connects = (
+  {groupVersionName, scope, resource, tag}: ResourceLocation,
+  {name, kind}: DescribedAddress,
+  methods: readonly Operation['method'][],
+  suffix = '',
+): Operation[] =>
   methods.map(method => ({
     method,
     id: `connect${groupVersionName}${capitalised(method)}${scope}${resource.kind.kind}${capitalised(name)}${suffix}`,

@@ -2,7 +2,17 @@ import type {Kind} from '#src/api/kinds.js';
 import type {TypeRef} from '#src/schema/node.js';
 import {capitalised} from './names.js';
 import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';
-import {deleteParameters, getParameters, listParameters, nameParameter, namespaceParameter, patchParameters, pretty, writeParameters, type Parameter} from './parameters.js';
+import {
+  deleteParameters,
+  getParameters,
+  listParameters,
+  nameParameter,
+  namespaceParameter,
+  patchParameters,
+  pretty,
+  writeParameters,
+  type Parameter,
+} from './parameters.js';
 
 /** The media types of custom resources in requests and responses. */
 const mediaTypes = ['application/json', 'application/yaml'];
@@ -23,13 +33,34 @@ const objectOperations = (type: TypeRef): Readonly<Record<string, OperationTempl
   get: {method: 'get', verb: 'read', action: 'get', parameters: getParameters, responses: {200: type}},
   update: {method: 'put', verb: 'replace', action: 'put', parameters: writeParameters, body: type, responses: {200: type, 201: type}},
   patch: {method: 'patch', verb: 'patch', action: 'patch', parameters: patchParameters, body: meta('Patch'), responses: {200: type}},
-  delete: {method: 'delete', verb: 'delete', action: 'delete', parameters: deleteParameters, body: meta('DeleteOptions'), needsBody: false, responses: {200: meta('Status'), 202: meta('Status')}},
+  delete: {
+    method: 'delete',
+    verb: 'delete',
+    action: 'delete',
+    parameters: deleteParameters,
+    body: meta('DeleteOptions'),
+    needsBody: false,
+    responses: {200: meta('Status'), 202: meta('Status')},
+  },
 });
 
 const collectionOperations = (kind: Kind): Readonly<Record<string, OperationTemplate>> => ({
   list: {method: 'get', verb: 'list', action: 'list', parameters: listParameters, responses: {200: listOf(kind)}},
-  create: {method: 'post', verb: 'create', action: 'post', parameters: writeParameters, body: typeOf(kind), responses: {200: typeOf(kind), 201: typeOf(kind), 202: typeOf(kind)}},
-  deletecollection: {method: 'delete', verb: 'delete', action: 'deletecollection', parameters: listParameters, responses: {200: meta('Status')}},
+  create: {
+    method: 'post',
+    verb: 'create',
+    action: 'post',
+    parameters: writeParameters,
+    body: typeOf(kind),
+    responses: {200: typeOf(kind), 201: typeOf(kind), 202: typeOf(kind)},
+  },
+  deletecollection: {
+    method: 'delete',
+    verb: 'delete',
+    action: 'deletecollection',
+    parameters: listParameters,
+    responses: {200: meta('Status')},
+  },
 });
 
 const described = ({verb, action}: OperationTemplate, {resource: {kind}}: ResourceLocation, sub: string): string => {
@@ -57,8 +88,12 @@ const operation = (place: ResourceLocation, template: OperationTemplate, sub = '
   };
 };
 
-const served = (place: ResourceLocation, templates: Readonly<Record<string, OperationTemplate>>, verbs: readonly string[], sub = ''): Operation[] =>
-  Object.entries(templates).flatMap(([verb, one]) => (verbs.includes(verb) ? [operation(place, one, sub)] : []));
+const served = (
+  place: ResourceLocation,
+  templates: Readonly<Record<string, OperationTemplate>>,
+  verbs: readonly string[],
+  sub = '',
+): Operation[] => Object.entries(templates).flatMap(([verb, one]) => (verbs.includes(verb) ? [operation(place, one, sub)] : []));
 
 /** Returns the paths of a custom resource: watches only through lists, and subresources with get, update and patch. */
 export const customPaths = (place: ResourceLocation): Path[] => {
@@ -67,9 +102,21 @@ export const customPaths = (place: ResourceLocation): Path[] => {
   const within = kind.namespaced ? [namespaceParameter] : [];
   const everywhere = operation({...place, scope: ''}, collectionOperations(kind)['list']!);
   const paths: Path[] = [
-    ...(kind.namespaced && verbs.includes('list') ? [{path: `${root}/${kind.plural}`, parameters: [], operations: [{...everywhere, id: `list${groupVersionName}${kind.kind}ForAllNamespaces`}]}] : []),
+    ...(kind.namespaced && verbs.includes('list')
+      ? [
+          {
+            path: `${root}/${kind.plural}`,
+            parameters: [],
+            operations: [{...everywhere, id: `list${groupVersionName}${kind.kind}ForAllNamespaces`}],
+          },
+        ]
+      : []),
     {path: collection, parameters: within, operations: served(place, collectionOperations(kind), verbs)},
-    {path: `${collection}/{name}`, parameters: [nameParameter, ...within], operations: served(place, objectOperations(typeOf(kind)), verbs)},
+    {
+      path: `${collection}/{name}`,
+      parameters: [nameParameter, ...within],
+      operations: served(place, objectOperations(typeOf(kind)), verbs),
+    },
     ...resource.subresources.map(sub => ({
       path: `${collection}/{name}/${sub.name}`,
       parameters: [nameParameter, ...within],

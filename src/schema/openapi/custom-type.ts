@@ -37,12 +37,23 @@ const plain = [
   'minProperties',
 ] as const;
 
-const extensions = ['preserve-unknown-fields', 'embedded-resource', 'int-or-string', 'list-map-keys', 'list-type', 'map-type', 'validations'] as const;
+const extensions = [
+  'preserve-unknown-fields',
+  'embedded-resource',
+  'int-or-string',
+  'list-map-keys',
+  'list-type',
+  'map-type',
+  'validations',
+] as const;
 
-const isNothing = (value: unknown): boolean => value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
 
-const isOnly = (schema: JsonSchema | undefined, type: string): boolean => schema?.type === type && Object.values(schema).filter(value => !isNothing(value)).length === 1;
-const isEither = (schemas: readonly JsonSchema[] | undefined): boolean => schemas?.length === 2 && isOnly(schemas[0], 'integer') && isOnly(schemas[1], 'string');
+const isOnly = (schema: JsonSchema | undefined, type: string): boolean =>
+  schema?.type === type && Object.values(schema).filter(value => !isNothing(value)).length === 1;
+const isEither = (schemas: readonly JsonSchema[] | undefined): boolean =>
+  schemas?.length === 2 && isOnly(schemas[0], 'integer') && isOnly(schemas[1], 'string');
 
 const either: readonly JsonSchema[] = [{type: 'integer'}, {type: 'string'}];
 
@@ -55,13 +66,28 @@ const withIntOrString = (schema: JsonSchema): JsonSchema => {
 
 /** Removes what OpenAPI 2.0 and its readers do not support: alternatives, nulls, and structure beside unknown fields. */
 const withoutUnsupported = (schema: JsonSchema): JsonSchema => {
-  const {anyOf: _any, oneOf: _one, allOf: _all, not: _not, nullable, default: _default, type, items, properties, required, ...rest} = schema;
+  const {
+    anyOf: _any,
+    oneOf: _one,
+    allOf: _all,
+    not: _not,
+    nullable,
+    default: _default,
+    type,
+    items,
+    properties,
+    required,
+    ...rest
+  } = schema;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const hidden = nullable === true || isOpen;
   const kept = {...(items && !hidden ? {items} : {}), ...(properties && !hidden ? {properties} : {})};
   const isTyped = type && !nullable && !(type === 'array' && !kept.items) && !(isOpen && type === 'object');
   const additional = schema.additionalProperties;
-  const needed = typeof additional === 'object' && additional.nullable ? [] : (required ?? []).filter(name => !(kept.properties && Object.hasOwn(kept.properties, name) && kept.properties[name]?.nullable));
+  const needed =
+    typeof additional === 'object' && additional.nullable
+      ? []
+      : (required ?? []).filter(name => !(kept.properties && Object.hasOwn(kept.properties, name) && kept.properties[name]?.nullable));
   return {...rest, ...kept, ...(isTyped ? {type} : {}), ...(needed.length > 0 ? {required: needed} : {})};
 };
 
@@ -83,7 +109,9 @@ class Writer {
       ...this.#plain(schema),
       ...(items ? {items: yield* this.write(items)} : {}),
       ...(properties ? {properties: yield* this.#properties(properties)} : {}),
-      ...(additional === undefined ? {} : {additionalProperties: typeof additional === 'object' ? yield* this.write(additional) : additional}),
+      ...(additional === undefined
+        ? {}
+        : {additionalProperties: typeof additional === 'object' ? yield* this.write(additional) : additional}),
       ...(allOf?.length ? {allOf: yield* this.#all(allOf)} : {}),
       ...(anyOf?.length ? {anyOf: yield* this.#all(anyOf)} : {}),
       ...(oneOf?.length ? {oneOf: yield* this.#all(oneOf)} : {}),
@@ -134,7 +162,11 @@ class Writer {
 }
 
 /** Returns the definition of a custom resource's type, without the mark of a kind. Runs in steps: it may have very many fields. */
-export const customType = function* (source: JsonSchema | undefined, preserveUnknownFields: boolean, options: CustomTypeOptions): Steps<Json> {
+export const customType = function* (
+  source: JsonSchema | undefined,
+  preserveUnknownFields: boolean,
+  options: CustomTypeOptions,
+): Steps<Json> {
   const isOpen = options.version === 2 && (preserveUnknownFields || source?.['x-kubernetes-preserve-unknown-fields'] === true);
   // Readers would take a type with properties to be closed.
   if (!source || isOpen) return {type: 'object'};

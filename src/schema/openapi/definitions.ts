@@ -137,7 +137,12 @@ export class Definitions<T = unknown> {
     const {ref} = node;
     const docs = this.#schemas.docs(ref);
     const required = [...(node.required ?? [])];
-    const properties = Object.fromEntries([...(node.properties ?? [])].map(([field, value]) => [field, withEnum(this.#field(field, value, docs), enumOf(ref.group, ref.name, field))]));
+    const properties = Object.fromEntries(
+      [...(node.properties ?? [])].map(([field, value]) => [
+        field,
+        withEnum(this.#field(field, value, docs), enumOf(ref.group, ref.name, field)),
+      ]),
+    );
     const kinds = kindsOf(this.#naming, ref, node);
     return {
       ...this.#described(docs?.description),
@@ -145,7 +150,9 @@ export class Definitions<T = unknown> {
       ...(required.length > 0 ? {required} : {}),
       type: 'object',
       ...(node.mapType ? extension(this.#naming, 'map-type', node.mapType) : {}),
-      ...(node.union ? extension(this.#naming, 'unions', [{discriminator: node.union.discriminator, 'fields-to-discriminateBy': node.union.fields}]) : {}),
+      ...(node.union
+        ? extension(this.#naming, 'unions', [{discriminator: node.union.discriminator, 'fields-to-discriminateBy': node.union.fields}])
+        : {}),
       ...(kinds ? extension(this.#naming, 'group-version-kind', kinds) : {}),
     };
   }
@@ -163,7 +170,11 @@ export class Definitions<T = unknown> {
     const {selectableFields = []} = schema!();
     const {group, version, listKind, plural} = kind;
     const ref = {group, version, name: kind.kind};
-    const items = {description: `List of ${plural}.`, items: this.#refTo(definitionName(this.#naming, ref), {type: 'object', ref}), type: 'array'};
+    const items = {
+      description: `List of ${plural}.`,
+      items: this.#refTo(definitionName(this.#naming, ref), {type: 'object', ref}),
+      type: 'array',
+    };
     return {
       description: `${listKind} is a list of ${kind.kind}`,
       properties: {...this.#objectFields('ListMeta'), items},
@@ -187,7 +198,11 @@ export class Definitions<T = unknown> {
     const docs = this.#schemas.docs(whole);
     const node = this.#schemas.of('meta', 'v1', metadata)!;
     const text: SchemaNode = {type: 'string'};
-    return {apiVersion: this.#field('apiVersion', text, docs), kind: this.#field('kind', text, docs), metadata: this.#field('metadata', node, undefined)};
+    return {
+      apiVersion: this.#field('apiVersion', text, docs),
+      kind: this.#field('kind', text, docs),
+      metadata: this.#field('metadata', node, undefined),
+    };
   }
 
   /** Returns the schema of a type without fields. */
@@ -216,8 +231,10 @@ export class Definitions<T = unknown> {
 
   /** Returns the type's own description for a field without one, except for metadata. */
   #fallbackDescription(field: string, ref: TypeRef): string | undefined {
-    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ObjectMeta') return `Standard object's metadata. More info: ${this.#naming.conventions('metadata')}`;
-    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ListMeta') return `Standard list metadata. More info: ${this.#naming.conventions('types-kinds')}`;
+    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ObjectMeta')
+      return `Standard object's metadata. More info: ${this.#naming.conventions('metadata')}`;
+    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ListMeta')
+      return `Standard list metadata. More info: ${this.#naming.conventions('types-kinds')}`;
     return this.#schemas.docs(ref)?.description;
   }
 

@@ -167,7 +167,10 @@ export class OpenApiDocuments {
   #readSources(): ReadonlyMap<string, Source> {
     const {naming, groups} = this.#options;
     const served = groups();
-    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, Source] => [name, {paths: () => [path], fingerprint: () => '', resources: []}]);
+    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, Source] => [
+      name,
+      {paths: () => [path], fingerprint: () => '', resources: []},
+    ]);
     const versions = served.flatMap(({group, versions}) =>
       versions.map(({version, resources}): [string, Source] => [
         groupVersionRoot(naming, group, version).slice(1),
@@ -185,7 +188,14 @@ export class OpenApiDocuments {
 
   async #versionThree(paths: readonly Path[], text: Text, resources: readonly DescribedResource[]): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV3, custom: customTypes(resources), write: memberInSteps, written: text});
+    const definitions = new Definitions({
+      schemas,
+      naming,
+      dialect: openApiV3,
+      custom: customTypes(resources),
+      write: memberInSteps,
+      written: text,
+    });
     const packing = new Packing();
     packing.add(`{"openapi":"3.0.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, paths, path => pathV3(naming, definitions, this.#media, path));
@@ -197,7 +207,14 @@ export class OpenApiDocuments {
 
   async #versionTwo(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: memberInSteps, written: new Map()});
+    const definitions = new Definitions({
+      schemas,
+      naming,
+      dialect: openApiV2,
+      custom: this.#allTypes(),
+      write: memberInSteps,
+      written: new Map(),
+    });
     const packing = new Packing();
     packing.add(`{"swagger":"2.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, this.#allPaths(), path => pathV2(naming, definitions, this.#media, path));
@@ -209,12 +226,30 @@ export class OpenApiDocuments {
 
   async #versionTwoMessage(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: definitionMessageInSteps, written: new Map()});
+    const definitions = new Definitions({
+      schemas,
+      naming,
+      dialect: openApiV2,
+      custom: this.#allTypes(),
+      write: definitionMessageInSteps,
+      written: new Map(),
+    });
     const paths: Buffer[] = [];
-    await this.#inPieces(forEachInSteps(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path)))));
+    await this.#inPieces(
+      forEachInSteps(
+        sorted(this.#allPaths()),
+        path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path))),
+      ),
+    );
     await this.#inPieces(writeAll(definitions));
     const frame = {swagger: '2.0', info: this.#info(), securityDefinitions: security, security: [{BearerToken: []}]};
-    return Packing.whole(swaggerMessage(frame, paths, definitions.sorted().map(([, content]) => content)));
+    return Packing.whole(
+      swaggerMessage(
+        frame,
+        paths,
+        definitions.sorted().map(([, content]) => content),
+      ),
+    );
   }
 
   #allPaths(): Path[] {
@@ -237,7 +272,9 @@ export class OpenApiDocuments {
 
   async #writeDefinitions(packing: Packing, definitions: Definitions<string>): Promise<void> {
     await this.#inPieces(writeAll(definitions));
-    await this.#inPieces(forEachInSteps([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)));
+    await this.#inPieces(
+      forEachInSteps([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)),
+    );
   }
 
   /** Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have very many fields. */

@@ -38,11 +38,14 @@ const folder = (naming: Naming, group: string): string => {
 };
 
 /** Reports whether a group is not built in: its resources were defined at runtime. */
-const isCustomGroup = (naming: Naming, group: string): boolean => group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
+const isCustomGroup = (naming: Naming, group: string): boolean =>
+  group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
 
 /** Returns the name of a type in OpenAPI documents. Names of custom groups begin with the group's parts in reverse order. */
 export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>
-  isCustomGroup(naming, group) ? [...group.split('.').toReversed(), version, name].join('.') : naming.definition(`${folder(naming, group)}.${version}.${name}`);
+  isCustomGroup(naming, group)
+    ? [...group.split('.').toReversed(), version, name].join('.')
+    : naming.definition(`${folder(naming, group)}.${version}.${name}`);
 
 /** Returns the definition of a node that has one: a named type, or a format with a type. */
 export const definitionOf = (naming: Naming, {ref, format}: SchemaNode): string | undefined => {

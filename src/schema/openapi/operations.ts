@@ -18,7 +18,12 @@ import {connectPaths} from './connect.js';
 
 const verbs = (...names: readonly string[]) => names;
 
-const operation = (place: ResourceLocation, method: Operation['method'], id: string, rest: Omit<Operation, 'method' | 'id' | 'tag'>): Operation => ({
+const operation = (
+  place: ResourceLocation,
+  method: Operation['method'],
+  id: string,
+  rest: Omit<Operation, 'method' | 'id' | 'tag'>,
+): Operation => ({
   method,
   id,
   tag: place.tag,
@@ -59,7 +64,12 @@ const collectionOperations = (place: ResourceLocation): Operation[] => {
 };
 
 /** Returns the operations on one object, or on a subresource with the same verbs. */
-const endpointOperations = (place: ResourceLocation, {kind, verbs: allowed}: DescribedAddress, suffix: string, owner: Kind): Operation[] => {
+const endpointOperations = (
+  place: ResourceLocation,
+  {kind, verbs: allowed}: DescribedAddress,
+  suffix: string,
+  owner: Kind,
+): Operation[] => {
   const subject = `${place.groupVersionName}${place.scope}${owner.kind}${suffix}`;
   const part = suffix === '' ? '' : `${suffix.toLowerCase()} of the `;
   const type = typeOf(kind);
@@ -96,7 +106,9 @@ const endpointOperations = (place: ResourceLocation, {kind, verbs: allowed}: Des
       responses: {200: type, 201: type, 202: type},
     }),
   };
-  return verbs('get', 'update', 'patch', ...(suffix === '' ? [] : ['create'])).flatMap(verb => (allowed.includes(verb) ? (all[verb] ?? []) : []));
+  return verbs('get', 'update', 'patch', ...(suffix === '' ? [] : ['create'])).flatMap(verb =>
+    allowed.includes(verb) ? (all[verb] ?? []) : [],
+  );
 };
 
 const deletion = (place: ResourceLocation): Operation[] => {
@@ -136,17 +148,35 @@ const resourcePaths = (place: ResourceLocation): Path[] => {
   const watchedEverywhere = watching(place, `watch${groupVersionName}${kind.kind}ListForAllNamespaces`, 'watchlist');
   return [
     {path: collection, parameters: [...within, pretty], operations: collectionOperations(place)},
-    {path: `${collection}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post')},
+    {
+      path: `${collection}/{name}`,
+      parameters: [nameParameter, ...within, pretty],
+      operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post'),
+    },
     ...resource.subresources.flatMap(sub =>
       sub.connect
         ? connectPaths(place, sub, sub.connect)
-        : [{path: `${collection}/{name}/${sub.name}`, parameters: [nameParameter, ...within, pretty], operations: endpointOperations(place, sub, capitalised(sub.name), kind)}],
+        : [
+            {
+              path: `${collection}/{name}/${sub.name}`,
+              parameters: [nameParameter, ...within, pretty],
+              operations: endpointOperations(place, sub, capitalised(sub.name), kind),
+            },
+          ],
     ),
     ...(kind.namespaced ? [everywhere] : []),
     ...(watches
       ? [
-          {path: `${root}/watch${inNamespace}/${kind.plural}`, parameters: [...within, pretty], operations: [watching(place, `watch${subject}List`, 'watchlist')]},
-          {path: `${root}/watch${inNamespace}/${kind.plural}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [watching(place, `watch${subject}`, 'watch')]},
+          {
+            path: `${root}/watch${inNamespace}/${kind.plural}`,
+            parameters: [...within, pretty],
+            operations: [watching(place, `watch${subject}List`, 'watchlist')],
+          },
+          {
+            path: `${root}/watch${inNamespace}/${kind.plural}/{name}`,
+            parameters: [nameParameter, ...within, pretty],
+            operations: [watching(place, `watch${subject}`, 'watch')],
+          },
           ...(kind.namespaced ? [{path: `${root}/watch/${kind.plural}`, parameters: [pretty], operations: [watchedEverywhere]}] : []),
         ]
       : []),
@@ -178,7 +208,14 @@ export const groupVersionPaths = (naming: Naming, group: GroupToken, version: st
     path: `${root}/`,
     parameters: [],
     operations: [
-      {method: 'get', id: `get${groupVersionName}APIResources`, description: 'get available resources', tag, parameters: [], responses: {200: meta('APIResourceList')}},
+      {
+        method: 'get',
+        id: `get${groupVersionName}APIResources`,
+        description: 'get available resources',
+        tag,
+        parameters: [],
+        responses: {200: meta('APIResourceList')},
+      },
     ],
   };
   const paths = resources.flatMap(resource => {
@@ -194,7 +231,9 @@ export const groupVersionPaths = (naming: Naming, group: GroupToken, version: st
 const discoveryPath = (path: string, id: string, tag: string, type: string): Path => ({
   path,
   parameters: [],
-  operations: [{method: 'get', id, description: 'get available API versions', tag, parameters: [], responses: {200: meta(type)}, plain: true}],
+  operations: [
+    {method: 'get', id, description: 'get available API versions', tag, parameters: [], responses: {200: meta(type)}, plain: true},
+  ],
 });
 
 /** Returns the paths outside of group versions, by document name. */

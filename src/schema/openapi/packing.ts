@@ -45,7 +45,9 @@ export class Packing {
     this.#send();
     return new Promise((resolve, reject) => {
       this.#gzip.once('error', reject);
-      this.#gzip.once('end', () => resolve({size: this.#size, hash: this.#hash.digest('hex').toUpperCase(), packed: Buffer.concat(this.#packed)}));
+      this.#gzip.once('end', () =>
+        resolve({size: this.#size, hash: this.#hash.digest('hex').toUpperCase(), packed: Buffer.concat(this.#packed)}),
+      );
       this.#gzip.end();
     });
   }

@@ -51,7 +51,8 @@ export const listParameters: readonly Parameter[] = [
 export const deleteCollectionParameters: readonly Parameter[] = [...deleteParameters, ...selection];
 
 /** Returns the query parameters of a connect subresource. */
-export const connectParameters = (options: readonly Omit<Parameter, 'in'>[]): Parameter[] => options.map(({name, type, description}) => query(name, type, description));
+export const connectParameters = (options: readonly Omit<Parameter, 'in'>[]): Parameter[] =>
+  options.map(({name, type, description}) => query(name, type, description));
 
 export const pathParameter: Parameter = {name: 'path', in: 'path', type: 'string', description: 'The path that is called.'};
 export const nameParameter: Parameter = {name: 'name', in: 'path', type: 'string', description: 'The name of the object.'};

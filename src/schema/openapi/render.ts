@@ -45,7 +45,9 @@ const marks = (naming: Naming, {action, kind}: Operation): Json => ({
 
 /** Moves parameters that all operations of a path share up to the path. */
 const split = ({parameters, operations}: Path): {shared: Parameter[]; own(operation: Operation): Parameter[]} => {
-  const common = (operations[0]?.parameters ?? []).filter(parameter => operations.every(operation => operation.parameters.includes(parameter)));
+  const common = (operations[0]?.parameters ?? []).filter(parameter =>
+    operations.every(operation => operation.parameters.includes(parameter)),
+  );
   return {
     shared: sortedParameters([...parameters, ...common]),
     own: operation => sortedParameters(operation.parameters.filter(parameter => !common.includes(parameter))),
@@ -62,9 +64,18 @@ const parameterV3 = ({name, in: place, type, description}: Parameter): Json => (
 
 const contentV3 = (types: readonly string[], schema: Json): Json => Object.fromEntries(types.map(type => [type, {schema}]));
 
-const operationV3 = (naming: Naming, definitions: Definitions, media: MediaTypes, operation: Operation, parameters: readonly Parameter[]): Json => {
+const operationV3 = (
+  naming: Naming,
+  definitions: Definitions,
+  media: MediaTypes,
+  operation: Operation,
+  parameters: readonly Parameter[],
+): Json => {
   const types = typesOf(media, operation);
-  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], content: contentV3(types, schemaOf(definitions, type))}]);
+  const responses = Object.entries(operation.responses).map(([code, type]) => [
+    code,
+    {description: answers[code], content: contentV3(types, schemaOf(definitions, type))},
+  ]);
   const {body} = operation;
   const bodyTypes = operation.media?.reads ?? (body?.isPatch ? media.patches : ['*/*']);
   return {
@@ -82,7 +93,9 @@ const operationV3 = (naming: Naming, definitions: Definitions, media: MediaTypes
 export const pathV3 = (naming: Naming, definitions: Definitions, media: MediaTypes, path: Path): Json => {
   const {shared, own} = split(path);
   return {
-    ...Object.fromEntries(path.operations.map(operation => [operation.method, operationV3(naming, definitions, media, operation, own(operation))])),
+    ...Object.fromEntries(
+      path.operations.map(operation => [operation.method, operationV3(naming, definitions, media, operation, own(operation))]),
+    ),
     ...(shared.length > 0 ? {parameters: shared.map(parameterV3)} : {}),
   };
 };
@@ -96,11 +109,22 @@ const parameterV2 = ({name, in: place, type, description}: Parameter): Json => (
   uniqueItems: true,
 });
 
-const operationV2 = (naming: Naming, definitions: Definitions, media: MediaTypes, operation: Operation, parameters: readonly Parameter[]): Json => {
+const operationV2 = (
+  naming: Naming,
+  definitions: Definitions,
+  media: MediaTypes,
+  operation: Operation,
+  parameters: readonly Parameter[],
+): Json => {
   const {body} = operation;
-  const bodyParameter = body ? [{in: 'body', name: 'body', ...(body.required ? {required: true} : {}), schema: definitions.ref(body.type)}] : [];
+  const bodyParameter = body
+    ? [{in: 'body', name: 'body', ...(body.required ? {required: true} : {}), schema: definitions.ref(body.type)}]
+    : [];
   const all = [...bodyParameter, ...parameters.map(parameterV2)];
-  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], schema: schemaOf(definitions, type)}]);
+  const responses = Object.entries(operation.responses).map(([code, type]) => [
+    code,
+    {description: answers[code], schema: schemaOf(definitions, type)},
+  ]);
   return {
     consumes: operation.media?.reads ?? (body?.isPatch ? media.patches : ['*/*']),
     description: operation.description,
@@ -118,7 +142,9 @@ const operationV2 = (naming: Naming, definitions: Definitions, media: MediaTypes
 export const pathV2 = (naming: Naming, definitions: Definitions, media: MediaTypes, path: Path): Json => {
   const {shared, own} = split(path);
   return {
-    ...Object.fromEntries(path.operations.map(operation => [operation.method, operationV2(naming, definitions, media, operation, own(operation))])),
+    ...Object.fromEntries(
+      path.operations.map(operation => [operation.method, operationV2(naming, definitions, media, operation, own(operation))]),
+    ),
     ...(shared.length > 0 ? {parameters: shared.map(parameterV2)} : {}),
   };
 };

@@ -7,7 +7,9 @@ export interface TypesDocument {
   readonly components?: {readonly schemas?: Readonly<Record<string, DocumentedType>>};
 }
 
-type DocumentedType = JsonSchema & {readonly 'x-kubernetes-group-version-kind'?: readonly {readonly group: string; readonly version: string; readonly kind: string}[]};
+type DocumentedType = JsonSchema & {
+  readonly 'x-kubernetes-group-version-kind'?: readonly {readonly group: string; readonly version: string; readonly kind: string}[];
+};
 
 const place = '#/components/schemas/';
 const plain: ReadonlySet<string> = new Set<NodeType>(['array', 'string', 'integer', 'number', 'boolean']);
@@ -47,7 +49,9 @@ class DocumentedNode implements SchemaNode {
   get properties(): ReadonlyMap<string, SchemaNode> | undefined {
     const {properties} = this.#schema;
     if (this.type !== 'object' || !properties) return undefined;
-    return (this.#properties ??= new Map(Object.entries(properties).map(([name, property]) => [name, new DocumentedNode(property, this.#types)])));
+    return (this.#properties ??= new Map(
+      Object.entries(properties).map(([name, property]) => [name, new DocumentedNode(property, this.#types)]),
+    ));
   }
 
   get items(): SchemaNode | undefined {
@@ -59,7 +63,12 @@ class DocumentedNode implements SchemaNode {
 }
 
 /** Returns the schema node of a kind in a document; undefined if it is not in it. `group` is spelled as on the wire. */
-export const documentedKind = ({components: {schemas = {}} = {}}: TypesDocument, {group, version, kind}: {readonly group: string; readonly version: string; readonly kind: string}): SchemaNode | undefined => {
-  const found = Object.values(schemas).find(type => type['x-kubernetes-group-version-kind']?.some(one => one.group === group && one.version === version && one.kind === kind));
+export const documentedKind = (
+  {components: {schemas = {}} = {}}: TypesDocument,
+  {group, version, kind}: {readonly group: string; readonly version: string; readonly kind: string},
+): SchemaNode | undefined => {
+  const found = Object.values(schemas).find(type =>
+    type['x-kubernetes-group-version-kind']?.some(one => one.group === group && one.version === version && one.kind === kind),
+  );
   return found && new DocumentedNode(found, schemas);
 };

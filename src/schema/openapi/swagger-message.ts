@@ -49,7 +49,11 @@ const flag: FieldType = {wire: 0, encode: value => varint(value ? 1 : 0)};
 const integer: FieldType = {wire: 0, encode: value => varint(Number(value))};
 const float: FieldType = {wire: 1, encode: value => double(value as number)};
 const listOf = (type: FieldType): FieldType => ({...type, isList: true});
-const messageOf = (parts: (value: Json) => readonly Part[]): FieldType => ({wire: 2, parts, encode: value => Buffer.concat(parts(value).map(part => field(...part)))});
+const messageOf = (parts: (value: Json) => readonly Part[]): FieldType => ({
+  wire: 2,
+  parts,
+  encode: value => Buffer.concat(parts(value).map(part => field(...part))),
+});
 /** Returns a message with one field. */
 const within = (number: number, type: FieldType): FieldType => messageOf(value => [[number, type, value]]);
 /** Any value, as YAML (a superset of JSON). */
@@ -58,11 +62,15 @@ const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${jsonT
 const named = (type: FieldType): FieldType =>
   messageOf(value => {
     const [name, content] = value as [string, Json];
-    return [[1, text, name], [2, type, content]];
+    return [
+      [1, text, name],
+      [2, type, content],
+    ];
   });
 
 /** Returns a map: named entries under one field number. */
-const mapOf = (type: FieldType, number = 1): FieldType => messageOf(value => [[number, listOf(named(type)), Object.entries(value as object)]]);
+const mapOf = (type: FieldType, number = 1): FieldType =>
+  messageOf(value => [[number, listOf(named(type)), Object.entries(value as object)]]);
 
 /** Returns a message with fields by JSON name; names that begin with x- are extensions. `fields` is called on use: schemas are recursive. */
 const message = (fields: () => Fields, extensions?: number): FieldType =>
@@ -127,10 +135,34 @@ const schema: FieldType = message(
   31,
 );
 
-const bodyParameter = message(() => ({description: [1, text], name: [2, text], in: [3, text], required: [4, flag], schema: [5, schema]}), 6);
-const pathParameter = message(() => ({required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [5, text], format: [6, text], pattern: [14, text], uniqueItems: [17, flag]}), 22);
+const bodyParameter = message(
+  () => ({description: [1, text], name: [2, text], in: [3, text], required: [4, flag], schema: [5, schema]}),
+  6,
+);
+const pathParameter = message(
+  () => ({
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [5, text],
+    format: [6, text],
+    pattern: [14, text],
+    uniqueItems: [17, flag],
+  }),
+  22,
+);
 const queryParameter = message(
-  () => ({required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [6, text], format: [7, text], pattern: [15, text], uniqueItems: [18, flag]}),
+  () => ({
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [6, text],
+    format: [7, text],
+    pattern: [15, text],
+    uniqueItems: [18, flag],
+  }),
   23,
 );
 

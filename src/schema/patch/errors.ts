@@ -5,7 +5,10 @@ import {badRequest, plainFailure, type StatusError, statusError} from '#src/api/
 
 /** Returns the 422 of a patch that could be parsed but not applied. Its text is fixed; the cause is only logged. */
 export const unprocessable = (cause: string | Error): StatusError =>
-  statusError('Invalid', 'the server rejected our request due to an error in our request', {details: {}, cause: cause instanceof Error ? cause : new Error(cause)});
+  statusError('Invalid', 'the server rejected our request due to an error in our request', {
+    details: {},
+    cause: cause instanceof Error ? cause : new Error(cause),
+  });
 
 /** Returns the 400 of a patch that violates its format. */
 export const malformed = (message: string): StatusError => badRequest(message);
@@ -14,7 +17,8 @@ export const malformed = (message: string): StatusError => badRequest(message);
 export const inapplicable = (message: string): StatusError => plainFailure(message);
 
 /** Returns the error of a patch whose result is not an object of the kind. `text` shows the result. */
-export const undecodable = (text: string, detail: string): StatusError => invalidObject({group: '', kind: ''}, '', [invalid('patch', text, detail)]);
+export const undecodable = (text: string, detail: string): StatusError =>
+  invalidObject({group: '', kind: ''}, '', [invalid('patch', text, detail)]);
 
 /** Formats a value as the original's error texts do: `map[a:1 b:[x y]]`, with sorted keys. */
 export const formatValue = (value: unknown): string => {

@@ -84,7 +84,8 @@ class Document {
       case 'copy':
         return this.#copy(from, path);
       case 'test':
-        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value)) throw new TestFailed(`testing value ${path} failed: test failed`);
+        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value))
+          throw new TestFailed(`testing value ${path} failed: test failed`);
         return undefined;
       default:
         throw new Inapplicable(`Unexpected kind: ${op}`);
@@ -157,7 +158,9 @@ class Document {
     const text = jsonText(value) as string | undefined;
     this.#copiedBytes += text?.length ?? 0;
     if (this.#copiedBytes > maxCopiedBytes) {
-      throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`);
+      throw new Inapplicable(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`,
+      );
     }
     within('error while adding value during copy', () => this.#insert(target, copied(value) ?? null));
   }

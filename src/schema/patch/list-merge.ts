@@ -4,7 +4,8 @@ import {withoutDirectives, dropped, patchDirective, setElementOrder, type PatchM
 
 type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
 
-const kindOf = (value: unknown): string => (isPlainObject(value) ? 'map' : Array.isArray(value) ? 'list' : value === null ? 'nil' : typeof value);
+const kindOf = (value: unknown): string =>
+  isPlainObject(value) ? 'map' : Array.isArray(value) ? 'list' : value === null ? 'nil' : typeof value;
 
 /** Returns the type of all elements; they must have one type and not be lists. Undefined for empty lists. */
 const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefined => {
@@ -14,7 +15,8 @@ const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefi
   return [...kinds][0];
 };
 
-const withoutKey = (item: unknown, mergeKey: string): Error => inapplicable(`map: ${formatValue(item)} does not contain declared merge key: ${mergeKey}`);
+const withoutKey = (item: unknown, mergeKey: string): Error =>
+  inapplicable(`map: ${formatValue(item)} does not contain declared merge key: ${mergeKey}`);
 
 const keyOf = (item: unknown, mergeKey: string): unknown => {
   if (mergeKey === '') return item;
@@ -38,8 +40,16 @@ const sortedBy = (items: readonly unknown[], order: Map<unknown, number>, mergeK
 /** Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item that it preceded in the live list. */
 const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
   const [wantedAt, liveAt] = [indexesByKey(wanted, mergeKey), indexesByKey(live, mergeKey)];
-  const named = sortedBy(merged.filter(item => wantedAt.has(keyOf(item, mergeKey))), wantedAt, mergeKey);
-  const others = sortedBy(merged.filter(item => !wantedAt.has(keyOf(item, mergeKey))), liveAt, mergeKey);
+  const named = sortedBy(
+    merged.filter(item => wantedAt.has(keyOf(item, mergeKey))),
+    wantedAt,
+    mergeKey,
+  );
+  const others = sortedBy(
+    merged.filter(item => !wantedAt.has(keyOf(item, mergeKey))),
+    liveAt,
+    mergeKey,
+  );
   const result: unknown[] = [];
   let [other, next] = [0, 0];
   while (other < others.length && next < named.length) {
@@ -51,7 +61,11 @@ const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: r
 };
 
 /** Applies `$patch` elements. Returns the remaining live list and the patch's other elements. */
-const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string): {live: unknown[]; patch: PlainObject[]} => {
+const withSpecials = (
+  live: readonly unknown[],
+  patch: readonly PlainObject[],
+  mergeKey: string,
+): {live: unknown[]; patch: PlainObject[]} => {
   const gone = new Set<unknown>();
   let replaces = false;
   const plain: PlainObject[] = [];
@@ -107,7 +121,8 @@ const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeK
   const plain = patch.filter(item => !isPlainObject(item) || !Object.hasOwn(item, patchDirective));
   let at = 0;
   for (const item of order) if (at < plain.length && keyOf(plain[at], mergeKey) === keyOf(item, mergeKey)) at += 1;
-  if (at < plain.length) throw inapplicable(`The order in patch list:\n${formatValue(patch)}\n doesn't match ${setElementOrder} list:\n${formatValue(order)}\n`);
+  if (at < plain.length)
+    throw inapplicable(`The order in patch list:\n${formatValue(patch)}\n doesn't match ${setElementOrder} list:\n${formatValue(order)}\n`);
 };
 
 /** Merges a list with an explicit order. Undefined if neither side has the list. */

@@ -72,7 +72,8 @@ const readContent = (type: PatchType, text: string): unknown => {
   if (isNestedDeeper(given, maxDepth)) throw new DecodeError('exceeded max depth');
   const value = wellFormed(given, text);
   if (type === 'json') return new TypedDecoder().decode(value ?? [], operations);
-  if (value !== null && !isPlainObject(value)) throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
+  if (value !== null && !isPlainObject(value))
+    throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
   if (value === null && type === 'merge') throw malformed('Invalid JSON Patch');
   return value ?? {};
 };

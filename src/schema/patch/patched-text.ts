@@ -9,7 +9,8 @@ type Place = Omit<PlacedField, 'name'>;
 /** A place whose keys are data. */
 const free: Place = {shape: 'map', fields: undefined};
 
-const joined = (members: readonly (readonly [key: string, text: string])[]): string => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
+const joined = (members: readonly (readonly [key: string, text: string])[]): string =>
+  `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
 
 const sorted = (object: PlainObject): [key: string, value: unknown][] => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1));
 
@@ -20,17 +21,25 @@ const untouched = (value: unknown, {shape, fields}: Place): string => {
   if (!isPlainObject(value)) return jsonText(value);
   if (!fields) return canonicalJson(value);
   if (shape === 'map') return joined(sorted(value).map(([key, item]) => [key, untouched(item, {shape: 'one', fields})]));
-  return joined([...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]));
+  return joined(
+    [...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]),
+  );
 };
 
 const patched = (value: unknown, touched: TouchedFields | undefined, place: Place): string => {
   if (touched?.given && touched.fields.size === 0) return jsonText(value);
   if (!touched) return untouched(value, place);
   const {shape, fields} = place;
-  if (Array.isArray(value)) return `[${value.map((item, index) => patched(item, touched.fields.get(String(index)), {shape: 'one', fields})).join(',')}]`;
+  if (Array.isArray(value))
+    return `[${value.map((item, index) => patched(item, touched.fields.get(String(index)), {shape: 'one', fields})).join(',')}]`;
   if (!isPlainObject(value)) return jsonText(value);
   const places = new Map(shape === 'one' ? [...(fields?.() ?? [])].map(field => [field.name, field]) : []);
-  return joined(sorted(value).map(([key, item]) => [key, patched(item, touched.fields.get(key), places.get(key) ?? (shape === 'map' && fields ? {shape: 'one', fields} : free))]));
+  return joined(
+    sorted(value).map(([key, item]) => [
+      key,
+      patched(item, touched.fields.get(key), places.get(key) ?? (shape === 'map' && fields ? {shape: 'one', fields} : free)),
+    ]),
+  );
 };
 
 const html = (letter: string): string => String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;

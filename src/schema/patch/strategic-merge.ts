@@ -1,6 +1,14 @@
 import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {withoutDirectives, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, retainKeysDirective, setElementOrder} from './directives.js';
+import {
+  withoutDirectives,
+  deleteFromPrimitiveList,
+  dropped,
+  patchDirective,
+  patchMeta,
+  retainKeysDirective,
+  setElementOrder,
+} from './directives.js';
 import {inapplicable, malformed, formatValue, unprocessable} from './errors.js';
 import {mergedInOrder, mergedList, withoutElements} from './list-merge.js';
 
@@ -48,7 +56,8 @@ class ObjectMerge {
     delete this.#patch[retainKeysDirective];
     for (const key of Object.keys(this.#patch)) {
       const isParallel = key.startsWith(deleteFromPrimitiveList) || key.startsWith(setElementOrder);
-      if (this.#patch[key] !== null && !isParallel && !retained.has(key)) throw unprocessable("patch content doesn't match retainKeys list");
+      if (this.#patch[key] !== null && !isParallel && !retained.has(key))
+        throw unprocessable("patch content doesn't match retainKeys list");
     }
     for (const key of Object.keys(this.#result)) if (!retained.has(key)) delete this.#result[key];
   }
@@ -60,7 +69,9 @@ class ObjectMerge {
     const patched = own(this.#patch, field);
     if (patched === null) return;
     const meta = patchMeta(this.#node, field);
-    const merged = mergedInOrder(listOf(own(this.#result, field), badOrder), listOf(patched, badOrder), order, meta, (a, b) => mergedObjects(a, b, meta.node));
+    const merged = mergedInOrder(listOf(own(this.#result, field), badOrder), listOf(patched, badOrder), order, meta, (a, b) =>
+      mergedObjects(a, b, meta.node),
+    );
     if (merged !== undefined) put(this.#result, field, merged);
     delete this.#patch[field];
   }
@@ -105,4 +116,5 @@ const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode |
  * Applies a strategic merge patch by the schema. Changes neither input; the result may share parts with both. Throws the status errors of the response: 400 for
  * a malformed patch, 422 for a contradictory one, 500 without a reason where the original sends that.
  */
-export const applyStrategicPatch = (live: PlainObject, patch: PlainObject, node: SchemaNode): PlainObject => mergedObjects(live, patch, node);
+export const applyStrategicPatch = (live: PlainObject, patch: PlainObject, node: SchemaNode): PlainObject =>
+  mergedObjects(live, patch, node);

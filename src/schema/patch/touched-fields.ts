@@ -43,6 +43,8 @@ export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): Touche
 
 /** Returns what a merge patch touches: every object it mentions and all values it sets. */
 export const touchedByMergePatch = (patch: unknown): TouchedFields => {
-  const fields = isPlainObject(patch) ? Object.entries(patch).map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)]) : [];
+  const fields = isPlainObject(patch)
+    ? Object.entries(patch).map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)])
+    : [];
   return {fields: new Map(fields)};
 };

@@ -35,7 +35,7 @@ const unknown = new Message('Unknown', '1 +TypeMeta; 3 contentEncoding string!; 
 export const isEnvelope = (bytes: Buffer, {envelopeMagic}: Naming): boolean =>
   bytes.length >= envelopeMagic.length && envelopeMagic.every((byte, index) => bytes[index] === byte);
 
-const rawTag = 2 << 3 | 2;
+const rawTag = (2 << 3) | 2;
 
 /** Reads the envelope and leaves the object encoded. Throws `DecodeError`. */
 export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
@@ -74,7 +74,8 @@ const openEnvelope = (bytes: Buffer, naming: Naming, depth: number, defaults?: K
   if (apiVersion === '') throw new DecodeError(`Object 'apiVersion' is missing in the envelope`);
   const message = messageOf(apiVersion, kind, naming);
   if (!message) throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
+  const embedded = (raw: Buffer, level: number): unknown =>
+    isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level);
   const wire = new WireReader(envelope.raw);
   const reader = new ObjectReader(wire, embedded, depth);
   const object: PlainObject = {kind, apiVersion};
@@ -94,8 +95,13 @@ export interface WatchEventParts {
 
 /** Decodes the event of a frame, which has no envelope. Throws `DecodeError`. */
 export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts => {
-  const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
-  const {type = '', object} = new ObjectReader(new WireReader(bytes), embedded, 0).message(messageOf('v1', 'WatchEvent', naming)!, bytes.length, {});
+  const embedded = (raw: Buffer, level: number): unknown =>
+    isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level);
+  const {type = '', object} = new ObjectReader(new WireReader(bytes), embedded, 0).message(
+    messageOf('v1', 'WatchEvent', naming)!,
+    bytes.length,
+    {},
+  );
   return {type: type as string, object};
 };
 

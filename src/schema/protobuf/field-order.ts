@@ -15,7 +15,8 @@ const movedFields: Readonly<Record<string, string>> = {
   JobSpec: 'podFailurePolicy<selector successPolicy<selector backoffLimit<selector backoffLimitPerIndex<selector maxFailedIndexes<selector',
   MutatingWebhook: 'matchPolicy<namespaceSelector objectSelector<sideEffects',
   NodeSpec: 'podCIDRs<providerID',
-  PodSpec: 'initContainers<containers ephemeralContainers<restartPolicy automountServiceAccountToken<nodeName shareProcessNamespace<securityContext',
+  PodSpec:
+    'initContainers<containers ephemeralContainers<restartPolicy automountServiceAccountToken<nodeName shareProcessNamespace<securityContext',
   ReplicaSetSpec: 'minReadySeconds<selector',
   ReplicationControllerSpec: 'minReadySeconds<selector',
   ServicePort: 'appProtocol<port',
@@ -45,7 +46,11 @@ const ordered = (message: Message): readonly Field[] => {
     const from = fields.findIndex(({name}) => name === moved);
     if (from < 0) continue;
     const [field] = fields.splice(from, 1);
-    fields.splice(fields.findIndex(({name}) => name === next), 0, field!);
+    fields.splice(
+      fields.findIndex(({name}) => name === next),
+      0,
+      field!,
+    );
   }
   orders.set(message, fields);
   return fields;
@@ -55,7 +60,12 @@ const orderOf = (message: Message): FieldOrder =>
   function* () {
     for (const {name, shape, encoding, message: below} of ordered(message)) {
       if (shape === 'inline') yield* orderOf(below!)();
-      else yield {name, shape: encoding === 'raw' || below?.isUnion ? 'data' : shape, fields: below && !below.isUnion ? orderOf(below) : undefined};
+      else
+        yield {
+          name,
+          shape: encoding === 'raw' || below?.isUnion ? 'data' : shape,
+          fields: below && !below.isUnion ? orderOf(below) : undefined,
+        };
     }
   };
 

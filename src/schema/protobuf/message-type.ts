@@ -100,7 +100,9 @@ export class Message {
 
   #read(): Field[] {
     if (this.#text === '') return [];
-    return this.#text.split(this.isUnion ? ' | ' : '; ').map(text => (this.isUnion ? unionField(text, this.#lookup) : field(text, this.#lookup)));
+    return this.#text
+      .split(this.isUnion ? ' | ' : '; ')
+      .map(text => (this.isUnion ? unionField(text, this.#lookup) : field(text, this.#lookup)));
   }
 
   #index(): (Field | undefined)[] {
@@ -126,7 +128,9 @@ const field = (text: string, lookup: Lookup): Field => {
     wire: shape === 'map' ? delimited : wireType(encoding),
     optional: mark === '*',
     // Fields that Go holds by value and writes as an object or with its own marshaller are never omitted as empty.
-    shown: shown === '!' || (shape === 'one' && !(wireType(encoding) === varint || encoding === 'float64' || encoding === 'string' || encoding === 'bytes')),
+    shown:
+      shown === '!' ||
+      (shape === 'one' && !(wireType(encoding) === varint || encoding === 'float64' || encoding === 'string' || encoding === 'bytes')),
   };
 };
 
@@ -135,5 +139,8 @@ const unionField = (text: string, lookup: Lookup): Field => ({...field(text.repl
 
 /** Reports whether a JSON value belongs to this field of a union. */
 export const fits = ({shape, encoding}: Field, value: unknown): boolean =>
-  shape === 'list' ? Array.isArray(value) : encoding === 'bool' ? typeof value === 'boolean' : typeof value === 'object' && !Array.isArray(value);
-
+  shape === 'list'
+    ? Array.isArray(value)
+    : encoding === 'bool'
+      ? typeof value === 'boolean'
+      : typeof value === 'object' && !Array.isArray(value);

@@ -20,7 +20,8 @@ const text = (group: string, version: string, name: string): string | undefined 
 /** Returns the message of a type in table notation, as seen from a group version. */
 const resolved = (type: string, group: string, version: string): Message => {
   const [, otherGroup, otherVersion, name = ''] = /^(\S+)\/(\w+)\.(\w+)$/.exec(type) ?? [];
-  const found = otherGroup && otherVersion ? message(otherGroup, otherVersion, name) : (message(group, version, type) ?? message('meta', 'v1', type));
+  const found =
+    otherGroup && otherVersion ? message(otherGroup, otherVersion, name) : (message(group, version, type) ?? message('meta', 'v1', type));
   if (!found) throw new Error(`no table describes the message ${type}`);
   return found;
 };

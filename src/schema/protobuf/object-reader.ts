@@ -42,14 +42,16 @@ export class ObjectReader {
 
   #field(field: Field, wire: number, end: number, object: PlainObject): void {
     if (wire !== field.wire) {
-      if (wire !== delimited || field.shape !== 'list' || field.wire === delimited) throw new DecodeError(`proto: wrong wireType = ${wire} for field ${field.name}`);
+      if (wire !== delimited || field.shape !== 'list' || field.wire === delimited)
+        throw new DecodeError(`proto: wrong wireType = ${wire} for field ${field.name}`);
       this.#packed(field, this.#wire.length(end), listOf(object, field.name));
       return;
     }
     switch (field.shape) {
       case 'one': {
         const value = this.#value(field, end, field.encoding === 'message' ? object[field.name] : undefined);
-        if (value !== undefined && (field.optional || field.shown || (value !== '' && value !== 0 && value !== false))) object[field.name] = value;
+        if (value !== undefined && (field.optional || field.shown || (value !== '' && value !== 0 && value !== false)))
+          object[field.name] = value;
         else if (Object.hasOwn(object, field.name)) delete object[field.name];
         return;
       }
@@ -76,8 +78,8 @@ export class ObjectReader {
     let value: unknown;
     while (wire.at < end) {
       const tag = wire.tag(end);
-      if (tag === (1 << 3 | delimited)) key = wire.text(wire.length(end));
-      else if (tag === (2 << 3 | wireType(field.encoding))) value = this.#value(field, end, undefined);
+      if (tag === ((1 << 3) | delimited)) key = wire.text(wire.length(end));
+      else if (tag === ((2 << 3) | wireType(field.encoding))) value = this.#value(field, end, undefined);
       else wire.skip(tag & 7, end);
     }
     const map = object[field.name] as PlainObject | undefined;
@@ -90,7 +92,9 @@ export class ObjectReader {
       case 'string':
         return wire.text(wire.length(end));
       case 'message':
-        return field.message!.isUnion ? this.#union(field.message!, wire.length(end)) : this.message(field.message!, wire.length(end), (before as PlainObject | undefined) ?? {});
+        return field.message!.isUnion
+          ? this.#union(field.message!, wire.length(end))
+          : this.message(field.message!, wire.length(end), (before as PlainObject | undefined) ?? {});
       case 'bool':
         return wire.bool(end);
       case 'int32':

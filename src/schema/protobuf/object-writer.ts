@@ -6,7 +6,8 @@ import type {WireWriter} from './wire-writer.js';
 
 const nothing: PlainObject = Object.freeze({});
 
-const wrong = ({name, encoding}: Field, value: unknown): TypeError => new TypeError(`the field ${name} holds ${jsonText(value)}, which is no ${encoding}`);
+const wrong = ({name, encoding}: Field, value: unknown): TypeError =>
+  new TypeError(`the field ${name} holds ${jsonText(value)}, which is no ${encoding}`);
 
 const surrogates = /[\ud800-\udfff]/;
 
@@ -84,7 +85,8 @@ export class ObjectWriter {
         break;
       case 'int32':
       case 'int64':
-        if (value !== undefined && !Number.isSafeInteger(value) && (typeof value !== 'bigint' || field.encoding === 'int32')) throw wrong(field, value);
+        if (value !== undefined && !Number.isSafeInteger(value) && (typeof value !== 'bigint' || field.encoding === 'int32'))
+          throw wrong(field, value);
         wire.varint((value as number | bigint | undefined) ?? 0);
         break;
       case 'float64':

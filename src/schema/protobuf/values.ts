@@ -77,7 +77,9 @@ const units: readonly (readonly [string, bigint])[] = [
 ];
 
 const decimal = (value: bigint, unit: bigint): string => {
-  const fraction = String(value % unit).padStart(String(unit).length - 1, '0').replace(/0+$/, '');
+  const fraction = String(value % unit)
+    .padStart(String(unit).length - 1, '0')
+    .replace(/0+$/, '');
   return fraction === '' || unit === 1n ? String(value / unit) : `${value / unit}.${fraction}`;
 };
 

@@ -51,7 +51,8 @@ export class WireReader {
   /** Reads the tag of the next field: `number << 3 | wire type`. */
   tag(end: number): number {
     const tag = this.varint(end);
-    if (tag < 8 || this.#high !== 0) throw new DecodeError(`proto: illegal tag ${this.#high * 2 ** 29 + (tag >>> 3)} (wire type ${tag & 7})`);
+    if (tag < 8 || this.#high !== 0)
+      throw new DecodeError(`proto: illegal tag ${this.#high * 2 ** 29 + (tag >>> 3)} (wire type ${tag & 7})`);
     return tag;
   }
 
@@ -75,7 +76,8 @@ export class WireReader {
     const at = this.#advance(8, end);
     for (let index = 0; index < 8; index++) view.setUint8(index, this.bytes[at + index]!);
     const value = view.getFloat64(0, true);
-    if (!Number.isFinite(value)) throw new DecodeError(`json: unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
+    if (!Number.isFinite(value))
+      throw new DecodeError(`json: unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
     return Object.is(value, -0) ? 0 : value;
   }
 

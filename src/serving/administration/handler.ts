@@ -32,7 +32,12 @@ export const administration = (settings: AdministrationSettings): ApiHandler => 
       const user =
         'user' in caller
           ? caller.user
-          : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, adminRequest.path);
+          : await authenticate(
+              settings.authenticators,
+              settings.anonymous,
+              {credentials: caller.credentials, headers: request.headers},
+              adminRequest.path,
+            );
       const refusal = await refused(settings.authorizer, user, adminRequest);
       if (refusal) return refusal;
       const route = find(adminRequest.path);
@@ -46,7 +51,13 @@ export const administration = (settings: AdministrationSettings): ApiHandler => 
 
 /** The same routes without authentication, for a Unix socket. */
 export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): ApiHandler =>
-  administration({routes, authenticators: [], anonymous: anonymousEverywhere, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
+  administration({
+    routes,
+    authenticators: [],
+    anonymous: anonymousEverywhere,
+    authorizer: {authorize: () => ({decision: 'allow'})},
+    failed,
+  });
 
 const adminRequestOf = (request: ApiRequest): AdministrativeRequest => {
   const end = request.url.indexOf('?');

@@ -24,11 +24,25 @@ export const metricsRoute = (registry: MetricsRegistry, {beside = [], resets}: M
 });
 
 /** `/metrics/slis`: the results of each health check at the times it was requested (KEP-3466). */
-export const slisRoute = (naming: Naming, checks: readonly HealthChecks[], options: Pick<MetricsRouteOptions, 'resets'>): AdministrativeRoute => {
+export const slisRoute = (
+  naming: Naming,
+  checks: readonly HealthChecks[],
+  options: Pick<MetricsRouteOptions, 'resets'>,
+): AdministrativeRoute => {
   const registry = new MetricsRegistry();
-  const gauge = registry.gauge({name: `${naming.self}_healthcheck`, help: 'This metric records the result of a single healthcheck.', labels: ['name', 'type']});
-  const counter = registry.counter({name: `${naming.self}_healthchecks_total`, help: 'This metric records the results of all healthcheck.', labels: ['name', 'type', 'status']});
-  registry.observed({name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.'}, () => [[{}, performance.timeOrigin / 1000]]);
+  const gauge = registry.gauge({
+    name: `${naming.self}_healthcheck`,
+    help: 'This metric records the result of a single healthcheck.',
+    labels: ['name', 'type'],
+  });
+  const counter = registry.counter({
+    name: `${naming.self}_healthchecks_total`,
+    help: 'This metric records the results of all healthcheck.',
+    labels: ['name', 'type', 'status'],
+  });
+  registry.observed({name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.'}, () => [
+    [{}, performance.timeOrigin / 1000],
+  ]);
   for (const one of checks) {
     one.observed = (type, name, passed) => {
       gauge.set(passed ? 1 : 0, {name, type});

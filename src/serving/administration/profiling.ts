@@ -26,11 +26,17 @@ const maxSeconds = 600;
 export const profilingRoutes = ({clock, argv, contention = false}: ProfilingOptions): AdministrativeRoute[] => {
   const delays = contention ? delayHistogram() : undefined;
   let isBusy = false;
-  const profiled = async (request: AdministrativeRequest, run: (session: Session, wait: () => Promise<void>) => Promise<object>, seconds: number): Promise<ApiResponse> => {
+  const profiled = async (
+    request: AdministrativeRequest,
+    run: (session: Session, wait: () => Promise<void>) => Promise<object>,
+    seconds: number,
+  ): Promise<ApiResponse> => {
     if (isBusy) return text('Could not enable profiling: a profile is being taken already\n', 500);
     isBusy = true;
     try {
-      return jsonFile(await inspected(session => run(session, () => sleep(clock, secondsOf(request, seconds) * 1000, request.request.signal))));
+      return jsonFile(
+        await inspected(session => run(session, () => sleep(clock, secondsOf(request, seconds) * 1000, request.request.signal))),
+      );
     } finally {
       isBusy = false;
     }

@@ -93,7 +93,8 @@ const zPage = ({naming, random}: ZPagePorts, page: ZPage): AdministrativeRoute =
     const format = accept.trim() === '' ? 'text' : formatOf(accept, page.kind, naming);
     if (format === 'text') return text(page.text(separators[Math.floor(random.float() * separators.length)]!));
     if (format === undefined) return failure(notAcceptable(offered(naming)).status);
-    if (format !== 'application/json') return failure({...noStatus, message: `content negotiation failed: unsupported media type '${format}'`});
+    if (format !== 'application/json')
+      return failure({...noStatus, message: `content negotiation failed: unsupported media type '${format}'`});
     const apiVersion = `${naming.group('config')}/${version}`;
     const body = JSON.stringify({kind: page.kind, apiVersion, ...page.object()}, undefined, isPretty(request) ? 2 : undefined);
     return text(`${body}\n`, 200, `application/json;g=${naming.group('config')};v=${version};as=${page.kind}`);
@@ -139,7 +140,8 @@ const uptimeOf = ({startedAt}: StatuszSource, clock: Clock): number => Math.max(
 
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 
-const uptimeText = (seconds: number): string => `${Math.floor(seconds / 3600)} hr ${twoDigits(Math.floor(seconds / 60) % 60)} min ${twoDigits(seconds % 60)} sec`;
+const uptimeText = (seconds: number): string =>
+  `${Math.floor(seconds / 3600)} hr ${twoDigits(Math.floor(seconds / 60) % 60)} min ${twoDigits(seconds % 60)} sec`;
 
 /** `Fri Nov  7 09:05:00 UTC 2025`. */
 const unixDate = (ms: number): string => {

@@ -11,12 +11,18 @@ import {endingText, flushed, type Ending} from './outcome.js';
 import {acceptedSpdy, waitForStreams, spdyVersion} from './spdy.js';
 import {upgradeToWebSocket} from './upgrade.js';
 
-const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean => names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
+const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean =>
+  names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
 
 /** Returns the streams that a request selects. Throws if it selects none. */
 export const requestedStreams = (query: URLSearchParams): RequestedStreams => {
   const tty = truthy(query, 'tty');
-  const wanted = {stdin: truthy(query, 'input', 'stdin'), stdout: truthy(query, 'output', 'stdout'), stderr: truthy(query, 'error', 'stderr') && !tty, tty};
+  const wanted = {
+    stdin: truthy(query, 'input', 'stdin'),
+    stdout: truthy(query, 'output', 'stdout'),
+    stderr: truthy(query, 'error', 'stderr') && !tty,
+    tty,
+  };
   if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentError(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return wanted;
 };
@@ -45,7 +51,13 @@ export const commandResponse = (request: ApiRequest, wanted: RequestedStreams, r
   const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
   return acceptedSpdy(version, session => {
     void waitForStreams(session, kinds, clock).then(
-      streams => serveSpdy(streams, running, {wanted, version: Number(/^v(\d)/.exec(version)?.[1] ?? 1), closed: session.closed, close: () => session.close()}),
+      streams =>
+        serveSpdy(streams, running, {
+          wanted,
+          version: Number(/^v(\d)/.exec(version)?.[1] ?? 1),
+          closed: session.closed,
+          close: () => session.close(),
+        }),
       () => session.close(),
     );
   });
@@ -66,7 +78,11 @@ interface Serving {
   close(): void;
 }
 
-const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunCommand, {wanted, version, closed, close}: Serving): Promise<void> => {
+const serveSpdy = async (
+  streams: ReadonlyMap<string, SpdyStream>,
+  running: RunCommand,
+  {wanted, version, closed, close}: Serving,
+): Promise<void> => {
   const closing = new AbortController();
   void closed.then(() => closing.abort());
   const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
@@ -90,7 +106,12 @@ const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
     },
   });
 
-const serveWebSocket = async (client: WebSocketClient, running: RunCommand, wanted: RequestedStreams, {version, isText}: WebSocketForm): Promise<void> => {
+const serveWebSocket = async (
+  client: WebSocketClient,
+  running: RunCommand,
+  wanted: RequestedStreams,
+  {version, isText}: WebSocketForm,
+): Promise<void> => {
   const closing = new AbortController();
   client.onClose(() => closing.abort());
   const pace = paced(client);

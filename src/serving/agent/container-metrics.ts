@@ -13,7 +13,10 @@ interface Measured {
 }
 
 const folder = '/kubepods';
-const labelsOf = (id: string, {container = '', image = '', name = '', namespace = '', pod = ''}: Readonly<Record<string, string>> = {}) => ({container, id, image, name, namespace, pod});
+const labelsOf = (
+  id: string,
+  {container = '', image = '', name = '', namespace = '', pod = ''}: Readonly<Record<string, string>> = {},
+) => ({container, id, image, name, namespace, pod});
 
 const ofPod = (pod: PodStats): Measured[] => {
   const {namespace, name, uid} = pod;
@@ -23,7 +26,13 @@ const ofPod = (pod: PodStats): Measured[] => {
     ...pod.containers.map(container => ({
       ...container,
       container,
-      labels: labelsOf(`${id}/${container.id}`, {container: container.name, image: container.image, name: container.id, namespace, pod: name}),
+      labels: labelsOf(`${id}/${container.id}`, {
+        container: container.name,
+        image: container.image,
+        name: container.id,
+        namespace,
+        pod: name,
+      }),
     })),
   ];
 };
@@ -33,7 +42,8 @@ export const containerMetrics = (node: NodeStats): Family[] => {
   const {time, machine} = node;
   const everything: Measured[] = [{...node, labels: labelsOf('/')}, ...node.pods.flatMap(ofPod)];
   const containers = everything.flatMap(({labels, container}) => (container ? [{labels, container}] : []));
-  const each = (value: (of: Measured) => number, more: Readonly<Record<string, string>> = {}) => everything.map((one): Sample => [{...one.labels, ...more}, value(one), time]);
+  const each = (value: (of: Measured) => number, more: Readonly<Record<string, string>> = {}) =>
+    everything.map((one): Sample => [{...one.labels, ...more}, value(one), time]);
   const limited = (value: (of: ContainerStats) => number | undefined) =>
     containers.flatMap(({labels, container}): Sample[] => {
       const found = value(container);
@@ -43,16 +53,56 @@ export const containerMetrics = (node: NodeStats): Family[] => {
   const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
   const ids = {boot_id: machine.bootId, machine_id: machine.id, system_uuid: machine.systemId};
   return [
-    counter('container_cpu_usage_seconds_total', 'Processor time that was used, in seconds of a core', each(({cpuSeconds}) => cpuSeconds, {cpu: 'total'})),
-    gauge('container_last_seen', 'When the group was seen last, in seconds of Unix time', each(() => Math.floor(time / 1000))),
-    gauge('container_memory_rss', 'Memory that is resident, in bytes', each(({memoryBytes}) => memoryBytes)),
-    gauge('container_memory_usage_bytes', 'Memory that is used, in bytes', each(({memoryBytes}) => memoryBytes)),
-    gauge('container_memory_working_set_bytes', 'Memory that is worked with, in bytes', each(({memoryBytes}) => memoryBytes)),
-    gauge('container_spec_cpu_period', 'The period of the processor quota, in microseconds', limited(({cpuLimitMillis}) => (cpuLimitMillis === undefined ? undefined : quotaPeriod))),
-    gauge('container_spec_cpu_quota', 'The processor quota in a period, in microseconds', limited(({cpuLimitMillis}) => (cpuLimitMillis === undefined ? undefined : (cpuLimitMillis / 1000) * quotaPeriod))),
-    gauge('container_spec_cpu_shares', 'The weight by which processors are shared', limited(({cpuRequestMillis = 0}) => Math.max(2, Math.round((cpuRequestMillis / 1000) * 1024)))),
-    gauge('container_spec_memory_limit_bytes', 'The limit of memory in bytes, or 0', limited(({memoryLimitBytes = 0}) => memoryLimitBytes)),
-    gauge('container_start_time_seconds', 'When the group began, in seconds of Unix time', each(({startedAt}) => Math.floor(startedAt / 1000))),
+    counter(
+      'container_cpu_usage_seconds_total',
+      'Processor time that was used, in seconds of a core',
+      each(({cpuSeconds}) => cpuSeconds, {cpu: 'total'}),
+    ),
+    gauge(
+      'container_last_seen',
+      'When the group was seen last, in seconds of Unix time',
+      each(() => Math.floor(time / 1000)),
+    ),
+    gauge(
+      'container_memory_rss',
+      'Memory that is resident, in bytes',
+      each(({memoryBytes}) => memoryBytes),
+    ),
+    gauge(
+      'container_memory_usage_bytes',
+      'Memory that is used, in bytes',
+      each(({memoryBytes}) => memoryBytes),
+    ),
+    gauge(
+      'container_memory_working_set_bytes',
+      'Memory that is worked with, in bytes',
+      each(({memoryBytes}) => memoryBytes),
+    ),
+    gauge(
+      'container_spec_cpu_period',
+      'The period of the processor quota, in microseconds',
+      limited(({cpuLimitMillis}) => (cpuLimitMillis === undefined ? undefined : quotaPeriod)),
+    ),
+    gauge(
+      'container_spec_cpu_quota',
+      'The processor quota in a period, in microseconds',
+      limited(({cpuLimitMillis}) => (cpuLimitMillis === undefined ? undefined : (cpuLimitMillis / 1000) * quotaPeriod)),
+    ),
+    gauge(
+      'container_spec_cpu_shares',
+      'The weight by which processors are shared',
+      limited(({cpuRequestMillis = 0}) => Math.max(2, Math.round((cpuRequestMillis / 1000) * 1024))),
+    ),
+    gauge(
+      'container_spec_memory_limit_bytes',
+      'The limit of memory in bytes, or 0',
+      limited(({memoryLimitBytes = 0}) => memoryLimitBytes),
+    ),
+    gauge(
+      'container_start_time_seconds',
+      'When the group began, in seconds of Unix time',
+      each(({startedAt}) => Math.floor(startedAt / 1000)),
+    ),
     gauge('machine_cpu_cores', 'Cores of the machine', [[ids, machine.cores]]),
     gauge('machine_memory_bytes', 'Memory of the machine, in bytes', [[ids, machine.memoryBytes]]),
   ];

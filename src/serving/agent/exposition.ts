@@ -19,8 +19,17 @@ const labelText = (labels: Sample[0]): string => {
 };
 
 const familyText = ({name, help, type, samples}: Family): string =>
-  samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map(([labels, value, time]) => `${name}${labelText(labels)} ${value}${time === undefined ? '' : ` ${Math.round(time)}`}\n`).join('')}`;
+  samples.length === 0
+    ? ''
+    : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map(([labels, value, time]) => `${name}${labelText(labels)} ${value}${time === undefined ? '' : ` ${Math.round(time)}`}\n`).join('')}`;
 
 /** Metric families in the text format of Prometheus, sorted by name; empty ones are left out. */
 export const exposition = (families: readonly Family[]): ApiResponse =>
-  text([...families].sort((a, b) => (a.name < b.name ? -1 : 1)).map(familyText).join(''), 200, 'text/plain; version=0.0.4; charset=utf-8');
+  text(
+    [...families]
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(familyText)
+      .join(''),
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  );

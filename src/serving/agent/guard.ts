@@ -54,7 +54,12 @@ const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attrib
   const first = firstPartOf(path);
   const required = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
   const verb = verbs[request.method] ?? '';
-  return required.map(subresource => ({user, verb, path, resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node}}));
+  return required.map(subresource => ({
+    user,
+    verb,
+    path,
+    resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node},
+  }));
 };
 
 const described = ([first, ...rest]: readonly Attributes[]): string => {
@@ -69,7 +74,10 @@ export const guarded =
     const {caller, headers} = request;
     let user: UserInfo;
     try {
-      user = 'user' in caller ? caller.user : await authenticate(authenticators, undefined, {credentials: caller.credentials, headers}, pathOf(request));
+      user =
+        'user' in caller
+          ? caller.user
+          : await authenticate(authenticators, undefined, {credentials: caller.credentials, headers}, pathOf(request));
     } catch (error) {
       if (!(error instanceof StatusError)) failed(error);
       return text('Unauthorized', 401);
@@ -78,7 +86,11 @@ export const guarded =
     return (await refusal(authorizer, attributes, failed)) ?? handler(request);
   };
 
-const refusal = async (authorizer: Authorizer, attributes: readonly Attributes[], failed: (error: unknown) => void): Promise<ApiResponse | undefined> => {
+const refusal = async (
+  authorizer: Authorizer,
+  attributes: readonly Attributes[],
+  failed: (error: unknown) => void,
+): Promise<ApiResponse | undefined> => {
   for (const one of attributes) {
     try {
       const {decision} = await authorizer.authorize(one);

@@ -42,7 +42,11 @@ const logs: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
     throw new AgentError(400, JSON.stringify({message: `Missing ${pod ? (container ? 'podNamespace' : 'container name') : 'podID'}.`}));
   }
   const source = agent.logs({namespace, pod, container}, logQueryOf(query, clock.now()), request.signal);
-  return {status: 200, headers: {'Content-Type': 'text/plain; charset=utf-8'}, body: {kind: 'stream', source: Readable.from(source, {objectMode: false})}};
+  return {
+    status: 200,
+    headers: {'Content-Type': 'text/plain; charset=utf-8'},
+    body: {kind: 'stream', source: Readable.from(source, {objectMode: false})},
+  };
 };
 
 /** The container that a path addresses, optionally with the pod's uid. */
@@ -86,22 +90,33 @@ const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiR
 const metrics: AgentRouteHandler = ({agent, naming}, {rest: [which = '', ...more]}) => {
   if (more.length > 0) return notFoundPage();
   switch (which) {
-    case '': return exposition(agentMetrics(agent.stats(), naming));
-    case 'resource': return exposition(resourceMetrics(agent.stats()));
-    case 'cadvisor': return exposition(containerMetrics(agent.stats()));
-    case 'probes': return exposition(probeMetrics(agent.stats()));
-    default: return notFoundPage();
+    case '':
+      return exposition(agentMetrics(agent.stats(), naming));
+    case 'resource':
+      return exposition(resourceMetrics(agent.stats()));
+    case 'cadvisor':
+      return exposition(containerMetrics(agent.stats()));
+    case 'probes':
+      return exposition(probeMetrics(agent.stats()));
+    default:
+      return notFoundPage();
   }
 };
 
 const stats: AgentRouteHandler = ({agent}, {rest, query}) =>
-  rest.length === 1 && rest[0] === 'summary' ? jsonText(summaryOf(agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')})) : notFoundPage();
+  rest.length === 1 && rest[0] === 'summary'
+    ? jsonText(summaryOf(agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')}))
+    : notFoundPage();
 
 const reading = ['GET', 'HEAD'];
 const streamed = ['GET', 'POST'];
 
 const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: AgentRouteHandler}>> = {
-  healthz: {methods: reading, answer: (_, {rest: [check, ...more]}) => (more.length === 0 && (check === undefined || ['', 'ping', 'log', 'syncloop'].includes(check)) ? text('ok') : notFoundPage())},
+  healthz: {
+    methods: reading,
+    answer: (_, {rest: [check, ...more]}) =>
+      more.length === 0 && (check === undefined || ['', 'ping', 'log', 'syncloop'].includes(check)) ? text('ok') : notFoundPage(),
+  },
   pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, false) : notFoundPage())},
   runningpods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, true) : notFoundPage())},
   metrics: {methods: reading, answer: metrics},

@@ -37,7 +37,8 @@ const streamOf = (query: URLSearchParams, tailLines: number | undefined): LogStr
   return found;
 };
 
-const given = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> => (value === undefined ? {} : ({[name]: value} as Record<K, T>));
+const given = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> =>
+  value === undefined ? {} : ({[name]: value} as Record<K, T>);
 
 /** The requested part of a log. Throws the agent's refusal if it is invalid. */
 export const logQueryOf = (query: URLSearchParams, now: number): LogQuery => {

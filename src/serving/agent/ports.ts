@@ -19,7 +19,8 @@ const maxPorts = 127;
 
 /** Connects a client with ports of a pod, over SPDY, or over WebSocket with the ports in the query. */
 export const portsResponse = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
-  if (isWebSocketRequest(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
+  if (isWebSocketRequest(request))
+    return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
   return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
     const waiting = new Map<string, SpdyStream>();
     session.onStream(stream => {
@@ -51,7 +52,10 @@ const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, e
 };
 
 const portsIn = (query: URLSearchParams): readonly number[] => {
-  const ports = query.getAll('port').flatMap(text => text.split(',')).map(text => (/^\d{1,5}$/.test(text) ? Number(text) : 0));
+  const ports = query
+    .getAll('port')
+    .flatMap(text => text.split(','))
+    .map(text => (/^\d{1,5}$/.test(text) ? Number(text) : 0));
   if (ports.length === 0) throw new AgentError(400, 'query parameter "port" is required');
   if (ports.length > maxPorts) throw new AgentError(400, `query parameter "port" has more than ${maxPorts} ports`);
   if (ports.some(port => port < 1 || port > 65_535)) throw new AgentError(400, `query parameter "port" must be a port number`);

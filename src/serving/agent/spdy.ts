@@ -14,11 +14,19 @@ const versionHeader = 'x-stream-protocol-version';
  * does not request SPDY, or offers only others.
  */
 export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly string[]): string => {
-  if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase()) throw new AgentError(400, 'unable to upgrade: missing upgrade headers in request');
-  const offered = [headers[versionHeader] ?? []].flat().flatMap(text => text.split(',')).map(text => text.trim());
+  if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase())
+    throw new AgentError(400, 'unable to upgrade: missing upgrade headers in request');
+  const offered = [headers[versionHeader] ?? []]
+    .flat()
+    .flatMap(text => text.split(','))
+    .map(text => text.trim());
   if (offered.length === 0) return '';
   const found = offered.find(protocol => names.some(name => knownApiSuffixes.some(suffix => protocol === `${name}.${suffix}`)));
-  if (found === undefined) throw new AgentError(403, `unable to upgrade: unable to negotiate protocol: client supports ${JSON.stringify(offered)}, server accepts ${JSON.stringify(names)}`);
+  if (found === undefined)
+    throw new AgentError(
+      403,
+      `unable to upgrade: unable to negotiate protocol: client supports ${JSON.stringify(offered)}, server accepts ${JSON.stringify(names)}`,
+    );
   return found;
 };
 
@@ -37,7 +45,12 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
     kind: 'upgrade',
     drop: () => {},
     take(socket: Duplex, head: Buffer, accountBuffer) {
-      const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${spdy}`, ...(version ? [`X-Stream-Protocol-Version: ${version}`] : [])];
+      const lines = [
+        'HTTP/1.1 101 Switching Protocols',
+        'Connection: Upgrade',
+        `Upgrade: ${spdy}`,
+        ...(version ? [`X-Stream-Protocol-Version: ${version}`] : []),
+      ];
       socket.write(`${lines.join('\r\n')}\r\n\r\n`);
       let takes: (stream: SpdyStream) => void = stream => stream.destroy();
       const session = new SpdySession(socket, {side: 'server', head, onStream: stream => takes(stream)});

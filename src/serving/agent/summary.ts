@@ -1,7 +1,11 @@
 import type {Consumption, ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
 import {wireTime} from '#src/api/time.js';
 
-const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({time, usageNanoCores: Math.round(cpuMillis * 1e6), usageCoreNanoSeconds: Math.round(cpuSeconds * 1e9)});
+const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({
+  time,
+  usageNanoCores: Math.round(cpuMillis * 1e6),
+  usageCoreNanoSeconds: Math.round(cpuSeconds * 1e9),
+});
 
 const memoryOf = ({memoryBytes}: Consumption, time: string, limit?: number) => ({
   time,
@@ -29,7 +33,9 @@ const podOf = (pod: PodStats, time: string) => ({
 /** `/stats/summary`: the usage of the node and its pods; without file systems if only CPU and memory are requested. */
 export const summaryOf = (node: NodeStats, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
   const time = wireTime(node.time);
-  const {machine: {memoryBytes, storageBytes: capacityBytes, imageBytes: usedBytes}} = node;
+  const {
+    machine: {memoryBytes, storageBytes: capacityBytes, imageBytes: usedBytes},
+  } = node;
   const fs = {time, availableBytes: Math.max(0, capacityBytes - usedBytes), capacityBytes, usedBytes};
   return {
     node: {

@@ -15,7 +15,10 @@ export interface AuthorityFileOptions {
 }
 
 /** The current CAs of a file. Invalid content is ignored: the last valid one remains in use. Rejects with an error of one line when the first read fails. */
-export const followAuthorities = async (path: string, {files, clock, log, signal, flag}: AuthorityFileOptions): Promise<{readonly current: TrustAnchors}> => {
+export const followAuthorities = async (
+  path: string,
+  {files, clock, log, signal, flag}: AuthorityFileOptions,
+): Promise<{readonly current: TrustAnchors}> => {
   const read = async (): Promise<{readonly pem: Buffer; readonly anchors: TrustAnchors}> => {
     const pem = await files.read(path);
     if (!pem) throw new Error('no such file or directory');

@@ -18,7 +18,10 @@ export interface RequestHeaderTrust {
 
 /** Accepts the identity headers of a request with the client certificate of a trusted proxy (the API reference, authenticating proxy). */
 export const requestHeaderAuthenticator = (trust: {readonly current: RequestHeaderTrust | undefined}, clock: Clock): Authenticator => {
-  const verified = new WeakMap<object, {readonly trust: RequestHeaderTrust; readonly refusal: string | undefined; readonly until: number}>();
+  const verified = new WeakMap<
+    object,
+    {readonly trust: RequestHeaderTrust; readonly refusal: string | undefined; readonly until: number}
+  >();
   const refusalOf = (request: AuthenticationRequest, current: RequestHeaderTrust): string | undefined => {
     const {connection, certificates} = request.credentials;
     const known = connection && verified.get(connection);
@@ -50,7 +53,10 @@ const proxyVerdict = (chain: readonly Buffer[], trust: RequestHeaderTrust, now: 
     if (!outcome.verified) return {refusal: outcome.message, until: now + recheckMs};
     const name = leaf!.subject.commonName;
     const isAllowed = trust.allowedNames.length === 0 || trust.allowedNames.includes(name);
-    return {refusal: isAllowed ? undefined : `subject with cn=${name} is not in the allowed list`, until: Math.min(...outcome.chain.map(({notAfter}) => notAfter))};
+    return {
+      refusal: isAllowed ? undefined : `subject with cn=${name} is not in the allowed list`,
+      until: Math.min(...outcome.chain.map(({notAfter}) => notAfter)),
+    };
   } catch (error) {
     return {refusal: (error as Error).message, until: now + recheckMs};
   }

@@ -27,7 +27,8 @@ export const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [well
 
 /** Adds the group of authenticated users. Returns the same object for the same user. */
 export const withAuthenticated = (user: UserInfo): UserInfo => {
-  if (user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated)) return user;
+  if (user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated))
+    return user;
   let completed = completedUsers.get(user);
   if (!completed) completedUsers.set(user, (completed = {...user, groups: [...user.groups, wellKnown.authenticated]}));
   return completed;
@@ -57,7 +58,8 @@ export const authenticate = (
       const user = accept(answer);
       if (user) return user;
     }
-    if (hasMisplacedToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
+    if (hasMisplacedToken(request))
+      request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
     const hadCredentials = rejected || isUnknownToken(authenticators, request);
     if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials);
     return anonymousUser;

@@ -42,7 +42,10 @@ export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, 
       const outcome = verifyChain(leaf!, {anchors: authorities.current, intermediates, usage: 'client auth', now});
       if (!outcome.verified) return {result: {rejected: outcome.message}, until: now + recheckMs};
       const user = userOf(leaf!, naming, withUid);
-      return {result: user ? {user} : {rejected: 'the certificate has no common name'}, until: Math.min(...outcome.chain.map(({notAfter}) => notAfter))};
+      return {
+        result: user ? {user} : {rejected: 'the certificate has no common name'},
+        until: Math.min(...outcome.chain.map(({notAfter}) => notAfter)),
+      };
     } catch (error) {
       return {result: {rejected: (error as Error).message}, until: now + recheckMs};
     }

@@ -22,7 +22,8 @@ export const pathAuthorizer = (paths: readonly string[]): Authorizer => {
   const exact = new Set(wanted.filter(path => !path.endsWith('*')));
   const prefixes = wanted.filter(path => path.endsWith('*')).map(path => path.slice(0, -1));
   return {
-    authorize: ({resource, path}) => (!resource && (exact.has(path) || prefixes.some(prefix => path.startsWith(prefix))) ? allow : noOpinion),
+    authorize: ({resource, path}) =>
+      !resource && (exact.has(path) || prefixes.some(prefix => path.startsWith(prefix))) ? allow : noOpinion,
   };
 };
 

@@ -11,5 +11,9 @@ export const denial = ({user, verb, resource: target, path}: Attributes, reason?
   const {group, resource, subresource, namespace, name} = target;
   const full = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace ? `in the namespace ${quoted(namespace)}` : 'at the cluster scope';
-  return forbidden({group, resource}, name, `${subject} cannot ${verb} resource ${quoted(full)} in API group ${quoted(group)} ${where}${because}`);
+  return forbidden(
+    {group, resource},
+    name,
+    `${subject} cannot ${verb} resource ${quoted(full)} in API group ${quoted(group)} ${where}${because}`,
+  );
 };

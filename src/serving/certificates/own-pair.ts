@@ -41,7 +41,8 @@ const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: numb
 export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: OwnPairOptions): Promise<PairFiles> => {
   const paths = {certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`)};
   const [certificate, key] = await Promise.all([files.read(paths.certFile), files.read(paths.keyFile)]);
-  if (!certificate !== !key) throw new Error(`error reading ${certificate ? paths.keyFile : paths.certFile}, certificate and key must be supplied as a pair`);
+  if (!certificate !== !key)
+    throw new Error(`error reading ${certificate ? paths.keyFile : paths.certFile}, certificate and key must be supplied as a pair`);
   if (certificate && key && !isOverdue(paths, certificate, key, clock.now())) return paths;
 
   const pair = keyPairPem(await createSelfSignedServing({host, hosts, now: clock.now()}));

@@ -137,7 +137,10 @@ export class ServingCertificates {
       try {
         return await loadPair(files, pair, this.#limits, before);
       } catch (error) {
-        log.warn({certFile: pair.certFile, keyFile: pair.keyFile, err: error}, 'keeping the serving certificate in use: the files do not hold a usable pair');
+        log.warn(
+          {certFile: pair.certFile, keyFile: pair.keyFile, err: error},
+          'keeping the serving certificate in use: the files do not hold a usable pair',
+        );
         return before;
       }
     });

@@ -66,7 +66,8 @@ export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Reque
   };
 };
 
-const decoded = (text: Buffer): Buffer => (text.length === 0 ? text : message(text[0]! - 48, Buffer.from(text.subarray(1).toString(), 'base64')));
+const decoded = (text: Buffer): Buffer =>
+  text.length === 0 ? text : message(text[0]! - 48, Buffer.from(text.subarray(1).toString(), 'base64'));
 
 /** A terminal size in the form that agents receive. */
 const sizeIn = (text: string): string | undefined => {

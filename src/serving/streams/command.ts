@@ -57,7 +57,9 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
   const input = inputOf(client, wanted);
   const begins = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
   client.send(Buffer.from([begins]));
-  const status = await run(backends, relay, client, input).catch((error: Error) => (error instanceof StatusError ? error.status : internalError(error).status));
+  const status = await run(backends, relay, client, input).catch((error: Error) =>
+    error instanceof StatusError ? error.status : internalError(error).status,
+  );
   relay.ended(status.status === 'Success' || status.reason === nonZeroExitCode ? 200 : (status.code ?? 500));
   input.ignore();
   client.send(message(channels.error, Buffer.from(JSON.stringify(status))));
@@ -99,7 +101,11 @@ const connected = async (backends: Backends, relayed: RelayRequest, agents: read
   const {to, path, request} = relayed;
   const prefix = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
   // This is the server's own request: the client's identity has been used for authorization, and none of its headers are sent.
-  const own = {...relayed, request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal}, host: authority(to)};
+  const own = {
+    ...relayed,
+    request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal},
+    host: authority(to),
+  };
   try {
     return await requestUpgrade(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
   } catch (error) {

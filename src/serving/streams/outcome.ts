@@ -32,7 +32,8 @@ const codeOf = ({details}: Status): number => {
   const cause = details.causes?.find(({reason}) => reason === 'ExitCode');
   if (!cause) throw new Error('error stream protocol error: no ExitCode cause given');
   const text = cause.message ?? '';
-  if (!/^\d+$/.test(text) || Number(text) > 255) throw new Error(`error stream protocol error: invalid exit code value ${JSON.stringify(text)}`);
+  if (!/^\d+$/.test(text) || Number(text) > 255)
+    throw new Error(`error stream protocol error: invalid exit code value ${JSON.stringify(text)}`);
   return Number(text);
 };
 

@@ -7,7 +7,9 @@ export const spdy = 'SPDY/3.1';
 
 /** The naming suffix with which a client offers a protocol; both are supported. */
 const suffixOf = (request: ApiRequest, name: string): string | undefined =>
-  isWebSocketRequest(request) ? knownApiSuffixes.find(suffix => offered(request).some(protocol => protocol.toLowerCase() === `${name}.${suffix}`)) : undefined;
+  isWebSocketRequest(request)
+    ? knownApiSuffixes.find(suffix => offered(request).some(protocol => protocol.toLowerCase() === `${name}.${suffix}`))
+    : undefined;
 
 /** The protocol of clients that support half-close of streams (version 5), and the protocols offered to agents instead, best first. */
 export const commandProtocols = (request: ApiRequest): {readonly own: string; readonly agents: readonly string[]} | undefined => {
@@ -18,7 +20,11 @@ export const commandProtocols = (request: ApiRequest): {readonly own: string; re
 
 /** The protocols that a client requests to tunnel through its WebSocket. */
 export const tunnelProtocols = (request: ApiRequest): string[] =>
-  isWebSocketRequest(request) ? offered(request).filter(protocol => protocol.startsWith(`${spdy}+`) && knownApiSuffixes.some(suffix => protocol.endsWith(`.${suffix}`))).map(protocol => protocol.slice(spdy.length + 1)) : [];
+  isWebSocketRequest(request)
+    ? offered(request)
+        .filter(protocol => protocol.startsWith(`${spdy}+`) && knownApiSuffixes.some(suffix => protocol.endsWith(`.${suffix}`)))
+        .map(protocol => protocol.slice(spdy.length + 1))
+    : [];
 
 /** Headers of a client's WebSocket that do not apply to other protocols. */
 export const withoutWebSocket = {

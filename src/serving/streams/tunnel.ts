@@ -14,7 +14,15 @@ const refused = (status: number, text: string): ApiResponse => ({
 /** Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not reached. */
 export const tunnelThroughWebSocket = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
-    const made = await requestUpgrade(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
+    const made = await requestUpgrade(
+      backends,
+      {
+        ...relayed,
+        method: 'POST',
+        headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)},
+      },
+      spdy,
+    );
     const {connection = '', upgrade = ''} = made.answer.headers;
     if (/upgrade/i.test(connection) && upgrade.toLowerCase().includes(spdy.toLowerCase())) return joined(backends, relayed, made);
     made.socket.destroy();

@@ -37,13 +37,19 @@ export const expand = (text: string, valueOf: (name: string) => string | undefin
 
 /** Replaces the references `$(NAME)` with known values; the others stay. `$$` stands for a dollar. */
 export const expandKnown = (text: string, valueOf: (name: string) => string | undefined): string =>
-  text.includes('$') ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found))) : text;
+  text.includes('$')
+    ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found)))
+    : text;
 
 /** Returns the environment of a container, as far as the pod determines it. */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();
   for (const {name, value, valueFrom} of env) {
-    const text = valueFrom ? (valueFrom.fieldRef ? fieldValue(pod, valueFrom.fieldRef.fieldPath) : undefined) : expand(value ?? '', other => (values.has(other) ? values.get(other) : `$(${other})`));
+    const text = valueFrom
+      ? valueFrom.fieldRef
+        ? fieldValue(pod, valueFrom.fieldRef.fieldPath)
+        : undefined
+      : expand(value ?? '', other => (values.has(other) ? values.get(other) : `$(${other})`));
     values.set(name, text);
   }
   return values;

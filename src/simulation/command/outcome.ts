@@ -44,7 +44,12 @@ class CommandSimulator {
   }
 
   get outcome(): CommandOutcome {
-    return {output: this.output, durationMs: this.#ms, exitCode: this.#code, ...(this.#message === undefined ? {} : {message: this.#message})};
+    return {
+      output: this.output,
+      durationMs: this.#ms,
+      exitCode: this.#code,
+      ...(this.#message === undefined ? {} : {message: this.#message}),
+    };
   }
 
   command([name = '', ...args]: readonly string[], redirects: readonly Redirect[], depth: number): void {
@@ -116,7 +121,12 @@ class CommandSimulator {
   }
 }
 
-const outputs: Readonly<Record<string, 'stdout' | 'stderr'>> = {'&1': 'stdout', '&2': 'stderr', '/dev/stdout': 'stdout', '/dev/stderr': 'stderr'};
+const outputs: Readonly<Record<string, 'stdout' | 'stderr'>> = {
+  '&1': 'stdout',
+  '&2': 'stderr',
+  '/dev/stdout': 'stdout',
+  '/dev/stderr': 'stderr',
+};
 
 /** Returns the target of the standard output; redirections apply in order. */
 const targetOf = (redirects: readonly Redirect[]): string => {

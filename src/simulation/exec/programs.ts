@@ -17,7 +17,9 @@ const cat: Program = async (args, io, context) => {
     const file = context.files.get(resolvePath(context, name));
     if (file) await io.out(file.content);
     else {
-      await io.err(`cat: ${name}: ${context.files.isDirectory(resolvePath(context, name)) ? 'Is a directory' : 'No such file or directory'}\n`);
+      await io.err(
+        `cat: ${name}: ${context.files.isDirectory(resolvePath(context, name)) ? 'Is a directory' : 'No such file or directory'}\n`,
+      );
       code = 1;
     }
   }
@@ -28,7 +30,12 @@ const test: Program = ([flag = '', name = '', ...more], _, context) => {
   const path = resolvePath(context, name);
   const file = context.files.get(path);
   const isDirectory = context.files.isDirectory(path);
-  const answers: Readonly<Record<string, boolean>> = {'-d': isDirectory, '-f': file !== undefined, '-e': file !== undefined || isDirectory, '-s': (file?.content.length ?? 0) > 0};
+  const answers: Readonly<Record<string, boolean>> = {
+    '-d': isDirectory,
+    '-f': file !== undefined,
+    '-e': file !== undefined || isDirectory,
+    '-s': (file?.content.length ?? 0) > 0,
+  };
   const answer = more.length === 0 && Object.hasOwn(answers, flag) ? answers[flag] : undefined;
   return Promise.resolve(answer === undefined ? undefined : answer ? 0 : 1);
 };
@@ -130,7 +137,14 @@ const tar: Program = async (args, io, context) => {
       const path = resolvePath(context, posix.join(name.startsWith('/') ? '/' : call.directory, name));
       return !context.files.get(path) && !context.files.isDirectory(path);
     });
-    for (const piece of writeTar(entriesAt(context, call.directory, call.paths.filter(name => !missing.includes(name))))) await io.out(piece);
+    for (const piece of writeTar(
+      entriesAt(
+        context,
+        call.directory,
+        call.paths.filter(name => !missing.includes(name)),
+      ),
+    ))
+      await io.out(piece);
     for (const name of missing) await io.err(`tar: ${name}: Cannot stat: No such file or directory\n`);
     return missing.length > 0 ? 2 : 0;
   } catch (error) {

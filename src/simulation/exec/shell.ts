@@ -23,14 +23,19 @@ const exitResult = (code: number): Result => ({code, exits: false});
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** Returns the script that a shell is called with. */
-const scriptOf = ([name = '', flags = '', script]: readonly string[]): string | undefined => (shells.has(baseName(name)) && /^-[eilux]*c$/.test(flags) ? script : undefined);
+const scriptOf = ([name = '', flags = '', script]: readonly string[]): string | undefined =>
+  shells.has(baseName(name)) && /^-[eilux]*c$/.test(flags) ? script : undefined;
 
 const matchingRule = ({rules}: CommandContext, words: readonly string[]): ExecRule | undefined => {
   const texts = [words.join(' '), scriptOf(words) ?? []].flat();
   return rules.find(({commands}) => !commands || texts.some(text => commands.some(pattern => pattern.test(text))));
 };
 
-const runByRule = async ({stdout, stderr, exitCode, afterMs, echo}: ExecRule, io: CommandIo, {clock, signal, expand}: CommandContext): Promise<number> => {
+const runByRule = async (
+  {stdout, stderr, exitCode, afterMs, echo}: ExecRule,
+  io: CommandIo,
+  {clock, signal, expand}: CommandContext,
+): Promise<number> => {
   if (afterMs > 0) await sleep(clock, afterMs, signal);
   if (stdout !== undefined) await io.out(expand(stdout));
   if (stderr !== undefined) await io.err(expand(stderr));
@@ -39,7 +44,11 @@ const runByRule = async ({stdout, stderr, exitCode, afterMs, echo}: ExecRule, io
 };
 
 /** Writes the derived output of a command at its times. Returns undefined if it cannot be derived. */
-const runSimulated = async (words: readonly string[], io: CommandIo, {clock, signal, environment}: CommandContext): Promise<number | undefined> => {
+const runSimulated = async (
+  words: readonly string[],
+  io: CommandIo,
+  {clock, signal, environment}: CommandContext,
+): Promise<number | undefined> => {
   const outcome = simulateCommand(words, environment);
   if (!outcome) return undefined;
   let passedMs = 0;
@@ -63,10 +72,18 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   });
 
 /** Applies redirections; output to a file is stored by `finish`. */
-const withRedirects = (redirects: readonly Redirect[], io: CommandIo, context: CommandContext): {readonly io: CommandIo; finish(): void} => {
+const withRedirects = (
+  redirects: readonly Redirect[],
+  io: CommandIo,
+  context: CommandContext,
+): {readonly io: CommandIo; finish(): void} => {
   type Sink = (content: string | Buffer) => Promise<void>;
   const fileContents = new Map<string, Buffer[]>();
-  const named: Readonly<Record<string, Sink>> = {'/dev/null': () => Promise.resolve(), '/dev/stdout': io.out, '/dev/stderr': content => io.err(content.toString())};
+  const named: Readonly<Record<string, Sink>> = {
+    '/dev/null': () => Promise.resolve(),
+    '/dev/stdout': io.out,
+    '/dev/stderr': content => io.err(content.toString()),
+  };
   const sinks: Record<1 | 2, Sink> = {1: io.out, 2: content => io.err(content.toString())};
   for (const {from, to} of redirects) {
     if (to === '&1' || to === '&2') sinks[from] = sinks[to === '&1' ? 1 : 2];
@@ -80,21 +97,30 @@ const withRedirects = (redirects: readonly Redirect[], io: CommandIo, context: C
   return {
     io: {...io, out: sinks[1], err: sinks[2]},
     finish() {
-      for (const [path, pieces] of fileContents) context.files.put(path, {content: Buffer.concat(pieces), mode: 0o644, modifiedAt: context.clock.now()});
+      for (const [path, pieces] of fileContents)
+        context.files.put(path, {content: Buffer.concat(pieces), mode: 0o644, modifiedAt: context.clock.now()});
     },
   };
 };
 
-const runSimpleCommand = async ({words, redirects}: SimpleCommand, io: CommandIo, context: CommandContext, depth: number): Promise<Result> => {
+const runSimpleCommand = async (
+  {words, redirects}: SimpleCommand,
+  io: CommandIo,
+  context: CommandContext,
+  depth: number,
+): Promise<Result> => {
   const [name = '', ...args] = words;
-  if (name === 'exec' && args.length > 0) return {...(await runSimpleCommand({words: args, redirects, joinedBy: ';'}, io, context, depth)), exits: true};
+  if (name === 'exec' && args.length > 0)
+    return {...(await runSimpleCommand({words: args, redirects, joinedBy: ';'}, io, context, depth)), exits: true};
   if (redirects.length === 0) return exitResult(await runCommand(words, io, context, depth));
   const target = withRedirects(redirects, io, context);
   const code = await runCommand(words, target.io, context, depth);
-  return exitResult(await reportNoSpace(name, io, () => {
-    target.finish();
-    return Promise.resolve(code);
-  }));
+  return exitResult(
+    await reportNoSpace(name, io, () => {
+      target.finish();
+      return Promise.resolve(code);
+    }),
+  );
 };
 
 /** Runs a list of commands. The result tells whether it ended the shell. */
@@ -115,7 +141,9 @@ const runList = async (commands: readonly SimpleCommand[], io: CommandIo, contex
 };
 
 const reportUnsupported = async (words: readonly string[], io: CommandIo, {name}: CommandContext): Promise<number> => {
-  await io.err(`${name} is simulated and does not run ${JSON.stringify(words.join(' '))}: what commands answer is said by "exec" in a simulation rule or in the behavior annotation\n`);
+  await io.err(
+    `${name} is simulated and does not run ${JSON.stringify(words.join(' '))}: what commands answer is said by "exec" in a simulation rule or in the behavior annotation\n`,
+  );
   return cannotExecuteCode;
 };
 

@@ -66,7 +66,8 @@ const checksum = (block: Buffer): number => {
 };
 
 /** Parses the records of an extended header: `length key=value`. */
-const recordsIn = (bytes: Buffer): Map<string, string> => new Map([...bytes.toString().matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
+const recordsIn = (bytes: Buffer): Map<string, string> =>
+  new Map([...bytes.toString().matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
 
 /**
  * Yields the files and directories of an archive in order; other entries are skipped. `checkSpace` is called before the content of a file is read. Throws a `TarError` for an
@@ -105,7 +106,11 @@ export async function* readTar(source: Readable, checkSpace: (bytes: number) => 
 
 const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
 
-const header = (path: string, type: string, {size, mode, modifiedAt}: {readonly size: number; readonly mode: number; readonly modifiedAt: number}): Buffer => {
+const header = (
+  path: string,
+  type: string,
+  {size, mode, modifiedAt}: {readonly size: number; readonly mode: number; readonly modifiedAt: number},
+): Buffer => {
   const block = Buffer.alloc(blockBytes);
   block.write(path, 0, 100);
   block.write(octal(mode, 8), 100);

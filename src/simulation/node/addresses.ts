@@ -22,7 +22,9 @@ export class AddressPool {
     const parsed = parseRange(range);
     this.range = range;
     // The network address, the gateway and the IPv4 broadcast address are not allocated.
-    this.#size = parsed ? Number(rangeSize(parsed) < BigInt(maxAddresses) ? rangeSize(parsed) : BigInt(maxAddresses)) - (parsed.address.family === 4 ? 1 : 0) : 0;
+    this.#size = parsed
+      ? Number(rangeSize(parsed) < BigInt(maxAddresses) ? rangeSize(parsed) : BigInt(maxAddresses)) - (parsed.address.family === 4 ? 1 : 0)
+      : 0;
     this.#next = firstIndex;
   }
 

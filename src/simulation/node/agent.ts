@@ -40,15 +40,22 @@ const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state'
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
 
 /** Whether the machine is switched off, by an annotation or a rule: its agent does nothing. */
-export const isSwitchedOff = (naming: Naming, {machine: {outage}, startedAt}: Agent, node: Frozen<Node> | undefined, now: number): boolean =>
-  node?.metadata?.annotations?.[stateKey(naming)] === 'stopped' || (outage !== undefined && now >= startedAt + outage.from && now < startedAt + outage.to);
+export const isSwitchedOff = (
+  naming: Naming,
+  {machine: {outage}, startedAt}: Agent,
+  node: Frozen<Node> | undefined,
+  now: number,
+): boolean =>
+  node?.metadata?.annotations?.[stateKey(naming)] === 'stopped' ||
+  (outage !== undefined && now >= startedAt + outage.from && now < startedAt + outage.to);
 
 /** Returns when a rule next switches the machine off or on; Infinity if none does. */
 export const nextPowerChange = ({machine: {outage}, startedAt}: Agent, now: number): number =>
   Math.min(...(outage ? [outage.from, outage.to] : []).map(after => startedAt + after).filter(time => time > now), Infinity);
 
 /** Whether all pods are to be evicted. */
-export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean => node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
+export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean =>
+  node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
 /** Returns the failures that annotations of the Node simulate. */
 export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined): NodeFailures => {
@@ -60,7 +67,17 @@ export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined
 };
 
 /** Returns the object reference for events about a node: with its name as the uid, as clients look events up by it. */
-export const nodeReference = (naming: Naming, name: string) => ({apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}});
+export const nodeReference = (naming: Naming, name: string) => ({
+  apiVersion: naming.apiVersion('', 'v1'),
+  kind: kinds.nodes.kind,
+  metadata: {name, uid: name},
+});
 
 /** Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend it. */
-export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec, status?.capacity];
+export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [
+  metadata?.uid,
+  metadata?.annotations,
+  metadata?.labels,
+  spec,
+  status?.capacity,
+];

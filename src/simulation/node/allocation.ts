@@ -1,6 +1,15 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
-import {compareQuantities, parseQuantity, quantityMilliValue, quantityValue, zeroQuantity, addQuantities, subtractQuantities, type Quantity} from '#src/api/quantity.js';
+import {
+  compareQuantities,
+  parseQuantity,
+  quantityMilliValue,
+  quantityValue,
+  zeroQuantity,
+  addQuantities,
+  subtractQuantities,
+  type Quantity,
+} from '#src/api/quantity.js';
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
 
 /** The resources and host ports that the pods of a node use. */
@@ -14,7 +23,9 @@ export const emptyAllocation = (): NodeAllocation => ({used: new Map(), ports: n
 /** Returns the host ports of a pod, formatted with protocol and port. */
 const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly ip: string; readonly key: string}[] =>
   [...containers, ...initContainers.filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
-    ports.filter(({hostPort}) => hostPort).map(({hostPort, hostIP, protocol = 'TCP'}) => ({ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}`})),
+    ports
+      .filter(({hostPort}) => hostPort)
+      .map(({hostPort, hostIP, protocol = 'TCP'}) => ({ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}`})),
   );
 
 /** The allocation of one pod. */
@@ -29,7 +40,10 @@ const change = (node: NodeAllocation, amounts: ResourceList, by: (a: Quantity, b
 
 /** Allocates the resources of a pod, whether they are available or not. */
 export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation => {
-  const allocation = {amounts: podRequests(pod, {podLevel: true}), ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`)};
+  const allocation = {
+    amounts: podRequests(pod, {podLevel: true}),
+    ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`),
+  };
   node.pods++;
   change(node, allocation.amounts, addQuantities);
   for (const port of allocation.ports) node.ports.add(port);
@@ -77,7 +91,8 @@ export const insufficientResource = (node: NodeAllocation, allocatable: Capacity
     if (compareQuantities(amount, zeroQuantity) === 0 || (text === undefined && name.includes('/'))) continue;
     const used = node.used.get(name) ?? zeroQuantity;
     const capacity = parseQuantity(text ?? '0');
-    if (compareQuantities(addQuantities(used, amount), capacity) > 0) return outOfResource(name, formatAmount(name, amount), formatAmount(name, used), formatAmount(name, capacity));
+    if (compareQuantities(addQuantities(used, amount), capacity) > 0)
+      return outOfResource(name, formatAmount(name, amount), formatAmount(name, used), formatAmount(name, capacity));
   }
   return undefined;
 };
@@ -86,7 +101,12 @@ export const insufficientResource = (node: NodeAllocation, allocatable: Capacity
 export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
 
 /** Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have gone; undefined if it can. */
-export const resizeRejection = (node: NodeAllocation, allocation: PodAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
+export const resizeRejection = (
+  node: NodeAllocation,
+  allocation: PodAllocation,
+  allocatable: Capacity,
+  pod: Frozen<Pod>,
+): Rejection | undefined => {
   const wanted = podRequests(pod, {podLevel: true});
   for (const isFinal of [true, false]) {
     for (const [name, amount] of wanted) {
@@ -97,7 +117,10 @@ export const resizeRejection = (node: NodeAllocation, allocation: PodAllocation,
         return {reason: 'Infeasible', message: `Node didn't have enough capacity: ${what}, capacity: ${formatAmount(name, capacity)}`};
       }
       if (!isFinal && compareQuantities(addQuantities(others, amount), capacity) > 0) {
-        return {reason: 'Deferred', message: `Node didn't have enough resource: ${what}, used: ${formatAmount(name, others)}, capacity: ${formatAmount(name, capacity)}`};
+        return {
+          reason: 'Deferred',
+          message: `Node didn't have enough resource: ${what}, used: ${formatAmount(name, others)}, capacity: ${formatAmount(name, capacity)}`,
+        };
       }
     }
   }

@@ -15,7 +15,10 @@ import type {Rules} from '#src/simulation/rules/rules.js';
 export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.nodeName ? [spec.nodeName] : [])};
 
 /** Pods by address, except those on the host network. */
-export const podsByAddress: Index<Pod> = {name: 'address', values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []))};
+export const podsByAddress: Index<Pod> = {
+  name: 'address',
+  values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? [])),
+};
 
 /** What all parts of the simulation share. */
 export interface SimulationContext {

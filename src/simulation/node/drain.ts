@@ -17,7 +17,12 @@ const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
   (pod.metadata?.ownerReferences ?? []).some(({kind, controller}) => controller && kind === kinds.daemonSets.kind);
 
 /** Cordons the node and evicts its pods, except those of daemon sets. Returns when to try again; Infinity when none is left. */
-export const drain = async ({naming}: SimulationContext, {machine: {name}, client}: Agent, node: Frozen<Node>, podsHere: readonly Frozen<Pod>[]): Promise<number> => {
+export const drain = async (
+  {naming}: SimulationContext,
+  {machine: {name}, client}: Agent,
+  node: Frozen<Node>,
+  podsHere: readonly Frozen<Pod>[],
+): Promise<number> => {
   if (!node.spec?.unschedulable) await client.resource(kinds.nodes).patch(name, 'merge', {spec: {unschedulable: true}});
   let refused = false;
   for (const pod of podsHere) {

@@ -13,14 +13,24 @@ export const leaseSeconds = 40;
 export const renewMs = 10_000;
 export const reportMs = 300_000;
 
-const leaseOf = ({naming, clock}: SimulationContext, {machine: {name}}: Agent, {metadata}: Frozen<Node>, before?: Frozen<Lease>): Lease => ({
+const leaseOf = (
+  {naming, clock}: SimulationContext,
+  {machine: {name}}: Agent,
+  {metadata}: Frozen<Node>,
+  before?: Frozen<Lease>,
+): Lease => ({
   metadata: {
     ...(before?.metadata as Lease['metadata']),
     name,
     namespace: naming.nodeLeaseNamespace,
     ownerReferences: [{apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, name, uid: metadata?.uid ?? ''}],
   },
-  spec: {...(before?.spec as Lease['spec']), holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime: wireMicroTime(clock.now())},
+  spec: {
+    ...(before?.spec as Lease['spec']),
+    holderIdentity: name,
+    leaseDurationSeconds: leaseSeconds,
+    renewTime: wireMicroTime(clock.now()),
+  },
 });
 
 const renewLease = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<Lease> => {
@@ -28,7 +38,9 @@ const renewLease = async (context: SimulationContext, agent: Agent, node: Frozen
   const ignoring = (expected: (error: unknown) => boolean) => (error: unknown) => {
     if (!expected(error)) throw error;
   };
-  const own = agent.lease && (await leases.update(leaseOf(context, agent, node, agent.lease)).catch(ignoring(error => isConflict(error) || isNotFound(error))));
+  const own =
+    agent.lease &&
+    (await leases.update(leaseOf(context, agent, node, agent.lease)).catch(ignoring(error => isConflict(error) || isNotFound(error))));
   if (own) return own;
   const made = await leases.create(leaseOf(context, agent, node)).catch(ignoring(isAlreadyExists));
   if (made) return made;
@@ -49,7 +61,10 @@ type NodeStatus = NonNullable<Node['status']>;
 const fields = ['capacity', 'allocatable', 'images', 'daemonEndpoints', 'nodeInfo', 'features'] as const;
 
 /** Returns the merge patch from one map of amounts to another: removed keys are set to null. */
-const amountsPatch = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({
+const amountsPatch = (
+  before: Readonly<Record<string, string>> = {},
+  next: Readonly<Record<string, string>> = {},
+): Record<string, string | null> => ({
   ...Object.fromEntries(Object.keys(before).map(name => [name, null])),
   ...next,
 });
@@ -59,7 +74,12 @@ const statusPatchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus)
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {
     status: {
-      ...Object.fromEntries(changed.map(field => [field, field === 'capacity' || field === 'allocatable' ? amountsPatch(before?.[field], next[field]) : next[field]])),
+      ...Object.fromEntries(
+        changed.map(field => [
+          field,
+          field === 'capacity' || field === 'allocatable' ? amountsPatch(before?.[field], next[field]) : next[field],
+        ]),
+      ),
       // A merge would join addresses of one type.
       ...(sameJson(before?.addresses, next.addresses) ? {} : {addresses: [...(next.addresses ?? []), {$patch: 'replace'}]}),
       conditions: next.conditions,
@@ -68,7 +88,12 @@ const statusPatchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus)
 };
 
 /** Records events for changes of the node's conditions. */
-export const recordStatusEvents = ({naming}: SimulationContext, {machine: {name}, events}: Agent, before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): void => {
+export const recordStatusEvents = (
+  {naming}: SimulationContext,
+  {machine: {name}, events}: Agent,
+  before: Frozen<NodeStatus> | undefined,
+  next: Frozen<NodeStatus>,
+): void => {
   const reference = nodeReference(naming, name);
   for (const {type, status} of next.conditions ?? []) {
     const old = before?.conditions?.find(condition => condition.type === type)?.status;
@@ -84,7 +109,9 @@ export const reportStatus = async (context: SimulationContext, agent: Agent, nod
   const now = clock.monotonic();
   const next = nodeStatus(naming, agent.machine, simulatedFailures(naming, node), agent.images.list(), node.status, clock.now());
   if (now < agent.reportedAt + reportMs && !statusDiffers(node.status, next)) return;
-  await agent.client.resource(kinds.nodes).patch(agent.machine.name, 'strategic', statusPatchOf(node.status, next), {subresource: 'status'});
+  await agent.client
+    .resource(kinds.nodes)
+    .patch(agent.machine.name, 'strategic', statusPatchOf(node.status, next), {subresource: 'status'});
   agent.reportedAt = now;
   recordStatusEvents(context, agent, node.status, next);
 };

@@ -38,7 +38,10 @@ const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'>
 };
 
 /** Returns the machine of a node: defaults, overridden by the rules for its name in order. */
-export const machineOf = (index: number, {rules, placement, version}: {readonly rules: readonly NodeRule[]; readonly placement: Placement; readonly version: string}): Machine => {
+export const machineOf = (
+  index: number,
+  {rules, placement, version}: {readonly rules: readonly NodeRule[]; readonly placement: Placement; readonly version: string},
+): Machine => {
   const name = placement.name(index);
   const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);
   const capacity = Object.assign({...defaultCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;

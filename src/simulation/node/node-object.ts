@@ -49,15 +49,31 @@ export const machineIds = (name: string): {readonly machineID: string; readonly 
 const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 const pressureTexts = [
-  {type: 'MemoryPressure', well: ['HasSufficientMemory', 'has sufficient memory available'], badly: ['HasInsufficientMemory', 'has insufficient memory available']},
+  {
+    type: 'MemoryPressure',
+    well: ['HasSufficientMemory', 'has sufficient memory available'],
+    badly: ['HasInsufficientMemory', 'has insufficient memory available'],
+  },
   {type: 'DiskPressure', well: ['HasNoDiskPressure', 'has no disk pressure'], badly: ['HasDiskPressure', 'has disk pressure']},
-  {type: 'PIDPressure', well: ['HasSufficientPID', 'has sufficient PID available'], badly: ['HasInsufficientPID', 'has insufficient PID available']},
+  {
+    type: 'PIDPressure',
+    well: ['HasSufficientPID', 'has sufficient PID available'],
+    badly: ['HasInsufficientPID', 'has insufficient PID available'],
+  },
 ] as const;
 
 /** The event reasons for the beginning and end of each pressure. */
-export const pressureEvents = new Map(pressureTexts.map(({type, well: healthy, badly: unhealthy}) => [type as string, {False: `Node${healthy[0]}`, True: `Node${unhealthy[0]}`}]));
+export const pressureEvents = new Map(
+  pressureTexts.map(({type, well: healthy, badly: unhealthy}) => [
+    type as string,
+    {False: `Node${healthy[0]}`, True: `Node${unhealthy[0]}`},
+  ]),
+);
 
-const conditionsOf = (naming: Naming, {notReady, pressures}: NodeFailures): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
+const conditionsOf = (
+  naming: Naming,
+  {notReady, pressures}: NodeFailures,
+): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
   const {agent} = naming;
   return [
     ...pressureTexts.map(({type, well: healthy, badly: unhealthy}) => {
@@ -77,7 +93,14 @@ export interface Image {
 }
 
 /** Returns the node's status at `now`; fields and conditions of others are kept. */
-export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailures, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
+export const nodeStatus = (
+  naming: Naming,
+  machine: Machine,
+  failures: NodeFailures,
+  images: readonly Image[],
+  before: Frozen<NodeStatus> | undefined,
+  now: number,
+): NodeStatus => {
   const {name, addresses, hostname, capacity, allocatable, port, version} = machine;
   const known = before?.conditions ?? [];
   const own = conditionsOf(naming, failures).map(condition => {
@@ -87,11 +110,17 @@ export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailu
   });
   return {
     ...(structuredClone(before ?? {}) as NodeStatus),
-    addresses: [...addresses.map(address => ({type: 'InternalIP', address})), ...(hostname === undefined ? [] : [{type: 'Hostname', address: hostname}])],
+    addresses: [
+      ...addresses.map(address => ({type: 'InternalIP', address})),
+      ...(hostname === undefined ? [] : [{type: 'Hostname', address: hostname}]),
+    ],
     // Resources advertised by others, such as device plugins, are allocatable.
     capacity: {...before?.capacity, ...capacity},
     allocatable: {...before?.capacity, ...allocatable},
-    conditions: [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own],
+    conditions: [
+      ...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)),
+      ...own,
+    ],
     ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
     daemonEndpoints: {kubeletEndpoint: {Port: port}},
     nodeInfo: {
@@ -108,10 +137,14 @@ export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailu
   };
 };
 
-const withoutHeartbeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({...rest, conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined}))});
+const withoutHeartbeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({
+  ...rest,
+  conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined})),
+});
 
 /** Whether two statuses differ in more than heartbeats. */
-export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutHeartbeats(a), withoutHeartbeats(b));
+export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean =>
+  !a || !sameJson(withoutHeartbeats(a), withoutHeartbeats(b));
 
 /** Returns the labels that only an administrator may set on a node. */
 export const adminLabels = (naming: Naming, {labels}: Machine): Record<string, string> =>
@@ -123,7 +156,12 @@ export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures
   return {
     metadata: {
       name,
-      labels: {...Object.fromEntries(Object.entries(labels).filter(([key]) => isNodesOwnLabel(key, naming))), [naming.labels.hostname]: name, [naming.labels.os]: 'linux', [naming.labels.arch]: 'amd64'},
+      labels: {
+        ...Object.fromEntries(Object.entries(labels).filter(([key]) => isNodesOwnLabel(key, naming))),
+        [naming.labels.hostname]: name,
+        [naming.labels.os]: 'linux',
+        [naming.labels.arch]: 'amd64',
+      },
       annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
     },
     ...(taints.length > 0 ? {spec: {taints: taints.map(taint => ({...taint}))}} : {}),

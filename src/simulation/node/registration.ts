@@ -16,13 +16,17 @@ const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, f
   const stale = own.filter(key => found.metadata?.labels?.[key] !== labels[key]);
   const attach = naming.subKey('volumes', 'controller-managed-attach-detach');
   if (stale.length === 0 && found.metadata?.annotations?.[attach] === annotations[attach]) return found;
-  const patch = {metadata: {labels: Object.fromEntries(stale.map(key => [key, labels[key]])), annotations: {[attach]: annotations[attach]}}};
+  const patch = {
+    metadata: {labels: Object.fromEntries(stale.map(key => [key, labels[key]])), annotations: {[attach]: annotations[attach]}},
+  };
   return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', patch, {subresource: 'status'});
 };
 
 const createNode = async (context: SimulationContext, {machine, client}: Agent): Promise<Node> => {
   const {naming, clock} = context;
-  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {...simulatedFailures(naming, undefined), notReady: notYet}, clock.now()));
+  const node = await client
+    .resource(kinds.nodes)
+    .create(newNode(naming, machine, {...simulatedFailures(naming, undefined), notReady: notYet}, clock.now()));
   const labels = adminLabels(naming, machine);
   if (Object.keys(labels).length === 0) return node;
   return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});

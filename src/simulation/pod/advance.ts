@@ -43,13 +43,21 @@ const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[]
     const {now, images} = context;
     const why = record.missing?.configs.get(container.name);
     const fault = why === undefined ? {} : {fault: {why, again: record.missing!.retryAt}};
-    return {...of, record: own, behavior: context.behaviorOf(of), context: {now, images, recordEvent: (type, reason, message) => context.recordEvent(type, reason, message, path), ...fault}};
+    return {
+      ...of,
+      record: own,
+      behavior: context.behaviorOf(of),
+      context: {now, images, recordEvent: (type, reason, message) => context.recordEvent(type, reason, message, path), ...fault},
+    };
   });
 };
 
 /** Ends a run; a failed container without a message may use the end of its log. */
 const endRun = (entry: PodContainer, outcome: Parameters<typeof end>[1], at: number, {logTail}: PodContext): void => {
-  const {record: own, container: {terminationMessagePolicy: policy}} = entry;
+  const {
+    record: own,
+    container: {terminationMessagePolicy: policy},
+  } = entry;
   const isWanted = policy === 'FallbackToLogsOnError' && outcome.exitCode !== 0 && !outcome.message && own.state.is === 'running';
   end(own, isWanted ? {...outcome, message: logTail(entry, own, at)} : outcome, at);
 };
@@ -76,7 +84,8 @@ const applyKills = (containers: readonly PodContainer[], context: PodContext): v
   }
 };
 
-const graceMs = ({metadata, spec}: Frozen<Pod>): number => (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
+const graceMs = ({metadata, spec}: Frozen<Pod>): number =>
+  (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
 
 const deadlineText = 'Pod was active on the node longer than the specified deadline';
 
@@ -100,10 +109,16 @@ const canRunAgain = ({container, record: {state, last}}: PodContainer, pod: Froz
 };
 
 const startOrRestart = ({container, record: own, behavior, context}: PodContainer, record: PodRecord): void =>
-  own.state.is === 'ended' || own.last ? restart(record, own, container, behavior, context) : start(record, own, container, behavior, context);
+  own.state.is === 'ended' || own.last
+    ? restart(record, own, container, behavior, context)
+    : start(record, own, container, behavior, context);
 
 /** Starts the containers that may run now, in the order of the spec. Returns whether the pod has completed: nothing runs, and nothing may run again. */
-const startContainers = (record: PodRecord, containers: readonly PodContainer[], context: PodContext): 'completed' | 'failed' | 'running' => {
+const startContainers = (
+  record: PodRecord,
+  containers: readonly PodContainer[],
+  context: PodContext,
+): 'completed' | 'failed' | 'running' => {
   if (record.sandbox === 'pending') {
     if (context.now < record.sandboxAt || record.missing?.mount) return 'running';
     record.addresses = context.takeAddresses();
@@ -130,7 +145,8 @@ const startContainers = (record: PodRecord, containers: readonly PodContainer[],
   return regular.every(container => container.record.state.is === 'ended' && !canRunAgain(container, record.pod)) ? 'completed' : 'running';
 };
 
-const preStopMs = (container: Frozen<AnyContainer>): number => ((container as Frozen<Container>).lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
+const preStopMs = (container: Frozen<AnyContainer>): number =>
+  ((container as Frozen<Container>).lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
 
 /** Stops containers, sidecars after all others in reverse order; after the deadline they are killed. */
 const stopContainers = (record: PodRecord, containers: readonly PodContainer[], now: number): void => {
@@ -140,8 +156,12 @@ const stopContainers = (record: PodRecord, containers: readonly PodContainer[], 
     const {stop} = own.state;
     if (stop && stop.at <= deadline) return;
     if (!stop) context.recordEvent('Normal', 'Killing', `Stopping container ${own.name}`);
-    const stopAt = stop?.at ?? now + preStopMs(container) + drawFrom(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
-    own.state = {...own.state, stop: stopAt < deadline ? {at: stopAt, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedExitCode}};
+    const stopAt =
+      stop?.at ?? now + preStopMs(container) + drawFrom(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
+    own.state = {
+      ...own.state,
+      stop: stopAt < deadline ? {at: stopAt, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedExitCode},
+    };
   };
   for (const container of containers) if (container.role !== 'sidecar') stopOne(container);
   if (containers.some(({role, record: own}) => role !== 'sidecar' && own.state.is === 'running')) return;

@@ -8,7 +8,12 @@ import type {ContainerStatuses} from './container-status.js';
 type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
 
 const conditionTrue = (type: string, reason?: string): ConditionState => ({type, status: 'True', ...(reason ? {reason} : {})});
-const conditionFalse = (type: string, reason?: string, message?: string): ConditionState => ({type, status: 'False', ...(reason ? {reason} : {}), ...(message ? {message} : {})});
+const conditionFalse = (type: string, reason?: string, message?: string): ConditionState => ({
+  type,
+  status: 'False',
+  ...(reason ? {reason} : {}),
+  ...(message ? {message} : {}),
+});
 
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
 
@@ -16,21 +21,31 @@ const initialized = (record: PodRecord, statuses: ReadonlyMap<string, ContainerS
   if (phase === 'Succeeded') return conditionTrue('Initialized', 'PodCompleted');
   if (isInitialized(record)) return conditionTrue('Initialized');
   const waiting: string[] = [];
-  for (const {container: {name}, role} of specContainers(record.pod.spec!)) {
+  for (const {
+    container: {name},
+    role,
+  } of specContainers(record.pod.spec!)) {
     const status = statuses.get(name);
     if ((role === 'init' && !status?.ready) || (role === 'sidecar' && !status?.started)) waiting.push(name);
   }
-  return waiting.length > 0 ? conditionFalse('Initialized', 'ContainersNotInitialized', `containers with incomplete status: ${listed(waiting)}`) : conditionTrue('Initialized');
+  return waiting.length > 0
+    ? conditionFalse('Initialized', 'ContainersNotInitialized', `containers with incomplete status: ${listed(waiting)}`)
+    : conditionTrue('Initialized');
 };
 
 const containersReady = (record: PodRecord, statuses: ReadonlyMap<string, ContainerStatus>, phase: string): ConditionState => {
   if (phase === 'Succeeded') return conditionFalse('ContainersReady', 'PodCompleted');
   if (phase === 'Failed') return conditionFalse('ContainersReady', 'PodFailed');
   const unready: string[] = [];
-  for (const {container: {name}, role} of specContainers(record.pod.spec!)) {
+  for (const {
+    container: {name},
+    role,
+  } of specContainers(record.pod.spec!)) {
     if ((role === 'regular' || role === 'sidecar') && !statuses.get(name)?.ready) unready.push(name);
   }
-  return unready.length > 0 ? conditionFalse('ContainersReady', 'ContainersNotReady', `containers with unready status: ${listed(unready)}`) : conditionTrue('ContainersReady');
+  return unready.length > 0
+    ? conditionFalse('ContainersReady', 'ContainersNotReady', `containers with unready status: ${listed(unready)}`)
+    : conditionTrue('ContainersReady');
 };
 
 /** A pod is ready when its containers are, and every condition of its readiness gates is true. */
@@ -46,19 +61,35 @@ const ready = (record: PodRecord, containers: ConditionState, others: readonly F
 
 /** Returns the conditions of a pending or running resize. */
 const resizeConditions = ({resizing: {pending, progress}}: PodRecord): ConditionState[] => [
-  ...(pending ? [{...conditionTrue('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}] : []),
+  ...(pending
+    ? [{...conditionTrue('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}]
+    : []),
   ...(progress ? [{...conditionTrue('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
 ];
 
 /** Conditions that exist only temporarily. */
 export const transientConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
-const conditionStates = (record: PodRecord, statuses: ContainerStatuses, phase: string, others: readonly Frozen<PodCondition>[]): readonly ConditionState[] => {
+const conditionStates = (
+  record: PodRecord,
+  statuses: ContainerStatuses,
+  phase: string,
+  others: readonly Frozen<PodCondition>[],
+): readonly ConditionState[] => {
   if (record.rejection) return [conditionFalse('Ready', 'PodFailed'), conditionFalse('ContainersReady', 'PodFailed')];
-  const byName = new Map([...(statuses.initContainerStatuses ?? []), ...(statuses.containerStatuses ?? [])].map(status => [status.name, status]));
+  const byName = new Map(
+    [...(statuses.initContainerStatuses ?? []), ...(statuses.containerStatuses ?? [])].map(status => [status.name, status]),
+  );
   const containers = containersReady(record, byName, phase);
   const started = {type: 'PodReadyToStartContainers', status: record.sandbox === 'up' ? 'True' : 'False'};
-  return [...resizeConditions(record), started, initialized(record, byName, phase), ready(record, containers, others), containers, conditionTrue('PodScheduled')];
+  return [
+    ...resizeConditions(record),
+    started,
+    initialized(record, byName, phase),
+    ready(record, containers, others),
+    containers,
+    conditionTrue('PodScheduled'),
+  ];
 };
 
 /** Returns the conditions that the agent sets, each with the time of its last transition. */

@@ -18,9 +18,14 @@ const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Term
   ...(id ? {containerID: id} : {}),
 });
 
-const unknown: Termination = {exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The container could not be located when the pod was terminated'};
+const unknown: Termination = {
+  exitCode: 137,
+  reason: 'ContainerStatusUnknown',
+  message: 'The container could not be located when the pod was terminated',
+};
 
-const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string => (spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating');
+const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string =>
+  spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating';
 
 /** Returns the state of a container for the API. Once an initialized pod has finished, an unknown container counts as lost. */
 const stateOf = (record: PodRecord, {state, role}: ContainerRecord): WireState => {
@@ -41,10 +46,15 @@ const mounts = ({volumeMounts = []}: Frozen<AnyContainer>) =>
   volumeMounts.map(({name, mountPath, readOnly, recursiveReadOnly}) => ({
     name,
     mountPath,
-    ...(readOnly ? {readOnly, recursiveReadOnly: recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible' ? 'Enabled' : 'Disabled'} : {}),
+    ...(readOnly
+      ? {readOnly, recursiveReadOnly: recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible' ? 'Enabled' : 'Disabled'}
+      : {}),
   }));
 
-const userOf = ({securityContext: own}: Frozen<AnyContainer>, {securityContext: pods}: Frozen<PodSpec>): NonNullable<ContainerStatus['user']> => {
+const userOf = (
+  {securityContext: own}: Frozen<AnyContainer>,
+  {securityContext: pods}: Frozen<PodSpec>,
+): NonNullable<ContainerStatus['user']> => {
   const gid = own?.runAsGroup ?? pods?.runAsGroup ?? 0;
   const groups = new Set([gid, ...(pods?.fsGroup === undefined ? [] : [pods.fsGroup]), ...(pods?.supplementalGroups ?? [])]);
   return {linux: {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]}};
@@ -56,9 +66,16 @@ const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
   role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
 
 /** Returns the actual and the allocated resources. */
-const amountsOf = ({resizing: {actual, allocated}}: PodRecord, name: string, requested: Amounts): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
+const amountsOf = (
+  {resizing: {actual, allocated}}: PodRecord,
+  name: string,
+  requested: Amounts,
+): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
   const {requests} = allocated.get(name) ?? requested;
-  return {resources: structuredClone(actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>, ...(requests ? {allocatedResources: {...requests}} : {})};
+  return {
+    resources: structuredClone(actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>,
+    ...(requests ? {allocatedResources: {...requests}} : {}),
+  };
 };
 
 const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, now: number): ContainerStatus => {
@@ -89,11 +106,16 @@ export interface ContainerStatuses {
 
 /** Returns the container statuses of a pod: regular and ephemeral ones by name, init containers in their order. */
 export const containerStatuses = (record: PodRecord, now: number): ContainerStatuses => {
-  const lists = {initContainerStatuses: [] as ContainerStatus[], containerStatuses: [] as ContainerStatus[], ephemeralContainerStatuses: [] as ContainerStatus[]};
+  const lists = {
+    initContainerStatuses: [] as ContainerStatus[],
+    containerStatuses: [] as ContainerStatus[],
+    ephemeralContainerStatuses: [] as ContainerStatus[],
+  };
   const known = new Map(record.containers.map(container => [container.name, container]));
   for (const of of specContainers(record.pod.spec!)) {
     const own = known.get(of.container.name) ?? {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: 0};
-    const list = of.role === 'regular' ? 'containerStatuses' : of.role === 'ephemeral' ? 'ephemeralContainerStatuses' : 'initContainerStatuses';
+    const list =
+      of.role === 'regular' ? 'containerStatuses' : of.role === 'ephemeral' ? 'ephemeralContainerStatuses' : 'initContainerStatuses';
     lists[list].push(statusOf(record, own, of, now));
   }
   const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);

@@ -21,7 +21,9 @@ const maxDelayMs = 300_000;
 
 /** Returns the next backoff after a failure at `at`; a long time without failures resets it. */
 const nextBackoff = (before: Backoff | undefined, at: number): Backoff =>
-  before && at - before.since <= 2 * maxDelayMs ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
+  before && at - before.since <= 2 * maxDelayMs
+    ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at}
+    : {delayMs: firstDelayMs, since: at};
 
 const seconds = (ms: number): string => {
   const whole = Math.round(ms / 1000);
@@ -29,12 +31,19 @@ const seconds = (ms: number): string => {
   return minutes > 0 ? `${minutes}m${whole % 60}s` : `${whole}s`;
 };
 
-const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string => `${record.uid}/${name}/${restarts}/${setting}`;
+const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string =>
+  `${record.uid}/${name}/${restarts}/${setting}`;
 
 const nanoseconds = (ms: number): string => (ms === 0 ? '0s' : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`);
 
 /** Pulls the image. Returns true once it is there. */
-const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): boolean => {
+const pull = (
+  record: PodRecord,
+  container: ContainerRecord,
+  spec: Frozen<AnyContainer>,
+  behavior: Behavior,
+  context: ContainerContext,
+): boolean => {
   if (container.pulled) return true;
   const {image = ''} = spec;
   const {now, recordEvent} = context;
@@ -47,7 +56,12 @@ const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyCon
     }
     return false;
   }
-  if (behavior.pullError === undefined && spec.imagePullPolicy !== 'Always' && container.pullDoneAt === undefined && (spec.imagePullPolicy === 'Never' || context.images.has(image))) {
+  if (
+    behavior.pullError === undefined &&
+    spec.imagePullPolicy !== 'Always' &&
+    container.pullDoneAt === undefined &&
+    (spec.imagePullPolicy === 'Never' || context.images.has(image))
+  ) {
     recordEvent('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
     container.pulled = true;
     return true;
@@ -70,7 +84,11 @@ const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyCon
     return false;
   }
   const took = nanoseconds(drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor')));
-  recordEvent('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`);
+  recordEvent(
+    'Normal',
+    'Pulled',
+    `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`,
+  );
   context.images.add(image);
   delete container.pullBackoff;
   container.pulled = true;
@@ -84,7 +102,12 @@ const isWaitingToPull = (container: ContainerRecord, image: string, {now, record
     if (now < backoff.since + statusDelayMs) return true;
     recordEvent('Normal', 'BackOff', `Back-off pulling image "${image}"`);
     recordEvent('Warning', 'Failed', 'Error: ImagePullBackOff');
-    container.state = {is: 'waiting', reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${backoff.error}`, until: backoff.since + backoff.delayMs};
+    container.state = {
+      is: 'waiting',
+      reason: 'ImagePullBackOff',
+      message: `Back-off pulling image "${image}": ErrImagePull: ${backoff.error}`,
+      until: backoff.since + backoff.delayMs,
+    };
   }
   return true;
 };
@@ -94,7 +117,13 @@ const probedAfterMs = (probe: Frozen<Probe> | undefined): number =>
   probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
 
 /** Returns when a container that starts at `startedAt` is started, is ready, and ends. */
-export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, startedAt: number) => {
+export const timesOf = (
+  record: PodRecord,
+  container: ContainerRecord,
+  spec: Frozen<AnyContainer>,
+  behavior: Behavior,
+  startedAt: number,
+) => {
   const {startupProbe, readinessProbe} = spec as Frozen<Container>;
   const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', defaultMs: number): number => {
     const given = behavior[setting];
@@ -106,7 +135,13 @@ export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Fro
 };
 
 /** Starts a container once its image is there. */
-export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
+export const start = (
+  record: PodRecord,
+  container: ContainerRecord,
+  spec: Frozen<AnyContainer>,
+  behavior: Behavior,
+  context: ContainerContext,
+): void => {
   if (!pull(record, container, spec, behavior, context)) return;
   if (context.fault) {
     const {why: message, again: until} = context.fault;
@@ -135,7 +170,13 @@ const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {lo
 };
 
 /** Restarts a container that ended, with an exponential backoff. */
-export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
+export const restart = (
+  record: PodRecord,
+  container: ContainerRecord,
+  spec: Frozen<AnyContainer>,
+  behavior: Behavior,
+  context: ContainerContext,
+): void => {
   const {now, recordEvent} = context;
   if (container.state.is === 'ended') {
     const finishedAt = container.state.finishedAt ?? now;
@@ -161,7 +202,11 @@ export const restart = (record: PodRecord, container: ContainerRecord, spec: Fro
 };
 
 /** Ends the run of a container. */
-export const end = (container: ContainerRecord, {exitCode, reason, message}: Pick<Termination, 'exitCode' | 'message'> & {reason?: string | undefined}, finishedAt: number): void => {
+export const end = (
+  container: ContainerRecord,
+  {exitCode, reason, message}: Pick<Termination, 'exitCode' | 'message'> & {reason?: string | undefined},
+  finishedAt: number,
+): void => {
   if (container.state.is !== 'running') return;
   container.state = {
     is: 'ended',
@@ -183,7 +228,8 @@ export const waitForRestart = (container: ContainerRecord): void => {
 };
 
 /** Returns the exit code of a container's current run, when it ends by itself. */
-export const exitCodeOf = ({restarts}: ContainerRecord, {exitCodes}: Behavior): number => exitCodes[Math.min(restarts, exitCodes.length - 1)] ?? 0;
+export const exitCodeOf = ({restarts}: ContainerRecord, {exitCodes}: Behavior): number =>
+  exitCodes[Math.min(restarts, exitCodes.length - 1)] ?? 0;
 
 /** Returns when the state of a container next changes by itself; Infinity if it does not. */
 export const nextChange = ({state}: ContainerRecord, now: number): number => {
@@ -191,7 +237,11 @@ export const nextChange = ({state}: ContainerRecord, now: number): number => {
     case 'waiting':
       return state.until !== undefined && state.until > now ? state.until : Infinity;
     case 'ended':
-      return state.finishedAt === undefined ? Infinity : state.finishedAt + statusDelayMs > now ? state.finishedAt + statusDelayMs : Infinity;
+      return state.finishedAt === undefined
+        ? Infinity
+        : state.finishedAt + statusDelayMs > now
+          ? state.finishedAt + statusDelayMs
+          : Infinity;
     case 'running': {
       const times = [state.startedBy, state.readyBy, state.exitsAt, state.stop?.at ?? Infinity];
       return Math.min(...times.filter(time => time > now), Infinity);

@@ -15,7 +15,9 @@ interface Reference {
   readonly keys: readonly string[];
 }
 
-type OptionalReference = {readonly name?: string; readonly optional?: boolean; readonly items?: readonly {readonly key: string}[]} | undefined;
+type OptionalReference =
+  | {readonly name?: string; readonly optional?: boolean; readonly items?: readonly {readonly key: string}[]}
+  | undefined;
 
 const reference = (kind: Reference['kind'], reference: OptionalReference, name = reference?.name): Reference[] =>
   reference && name && !reference.optional ? [{kind, name, keys: (reference.items ?? []).map(({key}) => key)}] : [];
@@ -36,11 +38,16 @@ const ofContainer = ({env = [], envFrom = []}: Frozen<AnyContainer>): Reference[
 ];
 
 /** Whether a volume is the API access volume of every pod. */
-const isAccessVolume = ({projected}: Frozen<Volume>): boolean => projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken) ?? false;
+const isAccessVolume = ({projected}: Frozen<Volume>): boolean =>
+  projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken) ?? false;
 
 interface PodReferences {
   readonly volumes: readonly {readonly name: string; readonly references: readonly Reference[]}[];
-  readonly containers: readonly {readonly name: string; readonly references: readonly Reference[]; readonly container: Frozen<AnyContainer>}[];
+  readonly containers: readonly {
+    readonly name: string;
+    readonly references: readonly Reference[];
+    readonly container: Frozen<AnyContainer>;
+  }[];
 }
 
 const known = new WeakMap<object, PodReferences | undefined>();
@@ -48,9 +55,17 @@ const known = new WeakMap<object, PodReferences | undefined>();
 /** Returns everything that the pod's volumes, environments and mounts refer to; undefined if nothing. */
 const podReferencesOf = ({spec}: Frozen<Pod>): PodReferences | undefined => {
   if (known.has(spec!)) return known.get(spec!);
-  const volumes = (spec?.volumes ?? []).filter(volume => !isAccessVolume(volume)).map(volume => ({name: volume.name, references: ofVolume(volume)}));
-  const containers = [...specContainers(spec!)].map(({container}) => ({name: container.name, references: ofContainer(container), container}));
-  const isAny = [...volumes, ...containers].some(({references}) => references.length > 0) || containers.some(({container}) => usesSubPathExpr(container));
+  const volumes = (spec?.volumes ?? [])
+    .filter(volume => !isAccessVolume(volume))
+    .map(volume => ({name: volume.name, references: ofVolume(volume)}));
+  const containers = [...specContainers(spec!)].map(({container}) => ({
+    name: container.name,
+    references: ofContainer(container),
+    container,
+  }));
+  const isAny =
+    [...volumes, ...containers].some(({references}) => references.length > 0) ||
+    containers.some(({container}) => usesSubPathExpr(container));
   const podReferences = isAny ? {volumes, containers} : undefined;
   known.set(spec!, podReferences);
   return podReferences;
@@ -72,7 +87,10 @@ export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number)
     const id = `${kind}/${name}`;
     const found = seen.get(id);
     if (found) return found;
-    const object = kind === 'secret' ? client.resource<Secret>(kinds.secrets).get(name, {namespace}) : client.resource<ConfigMap>(kinds.configMaps).get(name, {namespace});
+    const object =
+      kind === 'secret'
+        ? client.resource<Secret>(kinds.secrets).get(name, {namespace})
+        : client.resource<ConfigMap>(kinds.configMaps).get(name, {namespace});
     const keys = object.then(
       object => new Set([...Object.keys(object.data ?? {}), ...('binaryData' in object ? Object.keys(object.binaryData ?? {}) : [])]),
       (error: unknown) => {
@@ -83,7 +101,10 @@ export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number)
     seen.set(id, keys);
     return keys;
   };
-  const missingMessage = async (references: readonly Reference[], missingKeyMessage: (reference: Reference, key: string) => string): Promise<string | undefined> => {
+  const missingMessage = async (
+    references: readonly Reference[],
+    missingKeyMessage: (reference: Reference, key: string) => string,
+  ): Promise<string | undefined> => {
     for (const reference of references) {
       const keys = await keysOf(reference);
       if (!keys) return `${reference.kind} ${JSON.stringify(reference.name)} not found`;
@@ -97,11 +118,17 @@ export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number)
   const retryAt = now + retryMs;
   const configs = new Map<string, string>();
   for (const {name, references} of volumes) {
-    const why = await missingMessage(references, ({kind}, key) => `references non-existent ${kind === 'secret' ? 'secret' : 'config'} key: ${key}`);
+    const why = await missingMessage(
+      references,
+      ({kind}, key) => `references non-existent ${kind === 'secret' ? 'secret' : 'config'} key: ${key}`,
+    );
     if (why) return {mount: {volume: name, why}, configs, retryAt};
   }
   for (const {name, references, container} of containers) {
-    const lacking = await missingMessage(references, (reference, key) => `couldn't find key ${key} in ${titles[reference.kind]} ${namespace}/${reference.name}`);
+    const lacking = await missingMessage(
+      references,
+      (reference, key) => `couldn't find key ${key} in ${titles[reference.kind]} ${namespace}/${reference.name}`,
+    );
     const why = lacking ?? containerSubPathError(pod, container);
     if (why) configs.set(name, why);
   }

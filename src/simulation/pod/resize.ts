@@ -20,25 +20,37 @@ export interface ResizeContext {
 const actuationMs = 1_000;
 
 const requestedAmounts = ({spec}: Frozen<Pod>): ReadonlyMap<string, Amounts> =>
-  new Map([...specContainers(spec!)].flatMap(({container, role}) => (role === 'regular' || role === 'sidecar' ? [[container.name, container.resources ?? {}] as const] : [])));
+  new Map(
+    [...specContainers(spec!)].flatMap(({container, role}) =>
+      role === 'regular' || role === 'sidecar' ? [[container.name, container.resources ?? {}] as const] : [],
+    ),
+  );
 
-const sameAmounts = (a: ReadonlyMap<string, Amounts>, b: ReadonlyMap<string, Amounts>): boolean => a.size === b.size && [...a].every(([name, amounts]) => sameJson(amounts, b.get(name)));
+const sameAmounts = (a: ReadonlyMap<string, Amounts>, b: ReadonlyMap<string, Amounts>): boolean =>
+  a.size === b.size && [...a].every(([name, amounts]) => sameJson(amounts, b.get(name)));
 
 /** Returns the initial resources of a pod: from its status, or from its spec. */
 export const resizingOf = (pod: Frozen<Pod>): Resizing => {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const known = new Map(statuses.flatMap(({name, resources, containerID}) => (containerID && resources ? [[name, resources] as const] : [])));
+  const known = new Map(
+    statuses.flatMap(({name, resources, containerID}) => (containerID && resources ? [[name, resources] as const] : [])),
+  );
   const allocated = new Map([...requestedAmounts(pod)].map(([name, requested]) => [name, known.get(name) ?? requested]));
   return {allocated, actual: allocated};
 };
 
 const summary = ({pod}: PodRecord, generation: number, error?: string): string => {
-  const list = (containers: readonly {readonly name: string; readonly resources?: Amounts}[] = []) => containers.map(({name, resources = {}}) => ({name, resources}));
+  const list = (containers: readonly {readonly name: string; readonly resources?: Amounts}[] = []) =>
+    containers.map(({name, resources = {}}) => ({name, resources}));
   const [initContainers, containers] = [list(pod.spec?.initContainers), list(pod.spec?.containers)];
   return JSON.stringify({...(initContainers.length > 0 ? {initContainers} : {}), containers, generation, ...(error ? {error} : {})});
 };
 
-const startOrDefer = (record: PodRecord, wanted: ReadonlyMap<string, Amounts>, {now, checkRoom, reserve, recordEvent}: ResizeContext): void => {
+const startOrDefer = (
+  record: PodRecord,
+  wanted: ReadonlyMap<string, Amounts>,
+  {now, checkRoom, reserve, recordEvent}: ResizeContext,
+): void => {
   const {resizing, pod} = record;
   const generation = pod.metadata?.generation ?? 0;
   const rejection = checkRoom();
@@ -61,8 +73,11 @@ const restartForResize = (record: PodRecord, {now, recordEvent}: ResizeContext):
   for (const {container, path} of specContainers(record.pod.spec!)) {
     const policies = 'resizePolicy' in container ? (container.resizePolicy ?? []) : [];
     const [before, after] = [actual.get(container.name), allocated.get(container.name)];
-    const requiresRestart = policies.some(({resourceName: name, restartPolicy}) =>
-      restartPolicy === 'RestartContainer' && (before?.requests?.[name] !== after?.requests?.[name] || before?.limits?.[name] !== after?.limits?.[name]));
+    const requiresRestart = policies.some(
+      ({resourceName: name, restartPolicy}) =>
+        restartPolicy === 'RestartContainer' &&
+        (before?.requests?.[name] !== after?.requests?.[name] || before?.limits?.[name] !== after?.limits?.[name]),
+    );
     const own = record.containers.find(({name}) => name === container.name);
     if (!requiresRestart || own?.state.is !== 'running') continue;
     recordEvent('Normal', 'Killing', `Container ${container.name} resize requires restart`, path);

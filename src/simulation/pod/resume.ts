@@ -23,7 +23,12 @@ const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, contain
 };
 
 /** Restores a container's record from its status. Backoffs start anew. */
-const containerRecordOf = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerStatus> | undefined, behavior: Behavior): ContainerRecord => {
+const containerRecordOf = (
+  record: PodRecord,
+  of: SpecContainer,
+  status: Frozen<ContainerStatus> | undefined,
+  behavior: Behavior,
+): ContainerRecord => {
   const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
   if (!status) return own;
   const {state, lastState, containerID} = status;
@@ -33,7 +38,8 @@ const containerRecordOf = (record: PodRecord, of: SpecContainer, status: Frozen<
   }
   if (lastState?.terminated) own.last = endedOf(lastState.terminated);
   if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated)};
-  else if (state?.running) own.state = {is: 'running', ...timesOf(record, own, of.container, behavior, parseTime(state.running.startedAt) ?? record.startTime)};
+  else if (state?.running)
+    own.state = {is: 'running', ...timesOf(record, own, of.container, behavior, parseTime(state.running.startedAt) ?? record.startTime)};
   return own;
 };
 
@@ -42,7 +48,11 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
   const {metadata, spec, status} = pod;
   const startTime = parseTime(status?.startTime) ?? now;
   const phase = status?.phase;
-  const statuses = new Map([status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses].flatMap(list => list ?? []).map(one => [one.name, one]));
+  const statuses = new Map(
+    [status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses]
+      .flatMap(list => list ?? [])
+      .map(one => [one.name, one]),
+  );
   const hasRun = [...statuses.values()].some(({containerID}) => containerID);
   const record: PodRecord = {
     uid: metadata?.uid ?? '',
@@ -64,7 +74,8 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
   if (record.isFinished) record.sandbox = 'down';
   for (const of of specContainers(spec!)) {
     const behavior = behaviorOf(of);
-    if (of.role === 'regular') record.sandboxAt = Math.max(record.sandboxAt, startTime + drawFrom(behavior.startAfter, `${record.uid}/startAfter`));
+    if (of.role === 'regular')
+      record.sandboxAt = Math.max(record.sandboxAt, startTime + drawFrom(behavior.startAfter, `${record.uid}/startAfter`));
     record.containers.push(containerRecordOf(record, of, statuses.get(of.container.name), behavior));
   }
   return record;

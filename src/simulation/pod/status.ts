@@ -25,7 +25,17 @@ export type OwnStatus = Pick<
   | 'ephemeralContainerStatuses'
 >;
 const ownFields = [
-  'phase', 'reason', 'message', 'observedGeneration', 'hostIP', 'hostIPs', 'podIP', 'podIPs', 'startTime', 'initContainerStatuses', 'containerStatuses',
+  'phase',
+  'reason',
+  'message',
+  'observedGeneration',
+  'hostIP',
+  'hostIPs',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'initContainerStatuses',
+  'containerStatuses',
   'ephemeralContainerStatuses',
 ] as const;
 
@@ -46,8 +56,8 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], no
   const {reason, message} = record.rejection ?? (isDone ? (record.termination ?? {}) : {});
   const common = {
     phase,
-    ...(reason ?? (before?.phase === phase && before.reason) ? {reason: reason ?? before?.reason} : {}),
-    ...(message ?? (before?.phase === phase && before.message) ? {message: message ?? before?.message} : {}),
+    ...((reason ?? (before?.phase === phase && before.reason)) ? {reason: reason ?? before?.reason} : {}),
+    ...((message ?? (before?.phase === phase && before.message)) ? {message: message ?? before?.message} : {}),
     ...(generation ? {observedGeneration: generation} : {}),
     startTime: before?.startTime ?? wireTime(record.startTime),
   } as OwnStatus;
@@ -89,9 +99,15 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
   }
   const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
   const removed = others.filter(({type}) => transientConditions.includes(type));
-  const conditions = [...changedConditions(own.conditions ?? [], status.conditions ?? []), ...removed.map(({type}) => ({type, $patch: 'delete'}))];
+  const conditions = [
+    ...changedConditions(own.conditions ?? [], status.conditions ?? []),
+    ...removed.map(({type}) => ({type, $patch: 'delete'})),
+  ];
   if (conditions.length > 0) {
-    patch['$setElementOrder/conditions'] = [...others.filter(({type}) => !transientConditions.includes(type)), ...(own.conditions ?? [])].map(({type}) => ({type}));
+    patch['$setElementOrder/conditions'] = [
+      ...others.filter(({type}) => !transientConditions.includes(type)),
+      ...(own.conditions ?? []),
+    ].map(({type}) => ({type}));
     patch['conditions'] = conditions;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;

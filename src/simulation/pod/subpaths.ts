@@ -19,7 +19,8 @@ const subPathError = (expression: string, values: Values, isComplete: boolean): 
   return path?.split('/').includes('..') ? `unable to provision SubPath \`${path}\`: must not contain '..'` : undefined;
 };
 
-const mountsOf = ({volumeMounts = []}: Frozen<AnyContainer>): readonly string[] => volumeMounts.flatMap(({subPathExpr}) => subPathExpr || []);
+const mountsOf = ({volumeMounts = []}: Frozen<AnyContainer>): readonly string[] =>
+  volumeMounts.flatMap(({subPathExpr}) => subPathExpr || []);
 
 /** Whether a container uses `subPathExpr`. */
 export const usesSubPathExpr = (container: Frozen<AnyContainer>): boolean => mountsOf(container).length > 0;

@@ -5,7 +5,8 @@ import type {Agent} from '#src/simulation/node/agent.js';
 import type {PodRecord} from './record.js';
 import {statusOf, statusPatch} from './status.js';
 
-export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
+export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
+  Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
 
 /** Options of a status write. */
 export interface StatusWrite {
@@ -16,13 +17,22 @@ export interface StatusWrite {
 }
 
 /** Writes the pod's status if it changed, and removes applied annotations. */
-export const writeStatus = async ({client}: Agent, record: PodRecord, {hostAddresses, now, appliedAnnotations}: StatusWrite): Promise<void> => {
+export const writeStatus = async (
+  {client}: Agent,
+  record: PodRecord,
+  {hostAddresses, now, appliedAnnotations}: StatusWrite,
+): Promise<void> => {
   const {metadata} = record.pod;
   const status = statusPatch(record.pod, statusOf(record, hostAddresses, now));
   const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
   if (!status && done.length === 0) return;
-  const patch = {metadata: {uid: record.uid, ...(done.length > 0 ? {annotations: Object.fromEntries(done.map(key => [key, null]))} : {})}, ...(status ? {status} : {})};
-  const written = await client.resource(kinds.pods).patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
+  const patch = {
+    metadata: {uid: record.uid, ...(done.length > 0 ? {annotations: Object.fromEntries(done.map(key => [key, null]))} : {})},
+    ...(status ? {status} : {}),
+  };
+  const written = await client
+    .resource(kinds.pods)
+    .patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
   delete record.writtenAnnotation;
   if (isNewer(written, record.pod)) record.pod = written;
 };

@@ -23,7 +23,11 @@ export interface ExecRule {
 }
 
 /** The server at a port: echoes its input, refuses connections, replies with a text and closes, or responds to every HTTP request alike. */
-export type PortRule = 'echo' | 'refuse' | {readonly reply: string} | {readonly status: number; readonly body: string; readonly type: string};
+export type PortRule =
+  | 'echo'
+  | 'refuse'
+  | {readonly reply: string}
+  | {readonly status: number; readonly body: string; readonly type: string};
 
 /** The reader of attached input: echoes it into the log, or runs a shell. */
 export type StdinRule = 'echo' | 'shell';
@@ -83,4 +87,5 @@ const hashFraction = (text: string): number => {
 };
 
 /** Returns a duration within the range, the same for the same text. */
-export const drawFrom = ({min, max}: DurationRange, text: string): number => (min === max ? min : Math.round(min + (max - min) * hashFraction(text)));
+export const drawFrom = ({min, max}: DurationRange, text: string): number =>
+  min === max ? min : Math.round(min + (max - min) * hashFraction(text));

@@ -50,7 +50,10 @@ export const fieldsOf = <F extends Fields>(fields: F, value: unknown, at: string
   return values as ValuesOf<F>;
 };
 
-export const object = <F extends Fields>(fields: F): Field<ValuesOf<F>> => ({expects: 'an object', read: (value, at) => fieldsOf(fields, value, at)});
+export const object = <F extends Fields>(fields: F): Field<ValuesOf<F>> => ({
+  expects: 'an object',
+  read: (value, at) => fieldsOf(fields, value, at),
+});
 
 /** A list, or a single item for a list of one. */
 export const listOf = <T>(item: Field<T>, expects = `${item.expects}, or a list of them`): Field<readonly T[]> => ({
@@ -64,11 +67,18 @@ export const items = <T>(read: (value: unknown, at: string) => T): Field<readonl
 
 export const text = field('a text', value => (typeof value === 'string' ? value : undefined));
 
-export const oneOf = <T extends string>(choices: readonly T[]): Field<T> => field(choices.join(', '), value => choices.find(choice => choice === value));
+export const oneOf = <T extends string>(choices: readonly T[]): Field<T> =>
+  field(choices.join(', '), value => choices.find(choice => choice === value));
 
 /** A pattern in which `*` matches anything. */
 export const pattern = field('a text, `*` for anything', value => (typeof value === 'string' ? patternOf(value) : undefined));
-const patternOf = (glob: string): RegExp => new RegExp(`^${glob.split('*').map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
+const patternOf = (glob: string): RegExp =>
+  new RegExp(
+    `^${glob
+      .split('*')
+      .map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+  );
 
 export const selector = field<LabelSelector>('a label selector', (value, at) => {
   if (typeof value !== 'string') return undefined;
@@ -80,7 +90,9 @@ export const selector = field<LabelSelector>('a label selector', (value, at) => 
 });
 
 export const mapOf = <T>(takes: string, read: (value: unknown, key: string, at: string) => T): Field<Record<string, T>> =>
-  field(takes, (value, at) => (isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one, key, `${at}[${key}]`)])) : undefined));
+  field(takes, (value, at) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one, key, `${at}[${key}]`)])) : undefined,
+  );
 
 export const patterns = mapOf('texts by their keys, `*` for anything', (value, _, at) => pattern.read(value, at));
 
@@ -141,8 +153,12 @@ export const durationRange = field<DurationRange>('a duration such as 500ms, a r
   return min === undefined || max === undefined || max < min || more.length > 0 ? undefined : {min, max};
 });
 
-export const exitCode = field('a whole number from 0 to 255', value => (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined));
+export const exitCode = field('a whole number from 0 to 255', value =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined,
+);
 
-export const wholeNumber = field('a whole number', value => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined));
+export const wholeNumber = field('a whole number', value =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined,
+);
 
 export const bool = field('true or false', value => (typeof value === 'boolean' ? value : undefined));

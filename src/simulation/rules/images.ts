@@ -15,7 +15,9 @@ export const fullName = (image: string): string => {
 };
 
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
-const reference = new RegExp(`^(?:[A-Za-z0-9.-]+(?::\\d+)?/)?${part}(?:/${part})*(?::[\\w][\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`);
+const reference = new RegExp(
+  `^(?:[A-Za-z0-9.-]+(?::\\d+)?/)?${part}(?:/${part})*(?::[\\w][\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`,
+);
 
 /** Whether the image name is valid. */
 export const isReference = (image: string): boolean => reference.test(image);

@@ -11,7 +11,10 @@ const defaultMessagePath = '/dev/termination-log';
 const pauseImage = /(^|\/)pause([:@]|$)/;
 
 /** Returns the command line of a container; undefined if it refers to an unknown value. */
-const commandLineOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name: string) => string | undefined): readonly string[] | undefined => {
+const commandLineOf = (
+  {command = [], args = []}: Frozen<AnyContainer>,
+  valueOf: (name: string) => string | undefined,
+): readonly string[] | undefined => {
   const words = [...command, ...args].map(word => expand(word, name => valueOf(name)));
   return words.every(word => word !== undefined) ? words : undefined;
 };
@@ -22,7 +25,8 @@ export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContai
   const isComplete = !container.envFrom?.length;
   return {
     written: (name: string) => (values.has(name) ? values.get(name) : isComplete ? `$(${name})` : undefined),
-    valueOf: (name: string) => (values.has(name) ? values.get(name) : name === 'HOSTNAME' ? (pod.spec?.hostname ?? pod.metadata?.name) : undefined),
+    valueOf: (name: string) =>
+      values.has(name) ? values.get(name) : name === 'HOSTNAME' ? (pod.spec?.hostname ?? pod.metadata?.name) : undefined,
     messagePath: container.terminationMessagePath ?? defaultMessagePath,
   };
 };

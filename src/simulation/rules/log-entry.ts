@@ -24,6 +24,7 @@ export const entriesOf = (output: readonly Output[]): readonly LogEntry[] => {
     if (end >= 0) entries.push({text: all.slice(0, end).replaceAll('$', '$$$$'), stream, afterMs});
   }
   const last = output.at(-1)?.afterMs ?? 0;
-  for (const stream of ['stdout', 'stderr'] as const) if (partial[stream]) entries.push({text: partial[stream].replaceAll('$', '$$$$'), stream, afterMs: last});
+  for (const stream of ['stdout', 'stderr'] as const)
+    if (partial[stream]) entries.push({text: partial[stream].replaceAll('$', '$$$$'), stream, afterMs: last});
   return entries;
 };

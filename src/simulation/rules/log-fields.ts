@@ -2,7 +2,13 @@ import type {LogEntry} from './log-entry.js';
 import {duration, fieldsOf, oneOf, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
 /** The fields of a log entry. */
-const logEntryFields = {line: text, after: duration, every: duration, times: wholeNumber, stream: oneOf(['stdout', 'stderr'] as const)} satisfies Fields;
+const logEntryFields = {
+  line: text,
+  after: duration,
+  every: duration,
+  times: wholeNumber,
+  stream: oneOf(['stdout', 'stderr'] as const),
+} satisfies Fields;
 
 /** A line, or an object with the times at which it is written. */
 export const logEntry: Field<LogEntry> = {

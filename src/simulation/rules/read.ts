@@ -3,8 +3,25 @@ import {parseYaml} from '#src/schema/decode/yaml.js';
 import type {MachineSettings, NodeRule} from './node-rule.js';
 import type {Settings} from './behavior.js';
 import {
-  annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, durationRange, text, usage,
-  type Fields, type ValuesOf,
+  annotations,
+  duration,
+  exitCode,
+  fieldsOf,
+  items,
+  labels,
+  listOf,
+  object,
+  oneOf,
+  pattern,
+  patterns,
+  quantities,
+  RuleError,
+  selector,
+  durationRange,
+  text,
+  usage,
+  type Fields,
+  type ValuesOf,
 } from './fields.js';
 import {logEntry} from './log-fields.js';
 import {execRule, files, ports} from './stream-fields.js';
@@ -70,14 +87,17 @@ const fieldPath = (at: string, name: string): string => (at ? `${at}.${name}` : 
 
 const settingsOf = ({exitCode: exitCodes, usage: used, ...rest}: ValuesOf<typeof settingFields>, at: string): Settings => {
   if (exitCodes?.length === 0) throw new RuleError(fieldPath(at, 'exitCode'), 'must not be empty');
-  if (rest.exitReason !== undefined && !/^[A-Za-z]\w*$/.test(rest.exitReason)) throw new RuleError(fieldPath(at, 'exitReason'), 'must be one word');
+  if (rest.exitReason !== undefined && !/^[A-Za-z]\w*$/.test(rest.exitReason))
+    throw new RuleError(fieldPath(at, 'exitReason'), 'must be one word');
   return {...rest, ...(exitCodes ? {exitCodes} : {}), ...used};
 };
 
-const podRule = (match: Fields) => (value: unknown, at: string): PodRule => {
-  const {match: podMatch = {}, ...rest} = fieldsOf({match: object(match), ...settingFields}, value, at);
-  return {match: podMatch as PodMatch, settings: settingsOf(rest, at)};
-};
+const podRule =
+  (match: Fields) =>
+  (value: unknown, at: string): PodRule => {
+    const {match: podMatch = {}, ...rest} = fieldsOf({match: object(match), ...settingFields}, value, at);
+    return {match: podMatch as PodMatch, settings: settingsOf(rest, at)};
+  };
 
 const nodeRule = (value: unknown, at: string): NodeRule => {
   const {names, ...settings} = fieldsOf(nodeFields, value, at);

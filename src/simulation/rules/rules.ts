@@ -79,7 +79,10 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
     (!labels || labels.matches(metadata.labels)) &&
     (!ownerKinds || (metadata.ownerReferences ?? []).some(({kind, controller}) => controller && ownerKinds.includes(kind))) &&
     (!restartPolicies || restartPolicies.includes(spec?.restartPolicy ?? 'Always')) &&
-    (!annotations || Object.entries(annotations).every(([key, pattern]) => metadata.annotations?.[key] !== undefined && pattern.test(metadata.annotations[key])))
+    (!annotations ||
+      Object.entries(annotations).every(
+        ([key, pattern]) => metadata.annotations?.[key] !== undefined && pattern.test(metadata.annotations[key]),
+      ))
   );
 };
 

@@ -12,7 +12,9 @@ export interface SpecContainer {
 
 /** Yields every container of a spec in the order of records, with its role and its field path in Events. */
 export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
-  for (const container of spec.initContainers ?? []) yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};
+  for (const container of spec.initContainers ?? [])
+    yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};
   for (const container of spec.containers) yield {container, role: 'regular', path: `spec.containers{${container.name}}`};
-  for (const container of spec.ephemeralContainers ?? []) yield {container, role: 'ephemeral', path: `spec.ephemeralContainers{${container.name}}`};
+  for (const container of spec.ephemeralContainers ?? [])
+    yield {container, role: 'ephemeral', path: `spec.ephemeralContainers{${container.name}}`};
 }

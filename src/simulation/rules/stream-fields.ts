@@ -1,5 +1,18 @@
 import type {ExecRule, PortRule} from './behavior.js';
-import {bool, duration, exitCode, fieldsOf, listOf, mapOf, pattern, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
+import {
+  bool,
+  duration,
+  exitCode,
+  fieldsOf,
+  listOf,
+  mapOf,
+  pattern,
+  RuleError,
+  text,
+  wholeNumber,
+  type Field,
+  type Fields,
+} from './fields.js';
 
 /** The fields of an exec rule. */
 const execFields = {command: listOf(pattern), stdout: text, stderr: text, echo: bool, exitCode, after: duration} satisfies Fields;
@@ -8,7 +21,14 @@ export const execRule: Field<ExecRule> = {
   expects: 'an object',
   read(value, at) {
     const {command, stdout, stderr, echo = false, exitCode: code = 0, after = 0} = fieldsOf(execFields, value, at);
-    return {echo, exitCode: code, afterMs: after, ...(command ? {commands: command} : {}), ...(stdout === undefined ? {} : {stdout}), ...(stderr === undefined ? {} : {stderr})};
+    return {
+      echo,
+      exitCode: code,
+      afterMs: after,
+      ...(command ? {commands: command} : {}),
+      ...(stdout === undefined ? {} : {stdout}),
+      ...(stderr === undefined ? {} : {stderr}),
+    };
   },
 };
 
@@ -28,7 +48,8 @@ const portFields = {
 
 const portRule = (value: unknown, at: string): PortRule => {
   if (value === 'echo' || value === 'refuse') return value;
-  if (typeof value === 'string') throw new RuleError(at, `must be echo, refuse, or an object with reply or http, got ${JSON.stringify(value)}`);
+  if (typeof value === 'string')
+    throw new RuleError(at, `must be echo, refuse, or an object with reply or http, got ${JSON.stringify(value)}`);
   const {reply, http} = fieldsOf(portFields, value, at);
   if ((reply === undefined) === (http === undefined)) throw new RuleError(at, 'must have either reply or http');
   if (reply !== undefined) return {reply};

@@ -36,7 +36,13 @@ const echo = async ({clock}: StreamContext, {record, own}: ContainerTarget, io: 
 };
 
 /** Runs a shell on the input; its output is in the log too. */
-const shell = async (context: StreamContext, pods: PodRecords, target: ContainerTarget, io: CommandIo, signal: AbortSignal): Promise<number> => {
+const shell = async (
+  context: StreamContext,
+  pods: PodRecords,
+  target: ContainerTarget,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<number> => {
   let partialLine = '';
   const logged = (write: CommandIo['out']) => async (content: string | Buffer) => {
     const lines = (partialLine + content.toString()).split('\n');
@@ -44,7 +50,10 @@ const shell = async (context: StreamContext, pods: PodRecords, target: Container
     for (const line of lines) writeLine(target.record, target.own, line, context.clock.now());
     await write(content);
   };
-  return runShell({...io, out: logged(io.out), err: logged(content => io.err(content.toString()))}, commandContextFor(context, pods, target, signal));
+  return runShell(
+    {...io, out: logged(io.out), err: logged(content => io.err(content.toString()))},
+    commandContextFor(context, pods, target, signal),
+  );
 };
 
 /** The time to read the last output before a container that its client ended is gone. */

@@ -22,7 +22,12 @@ export const currentRun = ({record, own}: ContainerTarget): RunRecord => {
   return run;
 };
 
-const filesOf = (run: RunRecord, {of: {container}}: ContainerTarget, given: readonly (readonly [path: string, text: string])[], {clock, fileBudget}: StreamContext): Files => {
+const filesOf = (
+  run: RunRecord,
+  {of: {container}}: ContainerTarget,
+  given: readonly (readonly [path: string, text: string])[],
+  {clock, fileBudget}: StreamContext,
+): Files => {
   if (run.files) return run.files;
   const files = new Files(fileBudget, [container.workingDir ?? '/', ...(container.volumeMounts ?? []).map(({mountPath}) => mountPath)]);
   for (const [path, text] of given) files.put(posix.normalize(path), {content: Buffer.from(text), mode: 0o644, modifiedAt: clock.now()});
@@ -30,7 +35,12 @@ const filesOf = (run: RunRecord, {of: {container}}: ContainerTarget, given: read
 };
 
 /** Returns the context of commands in a container. */
-export const commandContextFor = (context: StreamContext, {behaviors}: Pick<PodRecords, 'behaviors'>, target: ContainerTarget, signal: AbortSignal): CommandContext => {
+export const commandContextFor = (
+  context: StreamContext,
+  {behaviors}: Pick<PodRecords, 'behaviors'>,
+  target: ContainerTarget,
+  signal: AbortSignal,
+): CommandContext => {
   const {record, of} = target;
   const {exec: rules = [], files = {}} = behaviors.of(record.pod, of);
   const valueOf = valueIn(target, context.naming);
@@ -38,7 +48,12 @@ export const commandContextFor = (context: StreamContext, {behaviors}: Pick<PodR
     clock: context.clock,
     signal,
     rules,
-    files: filesOf(currentRun(target), target, Object.entries(files).map(([path, text]) => [path, expandKnown(text, valueOf)]), context),
+    files: filesOf(
+      currentRun(target),
+      target,
+      Object.entries(files).map(([path, text]) => [path, expandKnown(text, valueOf)]),
+      context,
+    ),
     workingDirectory: of.container.workingDir ?? '/',
     environment: commandEnvironment(record.pod, of.container),
     expand: text => expandKnown(text, valueOf),
@@ -47,7 +62,11 @@ export const commandContextFor = (context: StreamContext, {behaviors}: Pick<PodR
 };
 
 /** Runs an operation until the run ends or the client disconnects. Resolves with the SIGKILL code if the run ended. */
-export const whileRunning = async (target: ContainerTarget, disconnected: AbortSignal, operation: (signal: AbortSignal) => Promise<number>): Promise<number> => {
+export const whileRunning = async (
+  target: ContainerTarget,
+  disconnected: AbortSignal,
+  operation: (signal: AbortSignal) => Promise<number>,
+): Promise<number> => {
   const {record, own} = target;
   const run = currentRun(target);
   const ending = new AbortController();
@@ -78,7 +97,12 @@ const killedOnAbort = (signal: AbortSignal): Promise<number> =>
   });
 
 /** Executes a command in a container. Throws an agent error where the container does not run. */
-export const execIn = (context: StreamContext, pods: Pick<PodRecords, 'behaviors'>, target: ContainerTarget, command: readonly string[]): RunCommand => {
+export const execIn = (
+  context: StreamContext,
+  pods: Pick<PodRecords, 'behaviors'>,
+  target: ContainerTarget,
+  command: readonly string[],
+): RunCommand => {
   currentRun(target);
   return (streams, disconnected) =>
     whileRunning(target, disconnected, signal => {

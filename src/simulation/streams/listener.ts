@@ -45,17 +45,33 @@ const serveUnhandled = (connection: Duplex, text: string, {clock}: StreamContext
   connection.once('close', () => timer[Symbol.dispose]());
 };
 
-const serve = (connection: Duplex, rule: Exclude<PortRule, 'refuse'> | undefined, target: ContainerTarget, port: number, context: StreamContext): void => {
+const serve = (
+  connection: Duplex,
+  rule: Exclude<PortRule, 'refuse'> | undefined,
+  target: ContainerTarget,
+  port: number,
+  context: StreamContext,
+): void => {
   const valueOf = valueIn(target, context.naming);
   connection.on('error', () => {});
   if (rule === 'echo') echo(connection);
-  else if (rule === undefined) serveUnhandled(connection, `pod ${target.record.key} is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`, context);
+  else if (rule === undefined)
+    serveUnhandled(
+      connection,
+      `pod ${target.record.key} is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`,
+      context,
+    );
   else if ('reply' in rule) reply(connection, expandKnown(rule.reply, valueOf));
   else serveHttp(connection, {...rule, body: expandKnown(rule.body, valueOf)});
 };
 
 /** Returns the server at a port of a pod. Throws an agent error where connections are refused. */
-export const listenerAt = (context: StreamContext, {behaviors}: Pick<PodRecords, 'behaviors'>, record: PodRecord, port: number): ((connection: Duplex) => void) => {
+export const listenerAt = (
+  context: StreamContext,
+  {behaviors}: Pick<PodRecords, 'behaviors'>,
+  record: PodRecord,
+  port: number,
+): ((connection: Duplex) => void) => {
   const targets = [...specContainers(record.pod.spec!)].flatMap(of => {
     const own = record.containers.find(({name}) => name === of.container.name);
     return own?.state.is === 'running' ? [{record, of, own}] : [];

@@ -31,7 +31,11 @@ export const onPodChange = ({listeners}: PodRecord, run: () => void): Disposable
 const quoted = (text: string): string => JSON.stringify(text);
 
 /** Returns a pod of a node. Throws an agent error if there is none. */
-export const podAt = (recordOf: (key: string) => PodRecord | undefined, node: string, {namespace, pod}: Pick<ContainerAddress, 'namespace' | 'pod'>): PodRecord => {
+export const podAt = (
+  recordOf: (key: string) => PodRecord | undefined,
+  node: string,
+  {namespace, pod}: Pick<ContainerAddress, 'namespace' | 'pod'>,
+): PodRecord => {
   const record = recordOf(`${namespace}/${pod}`);
   if (!record || record.nodeName !== node) throw new AgentError(404, `pod ${quoted(pod)} does not exist\n`);
   return record;
@@ -49,7 +53,10 @@ export const targetAt = (recordOf: (key: string) => PodRecord | undefined, node:
 };
 
 /** Returns the values for references in texts of rules: pod fields and environment variables. */
-export const valueIn = ({record: {pod, nodeName}, of: {container}}: ContainerTarget, naming: Naming): ((name: string) => string | undefined) => {
+export const valueIn = (
+  {record: {pod, nodeName}, of: {container}}: ContainerTarget,
+  naming: Naming,
+): ((name: string) => string | undefined) => {
   const {metadata = {}} = pod;
   const values: Readonly<Record<string, string>> = {
     POD_NAME: metadata.name ?? '',

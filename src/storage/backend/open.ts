@@ -35,7 +35,16 @@ export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenSt
     waiting?.(reason);
   };
   const opening = open({...options, waiting: report}, either.signal);
-  using _ = timeoutMs === undefined ? undefined : (options.clock ?? systemClock).schedule(timeoutMs, () => late.abort(new StoreUnusable(`--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s${last && `: ${last}`}`)));
+  using _ =
+    timeoutMs === undefined
+      ? undefined
+      : (options.clock ?? systemClock).schedule(timeoutMs, () =>
+          late.abort(
+            new StoreUnusable(
+              `--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s${last && `: ${last}`}`,
+            ),
+          ),
+        );
   return await unlessAborted(opening, either.signal);
 };
 
@@ -51,7 +60,10 @@ const unlessAborted = (opening: Promise<Store>, signal: AbortSignal): Promise<St
     opening.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 
-const open = async ({backend, servers, ...options}: Omit<OpenStoreOptions, 'timeoutMs' | 'signal'>, signal: AbortSignal): Promise<Store> => {
+const open = async (
+  {backend, servers, ...options}: Omit<OpenStoreOptions, 'timeoutMs' | 'signal'>,
+  signal: AbortSignal,
+): Promise<Store> => {
   switch (backend) {
     case 'embedded':
       return (await import('#src/storage/embedded/index.js')).openEmbeddedStore(options);

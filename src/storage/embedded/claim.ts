@@ -23,8 +23,12 @@ const livingReaders = (tree: Tree): Set<number> => {
 };
 
 const checkIdentity = (directory: string, {format: storeFormat, naming: storeNaming}: Identity, naming: string): void => {
-  if (storeFormat !== format) throw new StoreUnusable(`the store in ${directory} has format ${storeFormat}, this program reads format ${format}`);
-  if (storeNaming !== naming) throw new StoreUnusable(`the store in ${directory} was written with --naming=${storeNaming}, not ${naming}: give --naming=${storeNaming} with this --data-dir, or another --data-dir`);
+  if (storeFormat !== format)
+    throw new StoreUnusable(`the store in ${directory} has format ${storeFormat}, this program reads format ${format}`);
+  if (storeNaming !== naming)
+    throw new StoreUnusable(
+      `the store in ${directory} was written with --naming=${storeNaming}, not ${naming}: give --naming=${storeNaming} with this --data-dir, or another --data-dir`,
+    );
 };
 
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
@@ -38,7 +42,8 @@ export const claim = (tree: Tree, directory: string, naming: string): void => {
   tree.getBinary(metaKeys.owner);
   tree.transactionSync(() => {
     const owner = Number(text(tree.getBinary(metaKeys.owner)) ?? 0);
-    if (owner !== process.pid && livingReaders(tree).has(owner)) throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}: stop that one, or give another --data-dir`);
+    if (owner !== process.pid && livingReaders(tree).has(owner))
+      throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}: stop that one, or give another --data-dir`);
     const identity = text(tree.getBinary(metaKeys.identity));
     if (identity !== undefined) checkIdentity(directory, JSON.parse(identity) as Identity, naming);
     else tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));

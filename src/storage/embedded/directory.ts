@@ -24,7 +24,9 @@ const reasonOf = (error: unknown): string => {
 
 /** Returns an error of one line that says why a store cannot be opened. */
 export const unusable = (directory: string, error: unknown): StoreUnusable =>
-  error instanceof StoreUnusable ? error : new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
+  error instanceof StoreUnusable
+    ? error
+    : new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
 
 /**
  * Creates the directory and files of a store, readable by the owner only, and reserves it within this process. Returns its real path;

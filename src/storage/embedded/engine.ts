@@ -6,7 +6,22 @@ import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
-import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, roomForMany, tables, underKey, type Room} from './layout.js';
+import {
+  decodeNumber,
+  decodeRecord,
+  encodeChange,
+  encodeNumber,
+  isDeletion,
+  keyOf,
+  keyUnder,
+  leaseKey,
+  leaseOf,
+  previousOf,
+  roomForMany,
+  tables,
+  underKey,
+  type Room,
+} from './layout.js';
 import {RecentRecords} from './recent.js';
 import {nothing, Writes, type Tree} from './writes.js';
 
@@ -191,7 +206,7 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   async #sweep(): Promise<void> {
-    for (let swept = this.#revisionAt(metaKeys.swept); swept < this.#compacted && !this.#closing; ) {
+    for (let swept = this.#revisionAt(metaKeys.swept); swept < this.#compacted && !this.#closing;) {
       const upTo = Math.min(this.#compacted, swept + sweepBatch);
       const writes = new Writes(this.#tree);
       for (let revision = swept + 1; revision <= upTo; revision++) this.#forget(writes, revision);
@@ -270,7 +285,8 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   *#walk(table: string, start: string, end: string, limit = Infinity): Generator<{key: string; revision: number}, undefined> {
-    for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit})) yield {key: key as string, revision: decodeNumber(value)};
+    for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit}))
+      yield {key: key as string, revision: decodeNumber(value)};
   }
 
   *#living(start: string, end: string, at: number): Generator<PreviousRecord> {

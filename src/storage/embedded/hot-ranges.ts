@@ -113,7 +113,9 @@ export class HotRanges {
 
   /** Removes and returns the partial range that ends where `next` begins. */
   #partOf(next: string, end: string, at: number): PartialRange | undefined {
-    const index = isMiddle(next) ? this.#parts.findIndex(part => part.at === at && part.end === end && next === `${part.records.at(-1)!.key}\0`) : -1;
+    const index = isMiddle(next)
+      ? this.#parts.findIndex(part => part.at === at && part.end === end && next === `${part.records.at(-1)!.key}\0`)
+      : -1;
     return index < 0 ? undefined : this.#parts.splice(index, 1)[0];
   }
 
@@ -134,7 +136,7 @@ export class HotRanges {
 
   #gather(part: PartialRange): void {
     this.#parts.push(part);
-    for (let bytes = this.gatheredBytes; bytes > this.#limits.maxBytes; ) {
+    for (let bytes = this.gatheredBytes; bytes > this.#limits.maxBytes;) {
       const dropped = this.#parts.shift()!;
       bytes -= dropped.bytes;
       // A range dropped in favour of others may fit another time.

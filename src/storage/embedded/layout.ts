@@ -31,7 +31,8 @@ export const keyEncoder = {
     }
     const {length} = key;
     // On this error LMDB's binding retries with a larger buffer.
-    if (position + length * 3 > target.length && position + Buffer.byteLength(key) > target.length) throw new RangeError('no room for the key');
+    if (position + length * 3 > target.length && position + Buffer.byteLength(key) > target.length)
+      throw new RangeError('no room for the key');
     for (let index = 0; index < length; index++) {
       const unit = key.charCodeAt(index);
       if (unit > 0x7f) return position + index + target.write(key.slice(index), position + index, 'utf8');
@@ -108,7 +109,13 @@ export const roomForMany = (): Room => {
 };
 
 /** Returns the record of a change of `size` bytes. The buffer may be overwritten later: the value is a copy. */
-export const decodeRecord = (key: string, revision: number, change: Buffer, size: number, room: Room = Buffer.allocUnsafe): StoredRecord => {
+export const decodeRecord = (
+  key: string,
+  revision: number,
+  change: Buffer,
+  size: number,
+  room: Room = Buffer.allocUnsafe,
+): StoredRecord => {
   const valueAt = keyAt + change.readUInt16BE(keyLengthAt);
   const value = room(size - valueAt);
   change.copy(value, 0, valueAt, size);

@@ -5,7 +5,10 @@ import type {StoredRecord} from '#src/storage/store.js';
 const generationBytes = 1 << 20;
 const maxValueBytes = 16 << 10;
 
-const recordCaches = new OwnedCaches<RecentRecords>('store_recent_records', recent => ({bytes: recent.bytes, maxBytes: 2 * (generationBytes + maxValueBytes)}));
+const recordCaches = new OwnedCaches<RecentRecords>('store_recent_records', recent => ({
+  bytes: recent.bytes,
+  maxBytes: 2 * (generationBytes + maxValueBytes),
+}));
 
 /** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
 export class RecentRecords {

@@ -50,7 +50,10 @@ export class EtcdClient {
   /** Throws `ValueTooLarge` and `LeaseNotFound`. */
   async transact(request: TxnRequest): Promise<TxnResponse> {
     const bytes = messages.encodeTxn(request);
-    if (bytes.length > maxSentBytes) throw new ValueTooLarge(`rpc error: code = ResourceExhausted desc = trying to send message larger than max (${bytes.length} vs. ${maxSentBytes})`);
+    if (bytes.length > maxSentBytes)
+      throw new ValueTooLarge(
+        `rpc error: code = ResourceExhausted desc = trying to send message larger than max (${bytes.length} vs. ${maxSentBytes})`,
+      );
     try {
       return messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
     } catch (error) {
@@ -86,15 +89,21 @@ export class EtcdClient {
       stream?.[Symbol.dispose]();
       ended(error);
     };
-    stream = await this.#channel.stream('/etcdserverpb.Watch/Watch', {hasleader: 'true'}, {
-      message(bytes) {
-        if (over) return;
-        const response = messages.decodeWatch(bytes);
-        if (!response.canceled) return onResponse(response);
-        end(response.compacted > 0 ? new Compacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
+    stream = await this.#channel.stream(
+      '/etcdserverpb.Watch/Watch',
+      {hasleader: 'true'},
+      {
+        message(bytes) {
+          if (over) return;
+          const response = messages.decodeWatch(bytes);
+          if (!response.canceled) return onResponse(response);
+          end(
+            response.compacted > 0 ? new Compacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'),
+          );
+        },
+        ended: error => end(error ?? new Error('the server ended the stream')),
       },
-      ended: error => end(error ?? new Error('the server ended the stream')),
-    });
+    );
     stream.send(messages.encodeWatch(request));
     return {
       [Symbol.dispose]() {

@@ -4,7 +4,18 @@ import {systemRandom, type Random} from '#src/base/random.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, StoreUnusable, ValueTooLarge} from '#src/storage/errors.js';
 import {checkKey, compareKeys} from '#src/storage/local/keys.js';
 import {PageReader} from '#src/storage/local/page.js';
-import type {CompactionTurn, LeaseId, Range, RangeQuery, ReadOptions, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import type {
+  CompactionTurn,
+  LeaseId,
+  Range,
+  RangeQuery,
+  ReadOptions,
+  Store,
+  StoredRecord,
+  Watcher,
+  WatchQuery,
+  WriteOptions,
+} from '#src/storage/store.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
@@ -45,7 +56,17 @@ const compactionKey = 'compact_rev_key';
 
 /** Opens a store on etcd servers and waits for them until the signal aborts. Rejects with `StoreUnusable` for a store in another naming, or with the signal's reason. */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
-  const {servers, tls, prefix, naming, encoding = plainEncoding, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
+  const {
+    servers,
+    tls,
+    prefix,
+    naming,
+    encoding = plainEncoding,
+    clock = systemClock,
+    random = systemRandom,
+    log = noLog,
+    cached = true,
+  } = options;
   const channel = new GrpcChannel({servers, clock, log, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
@@ -66,7 +87,12 @@ const retryMs = 500;
 const repeatMs = 60_000;
 
 /** Tries until it succeeds or the signal aborts. Every new reason is logged, one that lasts once a minute. */
-const retried = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>, clock: Clock, log: Log, open: () => Promise<T>): Promise<T> => {
+const retried = async <T>(
+  {signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>,
+  clock: Clock,
+  log: Log,
+  open: () => Promise<T>,
+): Promise<T> => {
   let last = {reason: '', at: 0};
   for (;;) {
     signal?.throwIfAborted();
@@ -128,7 +154,8 @@ export class EtcdStore implements Store {
     // What is not there may have been made a moment ago.
     const known = near && cached && stream.isLive ? stream.cache.get(key) : undefined;
     if (known) return known;
-    if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return stream.cache.get(key);
+    if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs)))
+      return stream.cache.get(key);
     const {kvs} = await client.range({start: key});
     return kvs[0] && stream.cache.decoded(kvs[0]);
   }
@@ -137,7 +164,8 @@ export class EtcdStore implements Store {
     const {stream, cached} = this.#open();
     const {cache} = stream;
     const bounds: Bounds = {start, end, limit, bytes, filter};
-    if (near && revision === undefined && cached && stream.isLive && cache.covers(start, end)) return this.#fromCache(bounds, cache.revision);
+    if (near && revision === undefined && cached && stream.isLive && cache.covers(start, end))
+      return this.#fromCache(bounds, cache.revision);
     if (revision !== undefined && revision <= cache.revision) {
       if (revision >= cache.oldest && cache.covers(start, end)) return this.#fromCache(bounds, revision);
       return this.#fromServer({...bounds, revision});
@@ -153,7 +181,8 @@ export class EtcdStore implements Store {
     const {client, stream} = this.#open();
     if (compareKeys(start, end) >= 0) return 0;
     const {cache} = stream;
-    if (revision !== undefined) return cache.covers(start, end) && cache.revision === revision ? cache.count(start, end) : this.#countAtServer(start, end, revision);
+    if (revision !== undefined)
+      return cache.covers(start, end) && cache.revision === revision ? cache.count(start, end) : this.#countAtServer(start, end, revision);
     if (cache.covers(start, end) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return cache.count(start, end);
     return (await client.range({start, end, countOnly: true})).count;
   }
@@ -202,7 +231,16 @@ export class EtcdStore implements Store {
 
   async takeTurn(turn: number, revision: number): Promise<CompactionTurn> {
     const {client} = this.#open();
-    const {succeeded, found, revision: newest} = await client.transact({key: compactionKey, expected: {version: turn}, apply: {put: Buffer.from(String(revision))}, otherwise: 'get'});
+    const {
+      succeeded,
+      found,
+      revision: newest,
+    } = await client.transact({
+      key: compactionKey,
+      expected: {version: turn},
+      apply: {put: Buffer.from(String(revision))},
+      otherwise: 'get',
+    });
     return {taken: succeeded, next: succeeded ? turn + 1 : (found?.version ?? 0), revision: newest};
   }
 
@@ -233,7 +271,11 @@ export class EtcdStore implements Store {
     // The servers limit a response by records only.
     const most = bytes === Infinity && !filter ? limit : Math.min(limit, recordsPerPage);
     try {
-      const {kvs, more, revision: read} = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
+      const {
+        kvs,
+        more,
+        revision: read,
+      } = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
       const page = new PageReader({limit: most, bytes, filter});
       for (const kv of kvs) if (!page.add(stream.cache.decoded(kv))) break;
       return {records: page.records, revision: revision ?? read, more: more || page.more, reached: page.reached};
@@ -251,7 +293,11 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #put(key: string, value: Buffer, {expected, lease, encoded, refusal}: WriteOptions & {expected: number; refusal(): Error}): Promise<number> {
+  async #put(
+    key: string,
+    value: Buffer,
+    {expected, lease, encoded, refusal}: WriteOptions & {expected: number; refusal(): Error},
+  ): Promise<number> {
     const {encoding, stream} = this.#open();
     checkKey(key);
     if (value.length > longestRecord) throw new ValueTooLarge('etcdserver: request is too large');

@@ -12,7 +12,14 @@ export interface KeyValue {
 }
 
 const keyValue = (bytes: Buffer): KeyValue => {
-  const kv: {-readonly [name in keyof KeyValue]: KeyValue[name]} = {key: '', value: Buffer.alloc(0), created: 0, revision: 0, version: 0, lease: 0};
+  const kv: {-readonly [name in keyof KeyValue]: KeyValue[name]} = {
+    key: '',
+    value: Buffer.alloc(0),
+    created: 0,
+    revision: 0,
+    version: 0,
+    lease: 0,
+  };
   readMessage(bytes, {
     1: field => (kv.key = field.text),
     2: field => (kv.created = field.int),
@@ -85,7 +92,13 @@ export interface TxnResponse {
 const operation = (key: string, op: Operation): MessageWriter => {
   if (op === 'get') return new MessageWriter().message(1, rangeMessage({start: key}));
   if (op === 'delete') return new MessageWriter().message(3, new MessageWriter().bytes(1, key));
-  return new MessageWriter().message(2, new MessageWriter().bytes(1, key).bytes(2, op.put).int(3, op.lease ?? 0));
+  return new MessageWriter().message(
+    2,
+    new MessageWriter()
+      .bytes(1, key)
+      .bytes(2, op.put)
+      .int(3, op.lease ?? 0),
+  );
 };
 
 export const encodeTxn = ({key, expected, apply, otherwise}: TxnRequest): Buffer => {

@@ -19,15 +19,35 @@ export interface StoreServers {
 }
 
 /** Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
-export const openStoreServers = async ({urls, tls, prefix, cached, encoding}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>, signal: AbortSignal): Promise<Store> => {
+export const openStoreServers = async (
+  {urls, tls, prefix, cached, encoding}: StoreServers,
+  options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>,
+  signal: AbortSignal,
+): Promise<Store> => {
   const {clock = systemClock, random, log, naming, waiting} = options;
   const files = () => filesOf(tls);
   await files();
-  return openEtcdStore({servers: urls, tls: files, prefix, cached, encoding: await encoding(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log}), ...(waiting && {waiting})});
+  return openEtcdStore({
+    servers: urls,
+    tls: files,
+    prefix,
+    cached,
+    encoding: await encoding(),
+    clock,
+    ...(naming && {naming}),
+    signal,
+    ...(random && {random}),
+    ...(log && {log}),
+    ...(waiting && {waiting}),
+  });
 };
 
 const filesOf = async ({caFile, certFile, keyFile}: StoreServers['tls']): Promise<{ca?: Buffer; cert?: Buffer; key?: Buffer}> => {
-  const [ca, cert, key] = await Promise.all([fileOf('kvstore-cafile', caFile), fileOf('kvstore-certfile', certFile), fileOf('kvstore-keyfile', keyFile)]);
+  const [ca, cert, key] = await Promise.all([
+    fileOf('kvstore-cafile', caFile),
+    fileOf('kvstore-certfile', certFile),
+    fileOf('kvstore-keyfile', keyFile),
+  ]);
   return {...(ca && {ca}), ...(cert && {cert}), ...(key && {key})};
 };
 

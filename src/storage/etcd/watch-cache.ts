@@ -68,7 +68,13 @@ export class WatchCache {
   }
 
   range(start: string, end: string, {filter, ...bounds}: Extent, revision: number): Page {
-    const extent = {...bounds, filter: filter && {known: (key: string, at: number) => filter.known(key, at), passes: (record: StoredRecord) => filter.passes(this.#readable(record))}};
+    const extent = {
+      ...bounds,
+      filter: filter && {
+        known: (key: string, at: number) => filter.known(key, at),
+        passes: (record: StoredRecord) => filter.passes(this.#readable(record)),
+      },
+    };
     const page = revision === this.revision ? this.#engine.range(start, end, extent) : this.#engine.rangeAt(start, end, extent, revision);
     for (const record of page.records) this.#readable(record);
     return page;
@@ -112,7 +118,9 @@ export class WatchCache {
   replace(kvs: readonly KeyValue[], revision: number): void {
     const present = new Set(kvs.map(({key}) => key));
     const known = this.#engine.range(this.#start, this.#end, everything).records;
-    const gone = known.filter(({key}) => !present.has(key)).map(({key}) => ({isDeletion: true, kv: {key, revision, created: 0, version: 0, lease: 0, value: Buffer.alloc(0)}}));
+    const gone = known
+      .filter(({key}) => !present.has(key))
+      .map(({key}) => ({isDeletion: true, kv: {key, revision, created: 0, version: 0, lease: 0, value: Buffer.alloc(0)}}));
     const other = kvs.filter(({key, revision: at}) => this.#engine.get(key)?.revision !== at).map(kv => ({isDeletion: false, kv}));
     this.apply([...other.sort((a, b) => a.kv.revision - b.kv.revision), ...gone]);
     this.advanceTo(revision);

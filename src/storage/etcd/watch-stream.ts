@@ -107,7 +107,8 @@ export class WatchStream implements Disposable {
         if (this.cache.revision > from) attempt = 0;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof Compacted) await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
+        if (error instanceof Compacted)
+          await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
         else this.#log.warn({err: error}, 'following the store broke off; it is tried again');
         await sleep(this.#clock, delay(attempt), signal).catch(() => {});
       }
@@ -169,7 +170,7 @@ export class WatchStream implements Disposable {
 const readAll = async (client: EtcdClient, prefix: string, revision: number): Promise<KeyValue[]> => {
   const all: KeyValue[] = [];
   const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
-  for (let start = prefix; ; ) {
+  for (let start = prefix; ;) {
     const {kvs, more} = await client.range({start, end, limit: pageSize, revision});
     for (const kv of kvs) all.push(kv);
     if (!more) return all;

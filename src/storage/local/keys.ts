@@ -11,7 +11,10 @@ export const holdable = (key: string): boolean => key !== '' && !tooLong(key) &&
 
 /** Throws for a key that a store cannot hold. */
 export const checkKey = (key: string): void => {
-  if (!holdable(key)) throw new TypeError(tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty, nor hold NUL or half of a surrogate pair');
+  if (!holdable(key))
+    throw new TypeError(
+      tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty, nor hold NUL or half of a surrogate pair',
+    );
 };
 
 /** Surrogates stand for code points above all others, whose UTF-8 sorts last; UTF-16 puts them before U+E000. */

@@ -1,7 +1,18 @@
 import {guarded, held, type Clock} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
-import type {Change, Eventually, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import type {
+  Change,
+  Eventually,
+  LeaseId,
+  Range,
+  RangeQuery,
+  Store,
+  StoredRecord,
+  Watcher,
+  WatchQuery,
+  WriteOptions,
+} from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
 import {Leases} from './leases.js';
 import type {GrantedLease, StorageEngine} from './engine.js';
@@ -88,7 +99,9 @@ export class LocalStore implements Store {
     const engine = this.#open();
     if (revision !== undefined) checkRevision(engine, revision);
     if (compareKeys(start, end) >= 0) return 0;
-    return revision === undefined || revision === engine.revision() ? engine.count(start, end) : held(this.#clock, () => this.#countAt(start, end, revision));
+    return revision === undefined || revision === engine.revision()
+      ? engine.count(start, end)
+      : held(this.#clock, () => this.#countAt(start, end, revision));
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
@@ -151,7 +164,7 @@ export class LocalStore implements Store {
     const pieces = new Pieces(this.#clock);
     const newest = this.#engine.revision();
     let count = this.#engine.count(start, end);
-    for (let after = revision; after < newest; ) {
+    for (let after = revision; after < newest;) {
       await pieces.pause();
       const engine = this.#open();
       checkRevision(engine, revision);
@@ -225,7 +238,10 @@ export class LocalStore implements Store {
       return;
     }
     for (const change of changes) if (this.#pending.get(change.key)?.change === change) this.#pending.delete(change.key);
-    guarded(() => this.#watchers.notify(changes), error => this.#clock.unhandled(error));
+    guarded(
+      () => this.#watchers.notify(changes),
+      error => this.#clock.unhandled(error),
+    );
     for (const {change, resolve} of batch) resolve(change.revision);
   }
 

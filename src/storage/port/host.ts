@@ -1,5 +1,14 @@
 import type {Change, Range, Store, StoredRecord, WriteOptions} from '#src/storage/store.js';
-import {bufferOf, plainError, sendable, type FromStore, type SentWriteOptions, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+import {
+  bufferOf,
+  plainError,
+  sendable,
+  type FromStore,
+  type SentWriteOptions,
+  type StoreCall,
+  type StoreCalls,
+  type ToStore,
+} from './messages.js';
 
 const defaultMaxInFlight = 32 * 1024 * 1024;
 
@@ -46,7 +55,11 @@ export class StoreHost implements Disposable {
   async #answer(id: number, name: StoreCall, args: StoreCalls[StoreCall]): Promise<void> {
     try {
       const value = await this.#call(name, args as never[]);
-      this.#post({kind: 'answer', id, value: name === 'get' ? sent(value as StoredRecord | undefined) : name === 'range' ? sentRange(value as Range) : value});
+      this.#post({
+        kind: 'answer',
+        id,
+        value: name === 'get' ? sent(value as StoredRecord | undefined) : name === 'range' ? sentRange(value as Range) : value,
+      });
     } catch (error) {
       this.#post({kind: 'failure', id, error: plainError(error)});
     }
@@ -99,7 +112,8 @@ export class StoreHost implements Disposable {
   }
 }
 
-const receivedOptions = ({encoded, ...options}: SentWriteOptions = {}): WriteOptions => (encoded ? {...options, encoded: bufferOf(encoded)} : options);
+const receivedOptions = ({encoded, ...options}: SentWriteOptions = {}): WriteOptions =>
+  encoded ? {...options, encoded: bufferOf(encoded)} : options;
 
 const sent = (record: StoredRecord | undefined): StoredRecord | undefined => record && sendable(record);
 

@@ -22,7 +22,9 @@ export type StoreCall = keyof StoreCalls;
 
 /** Messages to the thread that owns the store. */
 export type ToStore =
-  | {readonly [Name in StoreCall]: {readonly kind: 'call'; readonly id: number; readonly name: Name; readonly args: StoreCalls[Name]}}[StoreCall]
+  | {
+      readonly [Name in StoreCall]: {readonly kind: 'call'; readonly id: number; readonly name: Name; readonly args: StoreCalls[Name]};
+    }[StoreCall]
   | {readonly kind: 'watch'; readonly id: number; readonly query: WatchQuery; readonly wantsProgress: boolean}
   | {readonly kind: 'unwatch'; readonly id: number}
   /** Acknowledges changes of this many bytes. */
@@ -63,7 +65,8 @@ const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
 };
 
 /** Returns the error, as an instance of the store's error class if it has one. */
-export const errorOf = (error: PlainError): Error => (Object.hasOwn(errorsByName, error.name) ? errorsByName[error.name]!(error) : new Error(error.message));
+export const errorOf = (error: PlainError): Error =>
+  Object.hasOwn(errorsByName, error.name) ? errorsByName[error.name]!(error) : new Error(error.message);
 
 /** Returns a record for posting, with a copy of its bytes rather than their shared memory. */
 export const sendable = (record: StoredRecord): StoredRecord => ({...record, value: new Uint8Array(record.value) as Buffer});
@@ -71,6 +74,7 @@ export const sendable = (record: StoredRecord): StoredRecord => ({...record, val
 /** Returns a received record with a Buffer value. */
 export const received = (record: StoredRecord): StoredRecord => ({...record, value: bufferOf(record.value)});
 
-export const bufferOf = ({buffer, byteOffset, byteLength}: Uint8Array): Buffer => Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+export const bufferOf = ({buffer, byteOffset, byteLength}: Uint8Array): Buffer =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 
 export type CallResult<Name extends StoreCall> = Awaited<ReturnType<Store[Name]>>;

@@ -2,7 +2,16 @@ import {StoreClosed} from '#src/storage/errors.js';
 import {longestRecord, type RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
 import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher, WriteOptions} from '#src/storage/store.js';
-import {errorOf, received, type CallResult, type FromStore, type SentWriteOptions, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+import {
+  errorOf,
+  received,
+  type CallResult,
+  type FromStore,
+  type SentWriteOptions,
+  type StoreCall,
+  type StoreCalls,
+  type ToStore,
+} from './messages.js';
 
 /** How many bytes are fetched at a time for filtering. */
 const filterPageBytes = 1 << 20;
@@ -42,7 +51,11 @@ export class PortStore implements Store {
       }
       case 'changes':
         this.#post({kind: 'received', id: message.id, bytes: message.bytes});
-        return this.#guarded(message.id, watcher => watcher.changes(message.batch.map(change => ({...change, record: receivedOrNone(change.record), previous: receivedOrNone(change.previous)}))));
+        return this.#guarded(message.id, watcher =>
+          watcher.changes(
+            message.batch.map(change => ({...change, record: receivedOrNone(change.record), previous: receivedOrNone(change.previous)})),
+          ),
+        );
       case 'progress':
         return this.#guarded(message.id, watcher => watcher.progress?.(message.revision));
       case 'ended': {
@@ -126,7 +139,9 @@ export class PortStore implements Store {
   }
 
   #sentOptions(key: string, value: Buffer, options: WriteOptions = {}): SentWriteOptions {
-    return this.#encoding && value.length <= longestRecord ? {...options, encoded: new Uint8Array(this.#encoding.encode(key, value))} : options;
+    return this.#encoding && value.length <= longestRecord
+      ? {...options, encoded: new Uint8Array(this.#encoding.encode(key, value))}
+      : options;
   }
 
   #call<Name extends StoreCall>(name: Name, ...args: StoreCalls[Name]): Promise<CallResult<Name>> {

@@ -24,7 +24,18 @@ export class GrpcError extends Error {
   }
 }
 
-export const grpcCodes = {cancelled: 1, unknown: 2, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, resourceExhausted: 8, failedPrecondition: 9, outOfRange: 11, internal: 13, unavailable: 14} as const;
+export const grpcCodes = {
+  cancelled: 1,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  outOfRange: 11,
+  internal: 13,
+  unavailable: 14,
+} as const;
 
 export interface GrpcSettings {
   /** The equivalent servers of one service, as `scheme://host:port`. */
@@ -71,7 +82,11 @@ export class GrpcChannel implements AsyncDisposable {
   /** Calls a unary procedure. Throws `GrpcError`. */
   call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
     // Messages contain stored objects, which must not be logged.
-    return this.#calls.run(() => ({method: 'POST', url: `grpc://${this.#settings.servers.join(',')}${path}`, headers: []}), () => this.#call(path, message, timeoutMs), () => ({status: 'OK'}));
+    return this.#calls.run(
+      () => ({method: 'POST', url: `grpc://${this.#settings.servers.join(',')}${path}`, headers: []}),
+      () => this.#call(path, message, timeoutMs),
+      () => ({status: 'OK'}),
+    );
   }
 
   async #call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
@@ -141,7 +156,8 @@ export class GrpcChannel implements AsyncDisposable {
       const status = headers['grpc-status'];
       if (status === '0') outcome = 'fine';
       else if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
-      else if (headers[':status'] !== undefined && headers[':status'] !== 200) outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
+      else if (headers[':status'] !== undefined && headers[':status'] !== 200)
+        outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
     };
     stream.on('response', checkStatus);
     stream.on('trailers', checkStatus);
@@ -156,7 +172,14 @@ export class GrpcChannel implements AsyncDisposable {
     stream.on('error', error => (failure ??= error));
     stream.on('close', () => {
       if (outcome === 'fine') return listener.ended();
-      listener.ended(outcome ?? new GrpcError(grpcCodes.unavailable, failure ? messageOf(failure) : 'the connection broke', stream.rstCode === constants.NGHTTP2_REFUSED_STREAM));
+      listener.ended(
+        outcome ??
+          new GrpcError(
+            grpcCodes.unavailable,
+            failure ? messageOf(failure) : 'the connection broke',
+            stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
+          ),
+      );
     });
   }
 
@@ -192,8 +215,14 @@ export class GrpcChannel implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       // While there is no stream, TLS alerts are only reported by the socket.
       const socket = socketTo(server, files).once('error', error => reject(error));
-      const session = connect(server, {createConnection: () => socket, settings: {initialWindowSize: windowBytes, enablePush: false}, maxSessionMemory: 4096});
-      const timer = clock.schedule(connectTimeoutMs, () => session.destroy(new Error(`context deadline exceeded: no server preface within ${connectTimeoutMs / 1000} s`)));
+      const session = connect(server, {
+        createConnection: () => socket,
+        settings: {initialWindowSize: windowBytes, enablePush: false},
+        maxSessionMemory: 4096,
+      });
+      const timer = clock.schedule(connectTimeoutMs, () =>
+        session.destroy(new Error(`context deadline exceeded: no server preface within ${connectTimeoutMs / 1000} s`)),
+      );
       // A server that accepts the connection may still refuse the client's certificate, or use another protocol: only the first settings frame confirms that
       // it serves.
       session.once('remoteSettings', () => {

@@ -2,7 +2,14 @@ import {messageOf} from '#src/base/message.js';
 import {dialError} from '#src/transport/network.js';
 import {tlsError} from '#src/transport/secure-dial.js';
 
-const unknownAuthority = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_UNTRUSTED']);
+const unknownAuthority = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_UNTRUSTED',
+]);
 
 /** The error of a server's certificate; undefined for other errors. */
 const certificateProblem = ({code = '', message}: NodeJS.ErrnoException): string | undefined => {
@@ -16,7 +23,8 @@ export const connectionReason = (server: string, error: unknown): string => {
   if (!(error instanceof Error)) return messageOf(error);
   const {syscall, code} = error as NodeJS.ErrnoException;
   const {hostname, port, protocol} = new URL(server);
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return `transport: Error while dialing: ${dialError(hostname.replace(/^\[|\]$/g, ''), port, error).message}`;
+  if (syscall === 'connect' || syscall === 'getaddrinfo')
+    return `transport: Error while dialing: ${dialError(hostname.replace(/^\[|\]$/g, ''), port, error).message}`;
   const problem = certificateProblem(error);
   if (problem) return `transport: authentication handshake failed: tls: failed to verify certificate: ${problem}`;
   // A server without TLS, or one with TLS that closes a connection without it.

@@ -12,7 +12,10 @@ interface Options {
 }
 
 /** The credentials from a plugin: cached until they expire or the server rejects them. */
-export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, source, always, environment = {env: process.env, isTerminal: process.stdin.isTTY}}: Options): CredentialSource => {
+export const pluginCredentials = (
+  plugin: ExecPlugin | OidcProvider,
+  {clock, source, always, environment = {env: process.env, isTerminal: process.stdin.isTTY}}: Options,
+): CredentialSource => {
   let requestCredentials: ((now: number, refused: boolean) => Promise<PluginResult>) | undefined;
   let known: Promise<PluginResult> | undefined;
   let isRefused = false;
@@ -43,7 +46,10 @@ export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, sou
 };
 
 /** Loaded on demand: most settings use no plugin. */
-const requesterOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<PluginResult>> => {
+const requesterOf = async (
+  plugin: ExecPlugin | OidcProvider,
+  environment: ExecEnvironment,
+): Promise<(now: number, refused: boolean) => Promise<PluginResult>> => {
   if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin);
   const {runExecPlugin} = await import('./exec.js');
   return () => runExecPlugin(plugin, environment);

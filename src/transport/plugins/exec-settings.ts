@@ -26,7 +26,8 @@ const versions = ['v1', 'v1beta1'];
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const namingOf = (apiVersion: string): Naming | undefined => namings.find(each => versions.some(version => each.apiVersion('client.authentication', version) === apiVersion));
+const namingOf = (apiVersion: string): Naming | undefined =>
+  namings.find(each => versions.some(version => each.apiVersion('client.authentication', version) === apiVersion));
 
 const variables = (env: unknown, user: string): (readonly [string, string])[] =>
   (Array.isArray(env) ? env : []).map((item: unknown) => {
@@ -38,7 +39,8 @@ const variables = (env: unknown, user: string): (readonly [string, string])[] =>
 const interactiveModeOf = (mode: string, apiVersion: string, user: string): ExecPlugin['interactiveMode'] => {
   const effectiveMode = mode || (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : '');
   if (!effectiveMode) throw new Error(`interactiveMode must be specified for ${user} to use exec authentication plugin`);
-  if (effectiveMode !== 'Never' && effectiveMode !== 'IfAvailable' && effectiveMode !== 'Always') throw new Error(`invalid interactiveMode for ${user}: ${JSON.stringify(effectiveMode)}`);
+  if (effectiveMode !== 'Never' && effectiveMode !== 'IfAvailable' && effectiveMode !== 'Always')
+    throw new Error(`invalid interactiveMode for ${user}: ${JSON.stringify(effectiveMode)}`);
   return effectiveMode;
 };
 

@@ -23,7 +23,8 @@ const maxOutputBytes = 1 << 20;
 /** Runs a plugin once and parses the credentials it prints. Rejects with the message of upstream's clients. */
 export const runExecPlugin = async (plugin: ExecPlugin, environment: ExecEnvironment): Promise<PluginResult> => {
   const interactive = plugin.interactiveMode !== 'Never' && environment.isTerminal;
-  if (plugin.interactiveMode === 'Always' && !interactive) throw new Error('exec plugin cannot support interactive mode: standard input is not a terminal');
+  if (plugin.interactiveMode === 'Always' && !interactive)
+    throw new Error('exec plugin cannot support interactive mode: standard input is not a terminal');
   const spec = {...(plugin.cluster ? {cluster: await clusterInfo(plugin.cluster)} : {}), interactive};
   const info = JSON.stringify({kind: 'ExecCredential', apiVersion: plugin.apiVersion, spec});
   const env = {...environment.env, ...Object.fromEntries(plugin.env), [`${plugin.naming.self.toUpperCase()}_EXEC_INFO`]: info};
@@ -43,7 +44,11 @@ const clusterInfo = async ({server, trust, proxyUrl, config}: ExecCluster): Prom
 };
 
 /** The plugin's standard output. Its standard error is passed through. */
-const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<string, string | undefined>>, interactive: boolean): Promise<string> =>
+const output = (
+  {command, args, installHint}: ExecPlugin,
+  env: Readonly<Record<string, string | undefined>>,
+  interactive: boolean,
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const rejectWithHint = (message: string) => reject(new Error(installHint ? `${message}: ${installHint.trim()}` : message));
     const child = spawn(command, args, {stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'], env});
@@ -69,16 +74,24 @@ const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<s
 interface RawCredential {
   readonly kind?: unknown;
   readonly apiVersion?: unknown;
-  readonly status?: {readonly token?: unknown; readonly clientCertificateData?: unknown; readonly clientKeyData?: unknown; readonly expirationTimestamp?: unknown} | null;
+  readonly status?: {
+    readonly token?: unknown;
+    readonly clientCertificateData?: unknown;
+    readonly clientKeyData?: unknown;
+    readonly expirationTimestamp?: unknown;
+  } | null;
 }
 
 const answerOf = (printed: string, {apiVersion}: ExecPlugin): PluginResult => {
   const {kind, apiVersion: returned, status} = decoded(printed);
   if (kind !== 'ExecCredential') throw new Error(`decoding stdout: no kind "${String(kind ?? '')}" is registered`);
-  if (returned !== apiVersion) throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(returned ?? '')}`);
-  if (!status) throw new Error('exec plugin didn\'t return a status field');
-  const [token, cert, key] = [status.token, status.clientCertificateData, status.clientKeyData].map(value => (typeof value === 'string' ? value : ''));
-  if (!token && !cert && !key) throw new Error('exec plugin didn\'t return a token or cert/key pair');
+  if (returned !== apiVersion)
+    throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(returned ?? '')}`);
+  if (!status) throw new Error("exec plugin didn't return a status field");
+  const [token, cert, key] = [status.token, status.clientCertificateData, status.clientKeyData].map(value =>
+    typeof value === 'string' ? value : '',
+  );
+  if (!token && !cert && !key) throw new Error("exec plugin didn't return a token or cert/key pair");
   if (Boolean(cert) !== Boolean(key)) throw new Error('exec plugin returned only certificate or key, not both');
   const expiresAt = typeof status.expirationTimestamp === 'string' ? Date.parse(status.expirationTimestamp) : Number.NaN;
   return {

@@ -11,7 +11,10 @@ export interface RawProvider {
 }
 
 /** Parses the provider of a kubeconfig. Throws with the message of upstream's clients. */
-export const oidcProvider = ({name, config}: RawProvider, authority: (data: string | undefined, file: string | undefined) => Material | undefined): OidcProvider => {
+export const oidcProvider = (
+  {name, config}: RawProvider,
+  authority: (data: string | undefined, file: string | undefined) => Material | undefined,
+): OidcProvider => {
   if (name !== 'oidc') throw new Error(`no Auth Provider found for name ${JSON.stringify(name ?? '')}`);
   const value = (key: string): string => (typeof config?.[key] === 'string' ? config[key] : '');
   for (const key of ['idp-issuer-url', 'client-id']) if (!value(key)) throw new Error(`Must provide ${key}`);
@@ -47,7 +50,10 @@ export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolea
   };
 };
 
-const answer = (token: string, end: number): PluginResult => ({proof: {headers: [['authorization', `Bearer ${token}`]]}, expiresAt: end - expiryDelayMs});
+const answer = (token: string, end: number): PluginResult => ({
+  proof: {headers: [['authorization', `Bearer ${token}`]]},
+  expiresAt: end - expiryDelayMs,
+});
 
 /** The expiry claim of a token, which is not verified: that is the server's task. */
 const endOf = (token: string): number => {
@@ -60,19 +66,26 @@ const endOf = (token: string): number => {
   throw new Error('ID Token is malformed: it tells no expiry');
 };
 
-const refreshed = async ({issuer, clientId, clientSecret, ca}: OidcProvider, refreshToken: string): Promise<{idToken: string; refreshToken: string}> => {
+const refreshed = async (
+  {issuer, clientId, clientSecret, ca}: OidcProvider,
+  refreshToken: string,
+): Promise<{idToken: string; refreshToken: string}> => {
   const trusted = ca && ('data' in ca ? ca.data : await readFile(ca.file, 'utf8'));
   const discovery = await requestJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {ca: trusted});
   const endpoint = discovery['token_endpoint'];
-  if (typeof endpoint !== 'string') throw new Error('provider\'s discovery document names no token_endpoint');
+  if (typeof endpoint !== 'string') throw new Error("provider's discovery document names no token_endpoint");
   const form = {grant_type: 'refresh_token', refresh_token: refreshToken};
   const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64');
   // Providers differ in where they expect the client's credentials: in a header, or in the form.
   const byHeader = requestJson(endpoint, {ca: trusted, form, authorization: `Basic ${basic}`});
-  const tokens = await byHeader.catch(() => requestJson(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}));
+  const tokens = await byHeader.catch(() =>
+    requestJson(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}),
+  );
   const {id_token: idToken, refresh_token: next} = tokens;
   if (typeof idToken !== 'string') {
-    throw new Error('token response did not contain an id_token, either the scope "openid" wasn\'t requested upon login, or the provider doesn\'t support id_tokens as part of the refresh response');
+    throw new Error(
+      'token response did not contain an id_token, either the scope "openid" wasn\'t requested upon login, or the provider doesn\'t support id_tokens as part of the refresh response',
+    );
   }
   return {idToken, refreshToken: typeof next === 'string' ? next : ''};
 };
@@ -91,25 +104,33 @@ const requestJson = (url: string, {ca, form, authorization}: OidcRequest): Promi
   new Promise((resolve, reject) => {
     const failed = (cause: unknown) => reject(new Error(`${url}: ${messageOf(cause)}`, {cause}));
     const body = form && new URLSearchParams({...form}).toString();
-    const headers = {...(body === undefined ? {} : {'content-type': 'application/x-www-form-urlencoded'}), ...(authorization ? {authorization} : {}), accept: 'application/json'};
-    const clientRequest = request(url, {method: body === undefined ? 'GET' : 'POST', headers, timeout: timeoutMs, ...(ca ? {ca} : {})}, response => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes > maxBytes) response.destroy(new Error('the answer is too long'));
-      });
-      response.once('error', failed);
-      response.once('end', () => {
-        try {
-          if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.statusMessage}`);
-          resolve(JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>);
-        } catch (cause) {
-          failed(cause);
-        }
-      });
-    });
+    const headers = {
+      ...(body === undefined ? {} : {'content-type': 'application/x-www-form-urlencoded'}),
+      ...(authorization ? {authorization} : {}),
+      accept: 'application/json',
+    };
+    const clientRequest = request(
+      url,
+      {method: body === undefined ? 'GET' : 'POST', headers, timeout: timeoutMs, ...(ca ? {ca} : {})},
+      response => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          bytes += chunk.length;
+          if (bytes > maxBytes) response.destroy(new Error('the answer is too long'));
+        });
+        response.once('error', failed);
+        response.once('end', () => {
+          try {
+            if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.statusMessage}`);
+            resolve(JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>);
+          } catch (cause) {
+            failed(cause);
+          }
+        });
+      },
+    );
     clientRequest.once('timeout', () => clientRequest.destroy(new Error('no answer in time')));
     clientRequest.once('error', failed);
     clientRequest.end(body);

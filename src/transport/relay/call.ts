@@ -39,28 +39,47 @@ export const relayCall = async (backends: Backends, relayed: RelayRequest): Prom
   const {request, refusesRedirects} = relayed;
   request.signal.throwIfAborted();
   const {body} = request;
-  const answer = await backends.calls.run(() => sentOf(relayed), () => sendRequest(backends, relayed, body ? readableOf(body) : undefined), ({statusCode}) => ({status: statusCode}));
+  const answer = await backends.calls.run(
+    () => sentOf(relayed),
+    () => sendRequest(backends, relayed, body ? readableOf(body) : undefined),
+    ({statusCode}) => ({status: statusCode}),
+  );
   if (refusesRedirects && isRedirect(answer)) {
     answer.destroy();
-    return {status: 502, headers: {}, body: {kind: 'bytes', bytes: 'the backend attempted to redirect this request, which is not permitted', contentType: 'text/plain; charset=utf-8'}};
+    return {
+      status: 502,
+      headers: {},
+      body: {
+        kind: 'bytes',
+        bytes: 'the backend attempted to redirect this request, which is not permitted',
+        contentType: 'text/plain; charset=utf-8',
+      },
+    };
   }
   return {status: answer.statusCode!, headers: responseHeaders(answer), body: {kind: 'stream', source: answer}};
 };
 
-const isRedirect = ({statusCode = 0, headers}: IncomingMessage): boolean => statusCode >= 300 && statusCode < 400 && Boolean(headers.location);
+const isRedirect = ({statusCode = 0, headers}: IncomingMessage): boolean =>
+  statusCode >= 300 && statusCode < 400 && Boolean(headers.location);
 
 const readableOf = (body: ApiBody): Readable => {
   if (body.kind === 'object') return Readable.from([Buffer.from(JSON.stringify(body.value))]);
   if (body.stream) return body.stream();
-  return Readable.from((async function* () {
-    yield await body.read(Infinity);
-  })());
+  return Readable.from(
+    (async function* () {
+      yield await body.read(Infinity);
+    })(),
+  );
 };
 
 /** The loggable parts of a request. Bodies pass through unread. */
 export const sentOf = (relayed: RelayRequest): SentCall => {
   const {method, headers} = optionsOf(relayed);
-  return {method: method ?? '', url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`, headers: Object.entries(headers as HeaderRecord)};
+  return {
+    method: method ?? '',
+    url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`,
+    headers: Object.entries(headers as HeaderRecord),
+  };
 };
 
 /** The request options for Node, including the backend for the agent. */
@@ -98,7 +117,8 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
     new Promise<IncomingMessage>((resolve, reject) => {
       const sent = begin({...options, agent: backends.reused});
       // The backend may have closed an idle connection.
-      const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+      const retries = (error: NodeJS.ErrnoException) =>
+        again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);
       sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
       // A request that waits for its connection does not observe the abort signal.

@@ -10,7 +10,8 @@ const messages: Readonly<Record<string, string>> = {
 export const requestError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
   if (code.startsWith('ERR_SSL')) return tlsError(error);
-  if (code.startsWith('HPE_') && code !== 'HPE_HEADER_OVERFLOW') return new Error(`malformed HTTP response: ${message.replace(/^Parse Error: /, '')}`, {cause: error});
+  if (code.startsWith('HPE_') && code !== 'HPE_HEADER_OVERFLOW')
+    return new Error(`malformed HTTP response: ${message.replace(/^Parse Error: /, '')}`, {cause: error});
   const text = messages[code];
   return text ? new Error(text, {cause: error}) : error;
 };

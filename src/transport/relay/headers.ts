@@ -17,9 +17,16 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /** Headers with the client's credentials, and those that this server has handled, are not relayed. */
-const isForServerOnly = (name: string): boolean => name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
+const isForServerOnly = (name: string): boolean =>
+  name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
 
-const tokens = (value: string | readonly string[] | undefined): string[] => (value === undefined ? [] : String(value).split(',').map(token => token.trim().toLowerCase()).filter(Boolean));
+const tokens = (value: string | readonly string[] | undefined): string[] =>
+  value === undefined
+    ? []
+    : String(value)
+        .split(',')
+        .map(token => token.trim().toLowerCase())
+        .filter(Boolean);
 
 export type HeaderRecord = Record<string, string | readonly string[]>;
 

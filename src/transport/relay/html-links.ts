@@ -37,7 +37,8 @@ const maxTagLength = 64 << 10;
 
 const attribute = /([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g;
 
-const plain = (text: string): string => text.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+const plain = (text: string): string =>
+  text.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&#34;');
 
 /** A start tag with its links rewritten. */
@@ -103,7 +104,11 @@ export const htmlLinks = (rewrite: (link: string) => string): Transform => {
       at = open < 0 ? pending.length : open;
       if (open < 0) break;
       if (pending.length - at < 4 && wait()) break;
-      const end = pending.startsWith('<!--', at) ? endOfComment(pending, at) : /^<[a-z]/i.test(pending.slice(at, at + 2)) ? endOfTag(pending, at) : at + 1;
+      const end = pending.startsWith('<!--', at)
+        ? endOfComment(pending, at)
+        : /^<[a-z]/i.test(pending.slice(at, at + 2))
+          ? endOfTag(pending, at)
+          : at + 1;
       if (end < at + 1) {
         if (wait()) break;
         out += pending[at];

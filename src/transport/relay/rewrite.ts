@@ -42,7 +42,9 @@ export const rewriteResponse = (answer: ApiResponse, front: ProxyAddress): ApiRe
   if (body.kind !== 'stream') return answer;
   const {Location: location} = headers;
   if (typeof location === 'string') return {...answer, headers: {...headers, Location: rewriteLink(location, front)}};
-  const type = String(headers['Content-Type'] ?? '').split(';')[0]!.trim();
+  const type = String(headers['Content-Type'] ?? '')
+    .split(';')[0]!
+    .trim();
   const codec = type === 'text/html' ? codecs[String(headers['Content-Encoding'] ?? '')] : undefined;
   if (!codec) return answer;
   const {'Content-Length': _, ...others} = headers;

@@ -33,7 +33,11 @@ export class UpgradeRefused extends Error {
  * the connection is closed then.
  */
 export const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
-  backends.calls.run(() => sentOf(relayed), () => sendUpgrade(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
+  backends.calls.run(
+    () => sentOf(relayed),
+    () => sendUpgrade(backends, relayed, protocol),
+    ({answer}) => ({status: answer.statusCode}),
+  );
 
 const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
   const hold = backends.clock.hold();
@@ -41,7 +45,15 @@ const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string
     relayed.request.signal.throwIfAborted();
     const {headers = {}} = relayed;
     // The connection is never reused after an upgrade request.
-    const {signal, ...options} = optionsOf({...relayed, headers: {...headers, connection: 'Upgrade', upgrade: protocol, 'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined}});
+    const {signal, ...options} = optionsOf({
+      ...relayed,
+      headers: {
+        ...headers,
+        connection: 'Upgrade',
+        upgrade: protocol,
+        'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined,
+      },
+    });
     const sent = begin({...options, agent: backends.single});
     const abort = () => sent.destroy();
     signal?.addEventListener('abort', abort, {once: true});
@@ -68,7 +80,14 @@ const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string
 export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
   try {
-    return joined(await requestUpgrade(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
+    return joined(
+      await requestUpgrade(
+        backends,
+        {...relayed, headers: {...handshake(relayed), ...relayed.headers}},
+        String(request.headers['upgrade']),
+      ),
+      backends.clock,
+    );
   } catch (error) {
     if (error instanceof UpgradeRefused) return refusedResponse(error);
     throw dialFailure(error as Error);
@@ -76,13 +95,18 @@ export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): P
 };
 
 /** The error of a connection for an upgrade that was not established. */
-export const dialFailure = (error: Error): Error => (error instanceof BackendUnreachable ? new BackendUnreachable(`error dialing backend: ${error.message}`, {cause: error}) : error);
+export const dialFailure = (error: Error): Error =>
+  error instanceof BackendUnreachable ? new BackendUnreachable(`error dialing backend: ${error.message}`, {cause: error}) : error;
 
 const ignore = () => {};
 
 /** The headers that negotiate the upgrade, including those that are otherwise limited to one connection. */
 const handshake = ({request: {headers}}: RelayRequest): Record<string, string | readonly string[]> =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value !== undefined && /^(sec-websocket-|x-stream-protocol-version$)/.test(name) ? [[name, value]] : [])));
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value !== undefined && /^(sec-websocket-|x-stream-protocol-version$)/.test(name) ? [[name, value]] : [],
+    ),
+  );
 
 /** The response to a refused upgrade. A success is replaced by an error, since the client would otherwise wait for the protocol. */
 export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
@@ -123,7 +147,10 @@ export const join = (one: Duplex, other: Duplex, clock: Clock): void => {
   const end = (): void => {
     for (const side of [one, other]) if (!side.destroyed && !side.writableEnded) side.end();
   };
-  for (const [from, to] of [[one, other], [other, one]] as const) {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
     from.on('error', ignore);
     from.pipe(to);
     from.once('end', end);

@@ -2,7 +2,14 @@ import type {ByteReader} from './byte-reader.js';
 import {headerPacker, type HeaderUnpacker, type SpdyHeaders} from './header-block.js';
 
 /** The status codes of stream resets (SPDY/3 draft, §2.6.3). */
-export const resetStatus = {protocolError: 1, invalidStream: 2, refusedStream: 3, cancel: 5, internalError: 6, flowControlError: 7} as const;
+export const resetStatus = {
+  protocolError: 1,
+  invalidStream: 2,
+  refusedStream: 3,
+  cancel: 5,
+  internalError: 6,
+  flowControlError: 7,
+} as const;
 
 /** A frame. The data of one frame may be split into several pieces, of which only the last one has the end flag. */
 export type Frame =
@@ -35,14 +42,22 @@ export const frameWriter = (): ((frame: Frame) => Buffer) => {
       case 'data':
         return Buffer.concat([numbers(frame.id, ((frame.fin ? finFlag : 0) << 24) | frame.bytes.length), frame.bytes]);
       case 'open':
-        return control(types.open, (frame.fin ? finFlag : 0) | (frame.unidirectional ? unidirectionalFlag : 0), Buffer.concat([numbers(frame.id, 0), Buffer.alloc(2), pack(frame.headers)]));
+        return control(
+          types.open,
+          (frame.fin ? finFlag : 0) | (frame.unidirectional ? unidirectionalFlag : 0),
+          Buffer.concat([numbers(frame.id, 0), Buffer.alloc(2), pack(frame.headers)]),
+        );
       case 'reply':
       case 'headers':
         return control(types[frame.kind], frame.fin ? finFlag : 0, Buffer.concat([numbers(frame.id), pack(frame.headers)]));
       case 'reset':
         return control(types.reset, 0, numbers(frame.id, frame.status));
       case 'settings':
-        return control(types.settings, 0, frame.initialWindow === undefined ? numbers(0) : numbers(1, initialWindowSetting, frame.initialWindow));
+        return control(
+          types.settings,
+          0,
+          frame.initialWindow === undefined ? numbers(0) : numbers(1, initialWindowSetting, frame.initialWindow),
+        );
       case 'ping':
         return control(types.ping, 0, numbers(frame.id));
       case 'goAway':
@@ -59,7 +74,8 @@ const numbers = (...values: number[]): Buffer => {
   return bytes;
 };
 
-const control = (type: number, flags: number, payload: Buffer): Buffer => Buffer.concat([numbers(((0x8000 | version) << 16) | type, (flags << 24) | payload.length), payload]);
+const control = (type: number, flags: number, payload: Buffer): Buffer =>
+  Buffer.concat([numbers(((0x8000 | version) << 16) | type, (flags << 24) | payload.length), payload]);
 
 /** Reads the frames of a peer until the stream ends. Throws for a malformed or too large frame. */
 export async function* framesOf(reader: ByteReader, unpacker: HeaderUnpacker): AsyncGenerator<Frame> {
@@ -84,7 +100,7 @@ export async function* framesOf(reader: ByteReader, unpacker: HeaderUnpacker): A
 
 async function* dataOf(reader: ByteReader, id: number, length: number, fin: boolean): AsyncGenerator<Frame> {
   if (length === 0) yield {kind: 'data', id, bytes: Buffer.alloc(0), fin};
-  for (let left = length; left > 0; ) {
+  for (let left = length; left > 0;) {
     const bytes = await reader.some(left);
     if (!bytes) throw new Error('a frame ends early');
     left -= bytes.length;
@@ -96,7 +112,8 @@ async function* dataOf(reader: ByteReader, id: number, length: number, fin: bool
 const controlFrame = async (type: number, flags: number, payload: Buffer, unpacker: HeaderUnpacker): Promise<Frame | undefined> => {
   const kind = kinds.get(type);
   if (!kind) return undefined;
-  if (payload.length < (kind === 'open' ? 10 : kind === 'ping' || kind === 'settings' || kind === 'reply' || kind === 'headers' ? 4 : 8)) throw new Error('a frame is too short');
+  if (payload.length < (kind === 'open' ? 10 : kind === 'ping' || kind === 'settings' || kind === 'reply' || kind === 'headers' ? 4 : 8))
+    throw new Error('a frame is too short');
   const id = payload.readUInt32BE(0) & idMask;
   const fin = (flags & finFlag) !== 0;
   switch (kind) {
@@ -119,6 +136,7 @@ const controlFrame = async (type: number, flags: number, payload: Buffer, unpack
 };
 
 const settingOf = (payload: Buffer): number | undefined => {
-  for (let at = 4; at + 8 <= payload.length; at += 8) if ((payload.readUInt32BE(at) & 0xff_ffff) === initialWindowSetting) return payload.readUInt32BE(at + 4);
+  for (let at = 4; at + 8 <= payload.length; at += 8)
+    if ((payload.readUInt32BE(at) & 0xff_ffff) === initialWindowSetting) return payload.readUInt32BE(at + 4);
   return undefined;
 };

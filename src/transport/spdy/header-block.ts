@@ -49,7 +49,10 @@ export const headerPacker = (): ((headers: SpdyHeaders) => Buffer) => {
 
 const packed = (headers: SpdyHeaders): Buffer => {
   const entries = Object.entries(headers);
-  return Buffer.concat([number(entries.length), ...entries.flatMap(([name, values]) => [...text(name.toLowerCase()), ...text(values.join('\0'))])]);
+  return Buffer.concat([
+    number(entries.length),
+    ...entries.flatMap(([name, values]) => [...text(name.toLowerCase()), ...text(values.join('\0'))]),
+  ]);
 };
 
 const number = (value: number): Buffer => {

@@ -79,7 +79,14 @@ export class SpdySession implements StreamPort {
     this.#nextId += 2;
     const stream = this.#add(id, {});
     if (this.#isClosing || this.#socket.destroyed) stream.destroy(new Error('the connection is closing'));
-    else this.#send({kind: 'open', id, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])), fin: false, unidirectional: false});
+    else
+      this.#send({
+        kind: 'open',
+        id,
+        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+        fin: false,
+        unidirectional: false,
+      });
     return stream;
   }
 
@@ -184,7 +191,8 @@ export class SpdySession implements StreamPort {
     const {onStream, maxStreams = defaultMaxStreams} = this.#settings;
     if ((id & 1) === this.#parity || id <= this.#lastPeerId) return this.#answer({kind: 'reset', id, status: resetStatus.protocolError});
     this.#lastPeerId = id;
-    if (!onStream || this.#isClosing || this.#streams.size >= maxStreams) return this.#answer({kind: 'reset', id, status: resetStatus.refusedStream});
+    if (!onStream || this.#isClosing || this.#streams.size >= maxStreams)
+      return this.#answer({kind: 'reset', id, status: resetStatus.refusedStream});
     const stream = this.#add(id, headers);
     stream.accept();
     this.#answer({kind: 'reply', id, headers: {}, fin: unidirectional});

@@ -12,9 +12,13 @@ import {refusal, startEnvironment, words} from '#test/resources/environment.js';
 import {aPluginContext} from './context.js';
 
 const key = await generatePrivateKey();
-const requestFor = (...organizations: string[]): string => Buffer.from(createSigningRequest(key, {subject: {commonName: 'x', organizations}})).toString('base64');
+const requestFor = (...organizations: string[]): string =>
+  Buffer.from(createSigningRequest(key, {subject: {commonName: 'x', organizations}})).toString('base64');
 
-const aRequest = (signerName = 'example.com/signer', request = requestFor()): CertificateSigningRequest => ({metadata: {name: 'req'}, spec: {request, signerName}});
+const aRequest = (signerName = 'example.com/signer', request = requestFor()): CertificateSigningRequest => ({
+  metadata: {name: 'req'},
+  spec: {request, signerName},
+});
 
 /** Allows everything except signers, and those only as listed: `verb name`. Records the requests. */
 const signersOnly = (...allowed: string[]) => {
@@ -51,7 +55,10 @@ test('approving takes the verb approve on the signer or its domain', async t => 
   const refused = await refusal(csrs.update({...made, status: {conditions: [approved]}}, {subresource: 'approval'}));
 
   t.is(refused.code, 403);
-  t.is(refused.message, 'certificatesigningrequests.certificates.plat.io "req" is forbidden: user not permitted to approve requests with signerName "example.com/signer"');
+  t.is(
+    refused.message,
+    'certificatesigningrequests.certificates.plat.io "req" is forbidden: user not permitted to approve requests with signerName "example.com/signer"',
+  );
   t.deepEqual(
     requested.map(({verb, resource}) => [verb, resource?.group, resource?.version, resource?.name]),
     [
@@ -80,7 +87,10 @@ test('signing takes the verb sign, changes of metadata alone do not', async t =>
   const made = await csrs.create(aRequest());
   const refused = await refusal(csrs.update({...made, status: {conditions: [failed]}}, {subresource: 'status'}));
 
-  t.is(refused.message, 'certificatesigningrequests.certificates.plat.io "req" is forbidden: user not permitted to sign requests with signerName "example.com/signer"');
+  t.is(
+    refused.message,
+    'certificatesigningrequests.certificates.plat.io "req" is forbidden: user not permitted to sign requests with signerName "example.com/signer"',
+  );
   await t.notThrowsAsync(csrs.update({...made, metadata: {...made.metadata, labels: {a: 'b'}}}, {subresource: 'status'}));
 
   const other = await start('sign example.com/signer');
@@ -123,7 +133,10 @@ const attest = async (on: boolean, allowed: string[], more: Partial<AdmissionAtt
     ...more,
   });
 };
-const bundle = (signerName: string, more: object = {}): KubeObject & {spec: object} => ({metadata: {name: 'b', ...more}, spec: {signerName}});
+const bundle = (signerName: string, more: object = {}): KubeObject & {spec: object} => ({
+  metadata: {name: 'b', ...more},
+  spec: {signerName},
+});
 
 test('trust bundles of a signer need the attest permission when the resource is served', async t => {
   t.is(
@@ -133,7 +146,9 @@ test('trust bundles of a signer need the attest permission when the resource is 
   await t.notThrowsAsync(attest(true, ['attest a.b/*'], {object: bundle('a.b/c')}));
   await t.notThrowsAsync(attest(true, [], {object: bundle('')}));
   await t.notThrowsAsync(attest(false, [], {object: bundle('a.b/c')}));
-  await t.notThrowsAsync(attest(true, [], {operation: 'UPDATE', object: bundle('a.b/c', {finalizers: ['x/y']}), oldObject: bundle('a.b/c')}));
+  await t.notThrowsAsync(
+    attest(true, [], {operation: 'UPDATE', object: bundle('a.b/c', {finalizers: ['x/y']}), oldObject: bundle('a.b/c')}),
+  );
   await t.throwsAsync(attest(true, [], {operation: 'UPDATE', object: bundle('a.b/c', {labels: {a: 'b'}}), oldObject: bundle('a.b/c')}));
 });
 

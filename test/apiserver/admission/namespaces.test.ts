@@ -32,7 +32,9 @@ test('nothing is created in a terminating namespace, while existing objects can 
 
   t.is(refused.code, 403);
   t.is(refused.message, 'configmaps "d" is forbidden: unable to create new content in namespace going because it is being terminated');
-  t.deepEqual(refused.details?.causes, [{reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace'}]);
+  t.deepEqual(refused.details?.causes, [
+    {reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace'},
+  ]);
   await t.notThrowsAsync(of(kinds.configMaps).update({...made, data: {a: 'b'}}));
   await t.notThrowsAsync(of(kinds.configMaps).delete('c', {namespace: 'going'}));
 });
@@ -42,14 +44,20 @@ test("the platform's own namespaces stay", async t => {
   for (const name of [words.systemNamespace, words.publicNamespace]) await of(kinds.namespaces).create({metadata: {name}});
 
   for (const name of ['default', words.systemNamespace, words.publicNamespace]) {
-    t.is((await refusal(of(kinds.namespaces).delete(name))).message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    t.is(
+      (await refusal(of(kinds.namespaces).delete(name))).message,
+      `namespaces "${name}" is forbidden: this namespace may not be deleted`,
+    );
   }
 });
 
 test('a phase is over at once when no plugin of it has to wait, and each waits for those before it', async t => {
   const attributes = {} as AdmissionAttributes;
   const seen: string[] = [];
-  const at = (name: string, wait?: Promise<void>): AdmissionPlugin => ({name, validate: () => (wait ? wait.then(() => void seen.push(name)) : void seen.push(name))});
+  const at = (name: string, wait?: Promise<void>): AdmissionPlugin => ({
+    name,
+    validate: () => (wait ? wait.then(() => void seen.push(name)) : void seen.push(name)),
+  });
   const quick = runPhase([at('a'), at('b'), {name: 'of the other phase'}, at('c')], 'validate', attributes);
   t.deepEqual(seen, ['a', 'b', 'c']);
   await quick;
@@ -63,7 +71,10 @@ test('the order knows every plugin once', t => {
 });
 
 test('plugins run in their order, whatever the order of the options', t => {
-  const {plugins, withoutSubject} = createPlugins({enable: ['AlwaysDeny', 'NodeRestriction', 'NodeDeclaredFeatureValidator', 'AlwaysAdmit'], disable: ['CertificateSigning']}, aPluginContext());
+  const {plugins, withoutSubject} = createPlugins(
+    {enable: ['AlwaysDeny', 'NodeRestriction', 'NodeDeclaredFeatureValidator', 'AlwaysAdmit'], disable: ['CertificateSigning']},
+    aPluginContext(),
+  );
 
   t.deepEqual(
     plugins.map(({name}) => name),
@@ -72,6 +83,8 @@ test('plugins run in their order, whatever the order of the options', t => {
   t.true(['AlwaysAdmit', 'ServiceAccount', 'PodSecurity', 'AlwaysDeny'].every(name => plugins.some(plugin => plugin.name === name)));
   t.false(plugins.some(({name}) => name === 'CertificateSigning' || name === 'EventRateLimit'));
   t.deepEqual(withoutSubject, ['NodeDeclaredFeatureValidator']);
-  t.throws(() => createPlugins({enable: ['EventRateLimit'], disable: []}, aPluginContext()), {message: /^--enable-admission-plugins: EventRateLimit needs a configuration/});
+  t.throws(() => createPlugins({enable: ['EventRateLimit'], disable: []}, aPluginContext()), {
+    message: /^--enable-admission-plugins: EventRateLimit needs a configuration/,
+  });
   t.deepEqual([...chosenPlugins({enable: [], disable: [], exactly: ['NamespaceLifecycle']})], ['NamespaceLifecycle']);
 });

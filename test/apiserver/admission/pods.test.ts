@@ -12,16 +12,27 @@ const why = async (act: Promise<unknown>): Promise<string> => (await refusal(act
 test('a pod acts as the default account, with its token in every container and its pull secrets', async t => {
   const {of, pod} = await startWith('ServiceAccount');
   t.is(await why(pod()), 'error looking up service account default/default: serviceaccount "default" not found');
-  t.is(await why(pod({serviceAccountName: '../a'})), 'error looking up service account default/../a: invalid resource name "../a": [may not contain \'/\']');
+  t.is(
+    await why(pod({serviceAccountName: '../a'})),
+    'error looking up service account default/../a: invalid resource name "../a": [may not contain \'/\']',
+  );
   await of(kinds.serviceAccounts).create({metadata: {name: 'default', namespace}, imagePullSecrets: [{name: 'pull'}]});
 
-  const {spec} = await pod({initContainers: [{name: 'own', image: 'i', volumeMounts: [{name: 'v', mountPath: words.tokenMountPath}]}], volumes: [{name: 'v', emptyDir: {}}]});
+  const {spec} = await pod({
+    initContainers: [{name: 'own', image: 'i', volumeMounts: [{name: 'v', mountPath: words.tokenMountPath}]}],
+    volumes: [{name: 'v', emptyDir: {}}],
+  });
   const [, volume] = spec!.volumes!;
   t.is(spec!.serviceAccountName, 'default');
   t.deepEqual(spec!.imagePullSecrets, [{name: 'pull'}]);
   t.regex(volume!.name, /^plat-api-access-[a-z0-9]{5}$/);
-  t.deepEqual(spec!.containers[0]!.volumeMounts, [{name: volume!.name, readOnly: true, mountPath: '/var/run/secrets/plat.io/serviceaccount'}]);
-  t.deepEqual(spec!.initContainers![0]!.volumeMounts!.map(({name}) => name), ['v']);
+  t.deepEqual(spec!.containers[0]!.volumeMounts, [
+    {name: volume!.name, readOnly: true, mountPath: '/var/run/secrets/plat.io/serviceaccount'},
+  ]);
+  t.deepEqual(
+    spec!.initContainers![0]!.volumeMounts!.map(({name}) => name),
+    ['v'],
+  );
   t.deepEqual(volume!.projected, {
     defaultMode: 420,
     sources: [
@@ -34,15 +45,33 @@ test('a pod acts as the default account, with its token in every container and i
 });
 
 const secretUses: readonly [string, Partial<PodSpec>, string][] = [
-  ['volume', {volumes: [{name: 'v', secret: {secretName: 's'}}]}, 'volume with secret.secretName="s" is not allowed because service account strict does not reference that secret'],
-  ['variable', {containers: [{name: 'c', image: 'i', env: [{name: 'E', valueFrom: {secretKeyRef: {name: 's', key: 'k'}}}]}]}, 'container c with envVar E referencing secret.secretName="s" is not allowed because service account strict does not reference that secret'],
-  ['environment', {initContainers: [{name: 'n', image: 'i', envFrom: [{secretRef: {name: 's'}}]}]}, 'init container n with envFrom referencing secret.secretName="s" is not allowed because service account strict does not reference that secret'],
-  ['pull secret', {imagePullSecrets: [{name: 's'}]}, 'imagePullSecrets[0].name="s" is not allowed because service account strict does not reference that imagePullSecret'],
+  [
+    'volume',
+    {volumes: [{name: 'v', secret: {secretName: 's'}}]},
+    'volume with secret.secretName="s" is not allowed because service account strict does not reference that secret',
+  ],
+  [
+    'variable',
+    {containers: [{name: 'c', image: 'i', env: [{name: 'E', valueFrom: {secretKeyRef: {name: 's', key: 'k'}}}]}]},
+    'container c with envVar E referencing secret.secretName="s" is not allowed because service account strict does not reference that secret',
+  ],
+  [
+    'environment',
+    {initContainers: [{name: 'n', image: 'i', envFrom: [{secretRef: {name: 's'}}]}]},
+    'init container n with envFrom referencing secret.secretName="s" is not allowed because service account strict does not reference that secret',
+  ],
+  [
+    'pull secret',
+    {imagePullSecrets: [{name: 's'}]},
+    'imagePullSecrets[0].name="s" is not allowed because service account strict does not reference that imagePullSecret',
+  ],
 ];
 
 test('an account may hold its pods to the secrets it names, and mirrors of static pods use none', async t => {
   const {of, pod} = await startWith('ServiceAccount');
-  await of(kinds.serviceAccounts).create({metadata: {name: 'strict', namespace, annotations: {'plat.io/enforce-mountable-secrets': 'true'}}});
+  await of(kinds.serviceAccounts).create({
+    metadata: {name: 'strict', namespace, annotations: {'plat.io/enforce-mountable-secrets': 'true'}},
+  });
 
   for (const [title, spec, expected] of secretUses) t.is(await why(pod({serviceAccountName: 'strict', ...spec})), expected, title);
   const mirror = {annotations: {'plat.io/config.mirror': 'x'}};
@@ -59,7 +88,10 @@ test('a bound token names the node of its pod, gets an extended life from admiss
   const pod = await of(kinds.pods).create(aPod({serviceAccountName: 'robot', nodeName: 'one'}));
   const node = await of(kinds.nodes).create({metadata: {name: 'one'}});
   const ask = (name: string, expirationSeconds: number) =>
-    of(kinds.serviceAccounts).create({metadata: {namespace}, spec: {expirationSeconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name: 'p'}}} as never, {subresource: 'token', name, namespace});
+    of(kinds.serviceAccounts).create(
+      {metadata: {namespace}, spec: {expirationSeconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name: 'p'}}} as never,
+      {subresource: 'token', name, namespace},
+    );
 
   const made = (await ask('robot', 3607)) as {spec?: {expirationSeconds?: number}};
   const [claims] = signed as [{iat: number; exp: number; 'plat.io': {warnafter: number}}];
@@ -84,14 +116,27 @@ test('a limit range fills in the missing resources of containers and records it 
   const {spec, metadata} = await pod();
 
   t.deepEqual(spec!.containers[0]!.resources, {limits: {cpu: '2', memory: '1Gi'}, requests: {cpu: '1', memory: '1Gi'}});
-  t.is(metadata!.annotations!['plat.io/limit-ranger'], 'LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c');
+  t.is(
+    metadata!.annotations!['plat.io/limit-ranger'],
+    'LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c',
+  );
 });
 
 const limited: readonly [string, object, Partial<PodSpec>, string][] = [
   ['no request', {type: 'Pod', min: {cpu: '1'}}, {}, 'minimum cpu usage per Pod is 1.  No request is specified'],
-  ['a small request', {type: 'Container', min: {cpu: '1'}}, {containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '100m'}}}]}, 'minimum cpu usage per Container is 1, but request is 100m'],
+  [
+    'a small request',
+    {type: 'Container', min: {cpu: '1'}},
+    {containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '100m'}}}]},
+    'minimum cpu usage per Container is 1, but request is 100m',
+  ],
   ['no limit', {type: 'Pod', max: {cpu: '1'}}, {}, 'maximum cpu usage per Pod is 1.  No limit is specified'],
-  ['a sum', {type: 'Pod', max: {cpu: '1'}}, {containers: ['a', 'b'].map(name => ({name, image: 'i', resources: {limits: {cpu: '600m'}}}))}, 'maximum cpu usage per Pod is 1, but limit is 1200m'],
+  [
+    'a sum',
+    {type: 'Pod', max: {cpu: '1'}},
+    {containers: ['a', 'b'].map(name => ({name, image: 'i', resources: {limits: {cpu: '600m'}}}))},
+    'maximum cpu usage per Pod is 1, but limit is 1200m',
+  ],
   [
     'two at once',
     {type: 'Container', max: {cpu: '1', memory: '1Gi'}},
@@ -124,8 +169,14 @@ test('a pod has the priority of its class, or of the default one', async t => {
   t.like((await pod({}, {name: 'q'})).spec, {priority: 5, priorityClassName: 'usual'});
   t.like((await pod({priorityClassName: 'high'}, {name: 'r'})).spec, {priority: 1000, preemptionPolicy: 'Never'});
   t.is(await why(pod({priorityClassName: 'nope'})), 'no PriorityClass with name nope was found');
-  t.is(await why(pod({priorityClassName: 'high', priority: 1})), 'the integer value of priority (1) must not be provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name');
-  t.is((await refusal(classes.create({metadata: {name: 'two'}, value: 6, globalDefault: true}))).message, 'priorityclasses.scheduling.plat.io "two" is forbidden: PriorityClass usual is already marked as default. Only one default can exist');
+  t.is(
+    await why(pod({priorityClassName: 'high', priority: 1})),
+    'the integer value of priority (1) must not be provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name',
+  );
+  t.is(
+    (await refusal(classes.create({metadata: {name: 'two'}, value: 6, globalDefault: true}))).message,
+    'priorityclasses.scheduling.plat.io "two" is forbidden: PriorityClass usual is already marked as default. Only one default can exist',
+  );
 });
 
 test('a pod tolerates a not ready or unreachable node for a time, unless it has such a toleration', async t => {
@@ -155,19 +206,44 @@ test('a class of runtimes gives pods their overhead and place', async t => {
     scheduling: {nodeSelector: {kind: 'vm'}, tolerations: [{key: 'vm', operator: 'Exists', effect: 'NoSchedule'}]},
   });
 
-  t.like((await pod({runtimeClassName: 'vm'})).spec, {overhead: {cpu: '100m'}, nodeSelector: {kind: 'vm'}, tolerations: [{key: 'vm', operator: 'Exists', effect: 'NoSchedule'}]});
+  t.like((await pod({runtimeClassName: 'vm'})).spec, {
+    overhead: {cpu: '100m'},
+    nodeSelector: {kind: 'vm'},
+    tolerations: [{key: 'vm', operator: 'Exists', effect: 'NoSchedule'}],
+  });
   t.is(await why(pod({runtimeClassName: 'none'})), 'pod rejected: RuntimeClass "none" not found');
   t.like(await refusal(pod({runtimeClassName: 'a/b'})), {code: 500, message: 'invalid resource name "a/b": [may not contain \'/\']'});
   t.like(await refusal(pod({runtimeClassName: ''})), {code: 500, message: 'resource name may not be empty'});
-  t.is(await why(pod({runtimeClassName: 'vm', overhead: {cpu: '1'}})), "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+  t.is(
+    await why(pod({runtimeClassName: 'vm', overhead: {cpu: '1'}})),
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+  );
   t.is(await why(pod({overhead: {cpu: '1'}})), 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
-  t.is(await why(pod({runtimeClassName: 'vm', nodeSelector: {kind: 'x'}})), 'conflict: runtimeClass.scheduling.nodeSelector[kind] = vm; pod.spec.nodeSelector[kind] = x');
+  t.is(
+    await why(pod({runtimeClassName: 'vm', nodeSelector: {kind: 'x'}})),
+    'conflict: runtimeClass.scheduling.nodeSelector[kind] = vm; pod.spec.nodeSelector[kind] = x',
+  );
 });
 
 test('pods and bindings learn the zone and region of their node', async t => {
   const labels = {'topology.plat.io/zone': 'z', 'topology.plat.io/region': 'r', 'topology.plat.io/rack': '1'};
-  const plugin = podTopologyLabels({...aPluginContext({gate: () => true}), reader: {get: () => ({metadata: {labels}}) as never, list: () => Promise.resolve([])}});
-  const address = {operation: 'CREATE', group: '', version: 'v1', resource: 'pods', kind: 'Pod', namespaced: true, namespace, name: 'p', user: jane, dryRun: false, warn() {}} as const;
+  const plugin = podTopologyLabels({
+    ...aPluginContext({gate: () => true}),
+    reader: {get: () => ({metadata: {labels}}) as never, list: () => Promise.resolve([])},
+  });
+  const address = {
+    operation: 'CREATE',
+    group: '',
+    version: 'v1',
+    resource: 'pods',
+    kind: 'Pod',
+    namespaced: true,
+    namespace,
+    name: 'p',
+    user: jane,
+    dryRun: false,
+    warn() {},
+  } as const;
   const binding: Binding = {target: {kind: 'Node', name: 'one'}};
   const pod = aPod({nodeName: 'one'}, {labels: {own: 'x'}});
   const waiting = aPod();
@@ -189,10 +265,15 @@ test('every image is pulled always', async t => {
 
 test('required distance is between nodes alone', async t => {
   const {pod} = await startWith('LimitPodHardAntiAffinityTopology');
-  const far = (topologyKey: string): Partial<PodSpec> => ({affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey, labelSelector: {matchLabels: {a: 'b'}}}]}}});
+  const far = (topologyKey: string): Partial<PodSpec> => ({
+    affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey, labelSelector: {matchLabels: {a: 'b'}}}]}},
+  });
 
   t.is((await pod(far('plat.io/hostname'))).metadata!.name, 'p');
-  t.is(await why(pod(far('zone'), {name: 'p'})), 'affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key plat.io/hostname is allowed');
+  t.is(
+    await why(pod(far('zone'), {name: 'p'})),
+    'affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key plat.io/hostname is allowed',
+  );
 });
 
 const annotated = async (t: Awaited<ReturnType<typeof startWith>>, annotations: Record<string, string>): Promise<void> => {
@@ -210,23 +291,50 @@ test('a namespace sets the node selector of its pods', async t => {
 test('a namespace sets the tolerations of its pods', async t => {
   const env = await startWith('PodTolerationRestriction');
   const one = {key: 'a', operator: 'Exists', effect: 'NoSchedule'};
-  await annotated(env, {'scheduler.alpha.plat.io/defaultTolerations': JSON.stringify([one]), 'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify([{key: 'a', operator: 'Exists'}])});
+  await annotated(env, {
+    'scheduler.alpha.plat.io/defaultTolerations': JSON.stringify([one]),
+    'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify([{key: 'a', operator: 'Exists'}]),
+  });
 
   t.deepEqual((await env.pod()).spec!.tolerations, [one]);
-  t.like(await refusal(env.pod({tolerations: [{key: 'b', operator: 'Exists'}]})), {code: 500, message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist'});
+  t.like(await refusal(env.pod({tolerations: [{key: 'b', operator: 'Exists'}]})), {
+    code: 500,
+    message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
+  });
 });
 
 test('a pod that requests an extended resource tolerates its taint', async t => {
   const {pod} = await startWith('ExtendedResourceToleration');
   const resources = {limits: {'example.com/gpu': '1', cpu: '1'}, requests: {'example.com/gpu': '1', cpu: '1'}};
 
-  t.deepEqual((await pod({containers: [{name: 'c', image: 'i', resources}]})).spec!.tolerations, [{key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule'}]);
+  t.deepEqual((await pod({containers: [{name: 'c', image: 'i', resources}]})).spec!.tolerations, [
+    {key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule'},
+  ]);
 });
 
 test('events pass until a bucket is empty', async t => {
   const clock = new VirtualClock();
-  const plugin = eventRateLimit([{type: 'Namespace', qps: 1, burst: 2}, {type: 'Server', qps: 100, burst: 100}], clock);
-  const event = {operation: 'CREATE', group: '', version: 'v1', resource: 'events', subresource: '', kind: 'Event', namespaced: true, namespace, name: 'e', object: {}, user: jane, warn() {}} as const;
+  const plugin = eventRateLimit(
+    [
+      {type: 'Namespace', qps: 1, burst: 2},
+      {type: 'Server', qps: 100, burst: 100},
+    ],
+    clock,
+  );
+  const event = {
+    operation: 'CREATE',
+    group: '',
+    version: 'v1',
+    resource: 'events',
+    subresource: '',
+    kind: 'Event',
+    namespaced: true,
+    namespace,
+    name: 'e',
+    object: {},
+    user: jane,
+    warn() {},
+  } as const;
   const passes = (dryRun = false): unknown => t.notThrows(() => plugin.validate!({...event, dryRun}));
   passes();
   passes();

@@ -54,7 +54,10 @@ for (const expression of truths) {
       },
     });
     await env.validating({
-      variables: [{name: 'n', expression: 'int(object.data.a)'}, {name: 'm', expression: 'variables.n + 1'}],
+      variables: [
+        {name: 'n', expression: 'int(object.data.a)'},
+        {name: 'm', expression: 'variables.n + 1'},
+      ],
       validations: [{expression, messageExpression: '"not so"'}],
     });
 
@@ -65,13 +68,23 @@ for (const expression of truths) {
 test('an update shows both objects, a deletion only the one that goes', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
-    matchConstraints: {resourceRules: [{operations: ['UPDATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]},
-    validations: [{expression: 'object == null ? oldObject.data.keep != "yes" : object.data.keep == oldObject.data.keep', message: 'keep what is to be kept'}],
+    matchConstraints: {
+      resourceRules: [{operations: ['UPDATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}],
+    },
+    validations: [
+      {
+        expression: 'object == null ? oldObject.data.keep != "yes" : object.data.keep == oldObject.data.keep',
+        message: 'keep what is to be kept',
+      },
+    ],
   });
   const maps = env.of(kinds.configMaps);
   await env.configMap('c', {keep: 'yes'});
 
-  t.regex((await refusal(maps.patch('c', 'merge', {data: {keep: 'no'}}, {namespace: 'default'}))).message!, /denied request: keep what is to be kept$/);
+  t.regex(
+    (await refusal(maps.patch('c', 'merge', {data: {keep: 'no'}}, {namespace: 'default'}))).message!,
+    /denied request: keep what is to be kept$/,
+  );
   await t.notThrowsAsync(maps.patch('c', 'merge', {data: {other: 'x'}}, {namespace: 'default'}));
   t.regex((await refusal(maps.delete('c', {namespace: 'default'}))).message!, /denied request: keep what is to be kept$/);
   await env.configMap('d', {keep: 'no'});
@@ -99,7 +112,11 @@ for (const [validation, message] of messages) {
   });
 }
 
-for (const [reason, code] of [['Forbidden', 403], ['Invalid', 422], ['RequestEntityTooLarge', 413]] as const) {
+for (const [reason, code] of [
+  ['Forbidden', 403],
+  ['Invalid', 422],
+  ['RequestEntityTooLarge', 413],
+] as const) {
   test(`a validation may give the reason ${reason}`, async t => {
     const env = await startPolicyEnvironment();
     await env.validating({validations: [{expression: 'false', reason}]});
@@ -110,13 +127,22 @@ for (const [reason, code] of [['Forbidden', 403], ['Invalid', 422], ['RequestEnt
 
 test('failures are denied, warned of and audited as the actions of bindings request, for each validation', async t => {
   const env = await startPolicyEnvironment();
-  await env.validating({validations: [{expression: 'true'}, {expression: 'object.data.a == "1"', message: 'a is 1'}]}, {validationActions: ['Warn', 'Audit']});
+  await env.validating(
+    {validations: [{expression: 'true'}, {expression: 'object.data.a == "1"', message: 'a is 1'}]},
+    {validationActions: ['Warn', 'Audit']},
+  );
   await env.configMap('c', {a: '2'});
 
   t.deepEqual(env.warnings, ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': a is 1"]);
-  t.deepEqual([...env.noted], [
-    [`validation.policy.${words.group('admission')}/validation_failure`, '[{"message":"a is 1","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}]'],
-  ]);
+  t.deepEqual(
+    [...env.noted],
+    [
+      [
+        `validation.policy.${words.group('admission')}/validation_failure`,
+        '[{"message":"a is 1","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}]',
+      ],
+    ],
+  );
   t.deepEqual((await env.metricLines('apiserver_validating_admission_policy_check_total')).sort(), [
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="audit"} 1',
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="warn"} 1',
@@ -124,12 +150,34 @@ test('failures are denied, warned of and audited as the actions of bindings requ
 });
 
 const failures: readonly (readonly [name: string, spec: Partial<ValidatingSpec>, message: RegExp, errorType: string])[] = [
-  ['a validation that fails', {validations: [{expression: 'object.data.missing == "x"'}]}, /denied request: expression 'object\.data\.missing == "x"' resulted in error: no such key: missing$/, 'invalid_error'],
-  ['a variable that fails', {variables: [{name: 'v', expression: 'object.data.missing'}], validations: [{expression: 'variables.v == "x"'}]}, /denied request: expression 'variables\.v == "x"' resulted in error: composited variable "v" fails to evaluate: no such key: missing$/, 'invalid_error'],
-  ['a condition that fails', {matchConditions: [{name: 'c', expression: 'object.data.missing == "x"'}], validations: [{expression: 'false'}]}, /denied request: expression 'object\.data\.missing == "x"' resulted in error: no such key: missing$/, 'invalid_error'],
+  [
+    'a validation that fails',
+    {validations: [{expression: 'object.data.missing == "x"'}]},
+    /denied request: expression 'object\.data\.missing == "x"' resulted in error: no such key: missing$/,
+    'invalid_error',
+  ],
+  [
+    'a variable that fails',
+    {variables: [{name: 'v', expression: 'object.data.missing'}], validations: [{expression: 'variables.v == "x"'}]},
+    /denied request: expression 'variables\.v == "x"' resulted in error: composited variable "v" fails to evaluate: no such key: missing$/,
+    'invalid_error',
+  ],
+  [
+    'a condition that fails',
+    {matchConditions: [{name: 'c', expression: 'object.data.missing == "x"'}], validations: [{expression: 'false'}]},
+    /denied request: expression 'object\.data\.missing == "x"' resulted in error: no such key: missing$/,
+    'invalid_error',
+  ],
   [
     'a validation that costs too much',
-    {validations: [{expression: '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f < 100))))))'}]},
+    {
+      validations: [
+        {
+          expression:
+            '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f < 100))))))',
+        },
+      ],
+    },
     /resulted in error: operation cancelled: actual cost limit exceeded$/,
     'invalid_error',
   ],
@@ -140,7 +188,12 @@ for (const [name, spec, message, errorType] of failures) {
     const env = await startPolicyEnvironment();
     await env.validating(spec);
     t.regex((await refusal(env.configMap('c', {a: '1'}))).message!, message);
-    t.deepEqual((await env.metricLines('apiserver_validating_admission_policy_check_total')).map(line => /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1)), [[errorType, 'deny']]);
+    t.deepEqual(
+      (await env.metricLines('apiserver_validating_admission_policy_check_total')).map(line =>
+        /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1),
+      ),
+      [[errorType, 'deny']],
+    );
 
     const open = await startPolicyEnvironment();
     await open.validating({failurePolicy: 'Ignore', ...spec});
@@ -148,22 +201,35 @@ for (const [name, spec, message, errorType] of failures) {
   });
 }
 
-const costly = '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2].all(e, a+b+c+d+e < 100)))))';
+const costly =
+  '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2].all(e, a+b+c+d+e < 100)))))';
 
 test('all validations of a policy share a budget, and so do its conditions', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({validations: Array.from({length: 40}, () => ({expression: costly}))});
-  t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`);
+  t.is(
+    (await refusal(env.configMap('c'))).message,
+    `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`,
+  );
 
   const other = await startPolicyEnvironment();
-  await other.validating({matchConditions: Array.from({length: 20}, (_, n) => ({name: `c${n}`, expression: costly})), validations: [{expression: 'true'}]});
-  t.is((await refusal(other.configMap('c'))).message, `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`);
+  await other.validating({
+    matchConditions: Array.from({length: 20}, (_, n) => ({name: `c${n}`, expression: costly})),
+    validations: [{expression: 'true'}],
+  });
+  t.is(
+    (await refusal(other.configMap('c'))).message,
+    `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`,
+  );
 });
 
 test('a variable is worked out when it is named, and only once however often that is', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
-    variables: [{name: 'unused', expression: 'object.data.missing'}, {name: 'much', expression: costly}],
+    variables: [
+      {name: 'unused', expression: 'object.data.missing'},
+      {name: 'much', expression: costly},
+    ],
     // Worked out once more for each of these, it would not fit into the budget.
     validations: Array.from({length: 40}, () => ({expression: 'variables.much && variables.much'})),
   });
@@ -174,13 +240,18 @@ test('a variable is worked out when it is named, and only once however often tha
 test('conditions decide whether a policy is held against a request; one that is false does so even where another fails', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
-    matchConditions: [{name: 'fails', expression: 'object.data.missing == "x"'}, {name: 'not-exempt', expression: 'object.metadata.name != "exempt"'}],
+    matchConditions: [
+      {name: 'fails', expression: 'object.data.missing == "x"'},
+      {name: 'not-exempt', expression: 'object.metadata.name != "exempt"'},
+    ],
     validations: [{expression: 'false'}],
   });
 
   await t.notThrowsAsync(env.configMap('exempt', {a: '1'}));
   t.regex((await refusal(env.configMap('c', {a: '1'}))).message!, /no such key: missing/);
-  t.deepEqual((await env.metricLines('apiserver_admission_match_condition_evaluation_errors_total')), ['apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2']);
+  t.deepEqual(await env.metricLines('apiserver_admission_match_condition_evaluation_errors_total'), [
+    'apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2',
+  ]);
 });
 
 test('annotations are noted under the name of the policy, from several parameters together, unless they are null or empty', async t => {
@@ -203,7 +274,10 @@ test('annotations are noted under the name of the policy, from several parameter
   t.deepEqual(new Set(env.noted.keys()), new Set(['p/texts', 'p/long']));
   t.is(env.noted.get('p/texts'), 'one, two');
   t.is(env.noted.get('p/long')!.length, 10 * 1024);
-  t.regex((await refusal(env.configMap('d'))).message!, /denied request: expression 'string\(object\.data\.long\)' resulted in error: no such key/);
+  t.regex(
+    (await refusal(env.configMap('d'))).message!,
+    /denied request: expression 'string\(object\.data\.long\)' resulted in error: no such key/,
+  );
 });
 
 interface ParamCase {
@@ -217,14 +291,39 @@ interface ParamCase {
 const ofDefault = {apiVersion: 'v1', kind: 'ConfigMap'};
 const notFound = 'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
 const paramCases: readonly ParamCase[] = [
-  {title: 'by name in the namespace of the request', kind: ofDefault, ref: {name: 'limits', parameterNotFoundAction: 'Deny'}, message: 'max is 0'},
+  {
+    title: 'by name in the namespace of the request',
+    kind: ofDefault,
+    ref: {name: 'limits', parameterNotFoundAction: 'Deny'},
+    message: 'max is 0',
+  },
   {title: 'by name in another namespace', kind: ofDefault, ref: {name: 'limits', namespace: 'other', parameterNotFoundAction: 'Deny'}},
   {title: 'that are missing and must not be', kind: ofDefault, ref: {name: 'missing', parameterNotFoundAction: 'Deny'}, message: notFound},
   {title: 'that are missing and may be', kind: ofDefault, ref: {name: 'missing', parameterNotFoundAction: 'Allow'}},
-  {title: 'by a selector, of which each counts', kind: ofDefault, ref: {selector: {matchLabels: {limits: 'yes'}}, parameterNotFoundAction: 'Deny'}, message: 'max is 0'},
-  {title: 'by a selector that chooses nothing', kind: ofDefault, ref: {selector: {matchLabels: {limits: 'no'}}, parameterNotFoundAction: 'Deny'}, message: notFound},
-  {title: 'of a kind for the whole cluster', kind: {apiVersion: 'v1', kind: 'Namespace'}, ref: {name: 'other', parameterNotFoundAction: 'Deny'}, message: 'max is 0'},
-  {title: 'of a kind for the whole cluster in a namespace', kind: {apiVersion: 'v1', kind: 'Namespace'}, ref: {name: 'other', namespace: 'default', parameterNotFoundAction: 'Deny'}, message: 'failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`'},
+  {
+    title: 'by a selector, of which each counts',
+    kind: ofDefault,
+    ref: {selector: {matchLabels: {limits: 'yes'}}, parameterNotFoundAction: 'Deny'},
+    message: 'max is 0',
+  },
+  {
+    title: 'by a selector that chooses nothing',
+    kind: ofDefault,
+    ref: {selector: {matchLabels: {limits: 'no'}}, parameterNotFoundAction: 'Deny'},
+    message: notFound,
+  },
+  {
+    title: 'of a kind for the whole cluster',
+    kind: {apiVersion: 'v1', kind: 'Namespace'},
+    ref: {name: 'other', parameterNotFoundAction: 'Deny'},
+    message: 'max is 0',
+  },
+  {
+    title: 'of a kind for the whole cluster in a namespace',
+    kind: {apiVersion: 'v1', kind: 'Namespace'},
+    ref: {name: 'other', namespace: 'default', parameterNotFoundAction: 'Deny'},
+    message: 'failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`',
+  },
 ];
 
 for (const {title, kind, ref, message} of paramCases) {
@@ -235,7 +334,14 @@ for (const {title, kind, ref, message} of paramCases) {
     await env.configMap('wide', {max: '9'}, {labels: {limits: 'yes'}});
     await env.of(kinds.configMaps).create({metadata: {name: 'limits', namespace: 'other'}, data: {max: '9'}});
     const max = 'has(params.data) ? params.data.max : params.metadata.annotations.max';
-    await env.validating({...(kind && {paramKind: kind}), variables: [{name: 'max', expression: max}], validations: [{expression: 'int(object.data.a) <= int(variables.max)', messageExpression: '"max is " + variables.max'}]}, {paramRef: ref as never});
+    await env.validating(
+      {
+        ...(kind && {paramKind: kind}),
+        variables: [{name: 'max', expression: max}],
+        validations: [{expression: 'int(object.data.a) <= int(variables.max)', messageExpression: '"max is " + variables.max'}],
+      },
+      {paramRef: ref as never},
+    );
 
     const made = env.configMap('c', {a: '1'});
     if (message === undefined) await t.notThrowsAsync(made);
@@ -245,9 +351,26 @@ for (const {title, kind, ref, message} of paramCases) {
 
 test('parameters come in the version that the policy names, with kind and apiVersion, and are null where a binding has none', async t => {
   const env = await startPolicyEnvironment();
-  await env.of(kinds.horizontalPodAutoscalers).create({metadata: {name: 'h', namespace: 'default'}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}]}});
+  await env
+    .of(kinds.horizontalPodAutoscalers)
+    .create({
+      metadata: {name: 'h', namespace: 'default'},
+      spec: {
+        maxReplicas: 3,
+        scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'},
+        metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}],
+      },
+    });
   await env.validating(
-    {paramKind: {apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler'}, validations: [{expression: 'params.apiVersion == "autoscaling/v1" && params.kind == "HorizontalPodAutoscaler" && params.spec.targetCPUUtilizationPercentage == 70'}]},
+    {
+      paramKind: {apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler'},
+      validations: [
+        {
+          expression:
+            'params.apiVersion == "autoscaling/v1" && params.kind == "HorizontalPodAutoscaler" && params.spec.targetCPUUtilizationPercentage == 70',
+        },
+      ],
+    },
     {paramRef: {name: 'h', parameterNotFoundAction: 'Deny'}},
   );
   await t.notThrowsAsync(env.configMap('c'));
@@ -257,9 +380,15 @@ test('parameters come in the version that the policy names, with kind and apiVer
 
 test('a kind of parameters that is not served is a matter of the failure policy', async t => {
   const env = await startPolicyEnvironment();
-  await env.validating({paramKind: {apiVersion: 'example.com/v1', kind: 'Limit'}, validations: [{expression: 'true'}]}, {paramRef: {name: 'x', parameterNotFoundAction: 'Allow'}});
+  await env.validating(
+    {paramKind: {apiVersion: 'example.com/v1', kind: 'Limit'}, validations: [{expression: 'true'}]},
+    {paramRef: {name: 'x', parameterNotFoundAction: 'Allow'}},
+  );
 
-  t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'`);
+  t.is(
+    (await refusal(env.configMap('c'))).message,
+    `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'`,
+  );
 });
 
 test('a binding narrows the match of a policy', async t => {
@@ -267,7 +396,15 @@ test('a binding narrows the match of a policy', async t => {
   await env.of(kinds.namespaces).create({metadata: {name: 'free', labels: {free: 'yes'}}});
   await env.validating(
     {validations: [{expression: 'false'}]},
-    {matchResources: {namespaceSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]}, objectSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]}, excludeResourceRules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], resourceNames: ['free']}]}},
+    {
+      matchResources: {
+        namespaceSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]},
+        objectSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]},
+        excludeResourceRules: [
+          {operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], resourceNames: ['free']},
+        ],
+      },
+    },
   );
 
   await t.notThrowsAsync(env.of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'free'}}));
@@ -279,13 +416,24 @@ test('a binding narrows the match of a policy', async t => {
 test('an expression reads objects in the version that the policy matches, whichever version was sent', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
-    matchConstraints: {resourceRules: [{operations: ['CREATE'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}]},
-    validations: [{expression: 'object.apiVersion == "autoscaling/v1" && object.spec.targetCPUUtilizationPercentage == 70 && request.resource.version == "v1" && request.requestResource.version == "v2"'}],
+    matchConstraints: {
+      resourceRules: [{operations: ['CREATE'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}],
+    },
+    validations: [
+      {
+        expression:
+          'object.apiVersion == "autoscaling/v1" && object.spec.targetCPUUtilizationPercentage == 70 && request.resource.version == "v1" && request.requestResource.version == "v2"',
+      },
+    ],
     matchConditions: [{name: 'c', expression: 'request.resource.version == "v2" && object.apiVersion == "autoscaling/v1"'}],
   });
   const autoscaler = (name: string, averageUtilization: number) => ({
     metadata: {name, namespace: 'default'},
-    spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}}]},
+    spec: {
+      maxReplicas: 3,
+      scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'},
+      metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}}],
+    },
   });
 
   await t.notThrowsAsync(env.of(kinds.horizontalPodAutoscalers).create(autoscaler('a', 70)));
@@ -295,7 +443,16 @@ test('an expression reads objects in the version that the policy matches, whiche
 test('policies are evaluated in the order of their names, and so are bindings; the first denial is returned', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({validations: [{expression: 'false'}]}, null, 'q');
-  await env.validating({validations: [{expression: 'false', message: 'first'}, {expression: 'false', message: 'second'}]}, null, 'p');
+  await env.validating(
+    {
+      validations: [
+        {expression: 'false', message: 'first'},
+        {expression: 'false', message: 'second'},
+      ],
+    },
+    null,
+    'p',
+  );
   await env.bind('a', {policyName: 'q'});
   await env.bind('c', {policyName: 'p'});
   await env.bind('b', {policyName: 'p'});
@@ -305,20 +462,33 @@ test('policies are evaluated in the order of their names, and so are bindings; t
 
 test('policies do not apply to policies, bindings and reviews', async t => {
   const env = await startPolicyEnvironment();
-  await env.validating({matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}]}, validations: [{expression: 'false'}]});
+  await env.validating({
+    matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}]},
+    validations: [{expression: 'false'}],
+  });
 
   await t.throwsAsync(env.configMap('c'));
   await t.notThrowsAsync(env.of(kinds.selfSubjectAccessReviews).create({spec: {nonResourceAttributes: {path: '/', verb: 'get'}}} as never));
   await t.notThrowsAsync(env.of(kinds.selfSubjectReviews).create({} as never));
-  await t.notThrowsAsync(env.validating({validations: [{expression: 'true'}]}, {}, 'other').catch(() => env.bind('other', {policyName: 'other'})));
+  await t.notThrowsAsync(
+    env.validating({validations: [{expression: 'true'}]}, {}, 'other').catch(() => env.bind('other', {policyName: 'other'})),
+  );
   await t.notThrowsAsync(env.of(kinds.validatingAdmissionPolicies as Kind, env.admin).delete('p'));
 });
 
 test('namespaces have no namespace of their own, and other objects have', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
-    matchConstraints: {resourceRules: [...configMaps.resourceRules!, {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces', 'nodes']}]},
-    validations: [{expression: '(namespaceObject == null) == (request.kind.kind != "ConfigMap")'}, {expression: 'request.kind.kind != "Namespace" || request.namespace == request.name'}],
+    matchConstraints: {
+      resourceRules: [
+        ...configMaps.resourceRules!,
+        {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces', 'nodes']},
+      ],
+    },
+    validations: [
+      {expression: '(namespaceObject == null) == (request.kind.kind != "ConfigMap")'},
+      {expression: 'request.kind.kind != "Namespace" || request.namespace == request.name'},
+    ],
   });
 
   await t.notThrowsAsync(env.configMap('c'));

@@ -31,14 +31,21 @@ const listening = (noted: Map<string, string>, warnings: string[]): AdmissionPlu
 });
 
 /** The plugins of both kinds of policies over a registry, as a server has them. */
-export const policyPlugins = (registry: Registry, own: Partial<PluginContext> & {readonly clock: VirtualClock; readonly metrics: MetricsRegistry}): readonly AdmissionPlugin[] => {
+export const policyPlugins = (
+  registry: Registry,
+  own: Partial<PluginContext> & {readonly clock: VirtualClock; readonly metrics: MetricsRegistry},
+): readonly AdmissionPlugin[] => {
   const {metrics, ...more} = own;
   const reader = registryReader(registry);
   const context = aPluginContext({
     reader,
     random: seededRandom(7),
     findNamespace: name => reader.get(kinds.namespaces, '', name),
-    policies: {registry, meter: metrics, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, new AbortController().signal)},
+    policies: {
+      registry,
+      meter: metrics,
+      sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, new AbortController().signal),
+    },
     gate: () => true,
     ...more,
   });
@@ -46,7 +53,9 @@ export const policyPlugins = (registry: Registry, own: Partial<PluginContext> & 
 };
 
 /** A server with policies in force, which records their annotations, warnings and metrics. */
-export const startPolicyEnvironment = async (own: {readonly authorizer?: Authorizer; readonly after?: readonly AdmissionPlugin[]} & ServerOptions = {}) => {
+export const startPolicyEnvironment = async (
+  own: {readonly authorizer?: Authorizer; readonly after?: readonly AdmissionPlugin[]} & ServerOptions = {},
+) => {
   const {authorizer, after = [], ...server} = own;
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
@@ -55,17 +64,24 @@ export const startPolicyEnvironment = async (own: {readonly authorizer?: Authori
   const env = await startEnvironment({
     ...server,
     clock,
-    admission: registry => [listening(noted, warnings), ...policyPlugins(registry, {clock, metrics, ...(authorizer && {authorizer})}), ...after],
+    admission: registry => [
+      listening(noted, warnings),
+      ...policyPlugins(registry, {clock, metrics, ...(authorizer && {authorizer})}),
+      ...after,
+    ],
   });
   const admin = {name: 'admin', groups: ['system:masters']};
   const make = async (kind: Kind, name: string, spec: object) => {
     await env.of(kind, admin).create({metadata: {name}, spec} as never);
   };
   const mutations = (list: readonly string[], patchType: 'ApplyConfiguration' | 'JSONPatch') =>
-    list.map(expression => (patchType === 'JSONPatch' ? {patchType, jsonPatch: {expression}} : {patchType, applyConfiguration: {expression}}));
+    list.map(expression =>
+      patchType === 'JSONPatch' ? {patchType, jsonPatch: {expression}} : {patchType, applyConfiguration: {expression}},
+    );
   const bind = (name: string, spec: Partial<ValidatingBindingSpec> = {}) =>
     make(kinds.validatingAdmissionPolicyBindings as Kind, name, {policyName: 'p', validationActions: ['Deny'], ...spec});
-  const bindMutating = (name: string, spec: Partial<MutatingBindingSpec> = {}) => make(kinds.mutatingAdmissionPolicyBindings as Kind, name, {policyName: 'p', ...spec});
+  const bindMutating = (name: string, spec: Partial<MutatingBindingSpec> = {}) =>
+    make(kinds.mutatingAdmissionPolicyBindings as Kind, name, {policyName: 'p', ...spec});
   return {
     ...env,
     admin,
@@ -81,12 +97,26 @@ export const startPolicyEnvironment = async (own: {readonly authorizer?: Authori
     bind,
     bindMutating,
     /** Creates a mutating policy for config maps, with a binding `b` by default. */
-    async mutating(expressions: readonly string[], {patchType = 'ApplyConfiguration', ...spec}: Omit<Partial<MutatingSpec>, 'mutations'> & {readonly patchType?: 'ApplyConfiguration' | 'JSONPatch'} = {}, binding: Partial<MutatingBindingSpec> | null = {}, name = 'p') {
-      await make(kinds.mutatingAdmissionPolicies as Kind, name, {matchConstraints: configMaps, reinvocationPolicy: 'Never', mutations: mutations(expressions, patchType), ...spec});
+    async mutating(
+      expressions: readonly string[],
+      {
+        patchType = 'ApplyConfiguration',
+        ...spec
+      }: Omit<Partial<MutatingSpec>, 'mutations'> & {readonly patchType?: 'ApplyConfiguration' | 'JSONPatch'} = {},
+      binding: Partial<MutatingBindingSpec> | null = {},
+      name = 'p',
+    ) {
+      await make(kinds.mutatingAdmissionPolicies as Kind, name, {
+        matchConstraints: configMaps,
+        reinvocationPolicy: 'Never',
+        mutations: mutations(expressions, patchType),
+        ...spec,
+      });
       if (binding) await bindMutating('b', {policyName: name, ...binding});
     },
     /** Makes a config map. */
-    configMap: (name: string, data: Record<string, string> = {}, metadata: object = {}) => env.of(kinds.configMaps).create({metadata: {name, namespace: 'default', ...metadata}, data}),
+    configMap: (name: string, data: Record<string, string> = {}, metadata: object = {}) =>
+      env.of(kinds.configMaps).create({metadata: {name, namespace: 'default', ...metadata}, data}),
     /** The lines of a metric. */
     async metricLines(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();

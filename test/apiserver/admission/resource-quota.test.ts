@@ -10,7 +10,11 @@ import {aPod, namespace, startWith} from './context.js';
 
 const evaluators = quotaEvaluators(words, () => true);
 
-const aQuota = (name: string, hard: Record<string, string>, used: Record<string, string> = {}, spec: object = {}): Quota => ({metadata: {name, namespace}, spec: {hard, ...spec}, status: {hard, used}});
+const aQuota = (name: string, hard: Record<string, string>, used: Record<string, string> = {}, spec: object = {}): Quota => ({
+  metadata: {name, namespace},
+  spec: {hard, ...spec},
+  status: {hard, used},
+});
 
 interface Question {
   readonly object: object;
@@ -44,39 +48,141 @@ const outcome = (quotas: readonly Quota[], {object, old, limited = [], resource 
   }
 };
 
-const pod = (resources: object = {}, spec: object = {}) => ({metadata: {name: 'p', resourceVersion: '1'}, spec: {containers: [{name: 'c', image: 'i', resources}], ...spec}});
+const pod = (resources: object = {}, spec: object = {}) => ({
+  metadata: {name: 'p', resourceVersion: '1'},
+  spec: {containers: [{name: 'c', image: 'i', resources}], ...spec},
+});
 const limited = (more: object): LimitedResource[] => [{resource: 'pods', ...more}];
 const high = {scopeName: 'PriorityClass', operator: 'In', values: ['high']};
 
 const cases: readonly [title: string, quotas: readonly Quota[], ask: Question, outcome: object | string][] = [
   ['a quota of other things is not charged', [aQuota('q', {secrets: '1'}, {secrets: '1'})], {object: pod()}, {}],
-  ['several quotas are charged together', [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {'count/pods': '2'}, {'count/pods': '0'})], {object: pod()}, {a: {pods: '2'}, b: {'count/pods': '1'}}],
-  ['the first quota without room refuses', [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {pods: '1'}, {pods: '1'})], {object: pod()}, 'exceeded quota: b, requested: pods=1, used: pods=1, limited: pods=1'],
-  ['a quota whose use is unknown refuses', [aQuota('q', {pods: '2', cpu: '1'}, {pods: '1'})], {object: pod({requests: {cpu: '1'}})}, 'status unknown for quota: q, resources: cpu'],
-  ['every container must ask for what is limited', [aQuota('q', {cpu: '1', 'limits.cpu': '1'}, {cpu: '0', 'limits.cpu': '0'})], {object: pod()}, 'failed quota: q: must specify cpu for: c; limits.cpu for: c'],
-  ['a pod may ask as a whole', [aQuota('q', {cpu: '1'}, {cpu: '0'})], {object: pod({}, {resources: {requests: {cpu: '300m'}}})}, {q: {cpu: '300m'}}],
+  [
+    'several quotas are charged together',
+    [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {'count/pods': '2'}, {'count/pods': '0'})],
+    {object: pod()},
+    {a: {pods: '2'}, b: {'count/pods': '1'}},
+  ],
+  [
+    'the first quota without room refuses',
+    [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {pods: '1'}, {pods: '1'})],
+    {object: pod()},
+    'exceeded quota: b, requested: pods=1, used: pods=1, limited: pods=1',
+  ],
+  [
+    'a quota whose use is unknown refuses',
+    [aQuota('q', {pods: '2', cpu: '1'}, {pods: '1'})],
+    {object: pod({requests: {cpu: '1'}})},
+    'status unknown for quota: q, resources: cpu',
+  ],
+  [
+    'every container must ask for what is limited',
+    [aQuota('q', {cpu: '1', 'limits.cpu': '1'}, {cpu: '0', 'limits.cpu': '0'})],
+    {object: pod()},
+    'failed quota: q: must specify cpu for: c; limits.cpu for: c',
+  ],
+  [
+    'a pod may ask as a whole',
+    [aQuota('q', {cpu: '1'}, {cpu: '0'})],
+    {object: pod({}, {resources: {requests: {cpu: '300m'}}})},
+    {q: {cpu: '300m'}},
+  ],
   [
     'overhead, sidecars and huge pages count',
-    [aQuota('q', {'requests.memory': '10Gi', 'hugepages-2Mi': '1Gi', 'requests.example.com/gpu': '4'}, {'requests.memory': '1Gi', 'hugepages-2Mi': '0', 'requests.example.com/gpu': '1'})],
-    {object: pod({requests: {memory: '1Gi', 'hugepages-2Mi': '100Mi', 'example.com/gpu': '2'}}, {overhead: {memory: '1Gi'}, initContainers: [{name: 's', image: 'i', restartPolicy: 'Always', resources: {requests: {memory: '1Gi'}}}]})},
+    [
+      aQuota(
+        'q',
+        {'requests.memory': '10Gi', 'hugepages-2Mi': '1Gi', 'requests.example.com/gpu': '4'},
+        {'requests.memory': '1Gi', 'hugepages-2Mi': '0', 'requests.example.com/gpu': '1'},
+      ),
+    ],
+    {
+      object: pod(
+        {requests: {memory: '1Gi', 'hugepages-2Mi': '100Mi', 'example.com/gpu': '2'}},
+        {
+          overhead: {memory: '1Gi'},
+          initContainers: [{name: 's', image: 'i', restartPolicy: 'Always', resources: {requests: {memory: '1Gi'}}}],
+        },
+      ),
+    },
     {q: {'requests.memory': '4Gi', 'hugepages-2Mi': '100Mi', 'requests.example.com/gpu': '3'}},
   ],
-  ['an update is charged with what it adds', [aQuota('q', {cpu: '3'}, {cpu: '1'})], {object: pod({requests: {cpu: '2'}}), old: pod({requests: {cpu: '1'}})}, {q: {cpu: '2'}}],
-  ['an update that adds nothing is not looked at', [aQuota('q', {cpu: '1'}, {cpu: '5'})], {object: pod({requests: {cpu: '1'}}), old: pod({requests: {cpu: '1'}})}, {}],
-  ['less than nothing is refused', [aQuota('q', {cpu: '1'}, {cpu: '0'})], {object: pod({requests: {cpu: '-1'}})}, 'quota usage is negative for resource(s): cpu,requests.cpu'],
-  ['what is limited must be covered by a quota', [aQuota('q', {pods: '5'}, {pods: '0'})], {object: pod({requests: {cpu: '1'}}), limited: limited({matchContains: ['requests.cpu']})}, 'insufficient quota to consume: requests.cpu'],
-  ['what is limited and covered is charged', [aQuota('q', {'requests.cpu': '5'}, {'requests.cpu': '0'})], {object: pod({requests: {cpu: '1'}}), limited: limited({matchContains: ['requests.cpu']})}, {q: {'requests.cpu': '1'}}],
-  ['a scope that is limited must be covered', [aQuota('q', {pods: '5'}, {pods: '0'})], {object: pod({}, {priorityClassName: 'high'}), limited: limited({matchScopes: [high]})}, 'insufficient quota to match these scopes: [{PriorityClass In [high]}]'],
-  ['a scope that is covered', [aQuota('q', {pods: '5'}, {pods: '0'}, {scopeSelector: {matchExpressions: [high]}})], {object: pod({}, {priorityClassName: 'high'}), limited: limited({matchScopes: [high]})}, {q: {pods: '1'}}],
+  [
+    'an update is charged with what it adds',
+    [aQuota('q', {cpu: '3'}, {cpu: '1'})],
+    {object: pod({requests: {cpu: '2'}}), old: pod({requests: {cpu: '1'}})},
+    {q: {cpu: '2'}},
+  ],
+  [
+    'an update that adds nothing is not looked at',
+    [aQuota('q', {cpu: '1'}, {cpu: '5'})],
+    {object: pod({requests: {cpu: '1'}}), old: pod({requests: {cpu: '1'}})},
+    {},
+  ],
+  [
+    'less than nothing is refused',
+    [aQuota('q', {cpu: '1'}, {cpu: '0'})],
+    {object: pod({requests: {cpu: '-1'}})},
+    'quota usage is negative for resource(s): cpu,requests.cpu',
+  ],
+  [
+    'what is limited must be covered by a quota',
+    [aQuota('q', {pods: '5'}, {pods: '0'})],
+    {object: pod({requests: {cpu: '1'}}), limited: limited({matchContains: ['requests.cpu']})},
+    'insufficient quota to consume: requests.cpu',
+  ],
+  [
+    'what is limited and covered is charged',
+    [aQuota('q', {'requests.cpu': '5'}, {'requests.cpu': '0'})],
+    {object: pod({requests: {cpu: '1'}}), limited: limited({matchContains: ['requests.cpu']})},
+    {q: {'requests.cpu': '1'}},
+  ],
+  [
+    'a scope that is limited must be covered',
+    [aQuota('q', {pods: '5'}, {pods: '0'})],
+    {object: pod({}, {priorityClassName: 'high'}), limited: limited({matchScopes: [high]})},
+    'insufficient quota to match these scopes: [{PriorityClass In [high]}]',
+  ],
+  [
+    'a scope that is covered',
+    [aQuota('q', {pods: '5'}, {pods: '0'}, {scopeSelector: {matchExpressions: [high]}})],
+    {object: pod({}, {priorityClassName: 'high'}), limited: limited({matchScopes: [high]})},
+    {q: {pods: '1'}},
+  ],
   ['a scope that is limited and not used', [], {object: pod(), limited: limited({matchScopes: [high]})}, {}],
-  ['objects of any kind are counted', [aQuota('q', {'count/deployments.apps': '3'}, {'count/deployments.apps': '2'})], {object: {metadata: {name: 'd'}}, resource: 'deployments', group: 'apps'}, {q: {'count/deployments.apps': '3'}}],
+  [
+    'objects of any kind are counted',
+    [aQuota('q', {'count/deployments.apps': '3'}, {'count/deployments.apps': '2'})],
+    {object: {metadata: {name: 'd'}}, resource: 'deployments', group: 'apps'},
+    {q: {'count/deployments.apps': '3'}},
+  ],
   [
     'devices are counted by class, the most of alternatives, and all as thirty-two',
-    [aQuota('q', {'gpu.deviceclass.resource.plat.io/devices': '100', 'nic.deviceclass.resource.plat.io/devices': '100'}, {'gpu.deviceclass.resource.plat.io/devices': '0', 'nic.deviceclass.resource.plat.io/devices': '0'})],
+    [
+      aQuota(
+        'q',
+        {'gpu.deviceclass.resource.plat.io/devices': '100', 'nic.deviceclass.resource.plat.io/devices': '100'},
+        {'gpu.deviceclass.resource.plat.io/devices': '0', 'nic.deviceclass.resource.plat.io/devices': '0'},
+      ),
+    ],
     {
       object: {
         metadata: {name: 'c'},
-        spec: {devices: {requests: [{name: 'a', exactly: {deviceClassName: 'gpu', count: 2}}, {name: 'b', firstAvailable: [{name: 'x', deviceClassName: 'gpu', count: 3}, {name: 'y', deviceClassName: 'gpu'}]}, {name: 'c', exactly: {deviceClassName: 'nic', allocationMode: 'All'}}]}},
+        spec: {
+          devices: {
+            requests: [
+              {name: 'a', exactly: {deviceClassName: 'gpu', count: 2}},
+              {
+                name: 'b',
+                firstAvailable: [
+                  {name: 'x', deviceClassName: 'gpu', count: 3},
+                  {name: 'y', deviceClassName: 'gpu'},
+                ],
+              },
+              {name: 'c', exactly: {deviceClassName: 'nic', allocationMode: 'All'}},
+            ],
+          },
+        },
       },
       resource: 'resourceclaims',
       group: 'resource.plat.io',
@@ -87,13 +193,22 @@ const cases: readonly [title: string, quotas: readonly Quota[], ask: Question, o
 for (const [title, quotas, ask, expected] of cases) test(title, t => t.deepEqual(outcome(quotas, ask), expected));
 
 test('names that count objects are recognised with their resource', t => {
-  t.deepEqual(['count/deployments.apps', 'count/pods', 'secrets', 'pods', 'cpu'].map(countedResource), [{group: 'apps', resource: 'deployments'}, {group: '', resource: 'pods'}, {group: '', resource: 'secrets'}, undefined, undefined]);
+  t.deepEqual(['count/deployments.apps', 'count/pods', 'secrets', 'pods', 'cpu'].map(countedResource), [
+    {group: 'apps', resource: 'deployments'},
+    {group: '', resource: 'pods'},
+    {group: '', resource: 'secrets'},
+    undefined,
+    undefined,
+  ]);
 });
 
 test('events are never charged, and changes below an object only where its resources change', t => {
   t.is(evaluators.of('', 'events'), undefined);
   const pods = evaluators.of('', 'pods')!;
-  t.deepEqual([pods.handles('CREATE', ''), pods.handles('UPDATE', ''), pods.handles('UPDATE', 'resize'), pods.handles('CREATE', 'binding')], [true, false, true, false]);
+  t.deepEqual(
+    [pods.handles('CREATE', ''), pods.handles('UPDATE', ''), pods.handles('UPDATE', 'resize'), pods.handles('CREATE', 'binding')],
+    [true, false, true, false],
+  );
 });
 
 test('the server charges objects created in a namespace with a quota', async t => {
@@ -104,5 +219,8 @@ test('the server charges objects created in a namespace with a quota', async t =
   await create();
 
   t.deepEqual((await quotas.get('q', {namespace})).status?.used, {pods: '1'});
-  t.is((await refusal(of(kinds.pods).create(aPod({}, {name: 'second'}) as Pod))).message, 'pods "second" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1');
+  t.is(
+    (await refusal(of(kinds.pods).create(aPod({}, {name: 'second'}) as Pod))).message,
+    'pods "second" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1',
+  );
 });

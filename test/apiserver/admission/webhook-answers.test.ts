@@ -11,8 +11,19 @@ const denials: readonly (readonly [status: object | undefined, expected: object]
   [undefined, {code: 400, message: 'admission webhook "hook.example.com" denied the request without explanation'}],
   [{message: 'because'}, {code: 400, message: 'admission webhook "hook.example.com" denied the request: because'}],
   [{reason: 'NotToday'}, {code: 400, reason: 'NotToday', message: 'admission webhook "hook.example.com" denied the request: NotToday'}],
-  [{code: 403, reason: 'Forbidden', message: 'no', details: {causes: [{message: 'why', field: 'data'}]}}, {code: 403, reason: 'Forbidden', message: 'admission webhook "hook.example.com" denied the request: no', details: {causes: [{message: 'why', field: 'data'}]}}],
-  [{code: 200, status: 'Success', message: 'fine'}, {code: 400, status: 'Failure', message: 'admission webhook "hook.example.com" denied the request: fine'}],
+  [
+    {code: 403, reason: 'Forbidden', message: 'no', details: {causes: [{message: 'why', field: 'data'}]}},
+    {
+      code: 403,
+      reason: 'Forbidden',
+      message: 'admission webhook "hook.example.com" denied the request: no',
+      details: {causes: [{message: 'why', field: 'data'}]},
+    },
+  ],
+  [
+    {code: 200, status: 'Success', message: 'fine'},
+    {code: 400, status: 'Failure', message: 'admission webhook "hook.example.com" denied the request: fine'},
+  ],
 ];
 
 for (const [status, expected] of denials) {
@@ -22,7 +33,12 @@ for (const [status, expected] of denials) {
       await using server = await aHookServer(() => ({allowed: false, ...(status ? {status} : {})}));
       await env[kind]('x', aHook(server));
 
-      t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {kind: 'Status', apiVersion: 'v1', status: 'Failure', ...expected});
+      t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {
+        kind: 'Status',
+        apiVersion: 'v1',
+        status: 'Failure',
+        ...expected,
+      });
     });
   }
 }
@@ -31,21 +47,87 @@ type Reply = (uid: string) => object;
 const review = (response: object, more: object = {}): object => ({kind: 'AdmissionReview', apiVersion: api('v1'), response, ...more});
 
 const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply: Reply, message: string])[] = [
-  ['validating', () => ({kind: 'AdmissionReview', apiVersion: api('v1')}), 'received invalid webhook response: webhook response was absent'],
-  ['validating', () => review({uid: 'other', allowed: true}), 'received invalid webhook response: expected response.uid="UID", got "other"'],
-  ['validating', uid => ({response: {uid, allowed: true}}), `received invalid webhook response: expected webhook response of ${api('v1')}, Kind=AdmissionReview, got /, Kind=`],
-  ['validating', uid => review({uid, allowed: true}, {apiVersion: api('v1beta1')}), 'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion'],
-  ['validating', uid => review({uid, allowed: true}, {kind: 'Other'}), `failed to call webhook: no kind "Other" is registered for version "${api('v1')}" in scheme "plat.io/apiserver/pkg/util/webhook/client.go:71"`],
-  ['validating', () => [] as object, 'failed to call webhook: couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'],
-  ['validating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: validating webhook may not return response.patch'],
-  ['validating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: validating webhook may not return response.patchType'],
-  ['mutating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: webhook returned response.patch but not response.patchType'],
-  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: webhook returned response.patchType but not response.patch'],
-  ['mutating', uid => review({uid, allowed: true, patch: 'W10=', patchType: ''}), 'received invalid webhook response: webhook returned invalid response.patchType of ""'],
-  ['mutating', uid => review({uid, allowed: true, patchType: 'Merge', patch: Buffer.from('[{"op":"add","path":"/data/a","value":"1"}]').toString('base64')}), 'unsupported patch type "Merge"'],
-  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('[1]').toString('base64')}), 'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
-  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('{}').toString('base64')}), 'received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch'],
-  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('oops').toString('base64')}), "received undecodable patch in webhook response: invalid character 'o' looking for beginning of value"],
+  [
+    'validating',
+    () => ({kind: 'AdmissionReview', apiVersion: api('v1')}),
+    'received invalid webhook response: webhook response was absent',
+  ],
+  [
+    'validating',
+    () => review({uid: 'other', allowed: true}),
+    'received invalid webhook response: expected response.uid="UID", got "other"',
+  ],
+  [
+    'validating',
+    uid => ({response: {uid, allowed: true}}),
+    `received invalid webhook response: expected webhook response of ${api('v1')}, Kind=AdmissionReview, got /, Kind=`,
+  ],
+  [
+    'validating',
+    uid => review({uid, allowed: true}, {apiVersion: api('v1beta1')}),
+    'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion',
+  ],
+  [
+    'validating',
+    uid => review({uid, allowed: true}, {kind: 'Other'}),
+    `failed to call webhook: no kind "Other" is registered for version "${api('v1')}" in scheme "plat.io/apiserver/pkg/util/webhook/client.go:71"`,
+  ],
+  [
+    'validating',
+    () => [] as object,
+    'failed to call webhook: couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+  ],
+  [
+    'validating',
+    uid => review({uid, allowed: true, patch: 'W10='}),
+    'received invalid webhook response: validating webhook may not return response.patch',
+  ],
+  [
+    'validating',
+    uid => review({uid, allowed: true, patchType: 'JSONPatch'}),
+    'received invalid webhook response: validating webhook may not return response.patchType',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patch: 'W10='}),
+    'received invalid webhook response: webhook returned response.patch but not response.patchType',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patchType: 'JSONPatch'}),
+    'received invalid webhook response: webhook returned response.patchType but not response.patch',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patch: 'W10=', patchType: ''}),
+    'received invalid webhook response: webhook returned invalid response.patchType of ""',
+  ],
+  [
+    'mutating',
+    uid =>
+      review({
+        uid,
+        allowed: true,
+        patchType: 'Merge',
+        patch: Buffer.from('[{"op":"add","path":"/data/a","value":"1"}]').toString('base64'),
+      }),
+    'unsupported patch type "Merge"',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('[1]').toString('base64')}),
+    'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('{}').toString('base64')}),
+    'received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+  ],
+  [
+    'mutating',
+    uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('oops').toString('base64')}),
+    "received undecodable patch in webhook response: invalid character 'o' looking for beginning of value",
+  ],
 ];
 
 for (const [kind, reply, message] of invalidReplies) {
@@ -53,7 +135,15 @@ for (const [kind, reply, message] of invalidReplies) {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     server.webhook.respond = ({body}, response) => json(response, reply((JSON.parse(body) as {request: {uid: string}}).request.uid));
-    await env[kind]('x', aHook(server), aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore', rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets']}]}));
+    await env[kind](
+      'x',
+      aHook(server),
+      aHook(server, {
+        name: 'open.example.com',
+        failurePolicy: 'Ignore',
+        rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets']}],
+      }),
+    );
     const refused = await refusal(env.of(kinds.configMaps).create(aConfigMap('c')));
 
     t.is(refused.code, 500);
@@ -65,14 +155,29 @@ for (const [kind, reply, message] of invalidReplies) {
 }
 
 const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] = [
-  [{op: 'remove', path: '/data/none'}, /^Internal error occurred: error in remove for path: '\/data\/none': Unable to remove nonexistent key: none: missing value$/],
-  [{op: 'add', path: '/none/a', value: '1'}, /^Internal error occurred: add operation does not apply: doc is missing path: "\/none\/a": missing value$/],
+  [
+    {op: 'remove', path: '/data/none'},
+    /^Internal error occurred: error in remove for path: '\/data\/none': Unable to remove nonexistent key: none: missing value$/,
+  ],
+  [
+    {op: 'add', path: '/none/a', value: '1'},
+    /^Internal error occurred: add operation does not apply: doc is missing path: "\/none\/a": missing value$/,
+  ],
   [{op: 'test', path: '/data/a', value: '2'}, /^Internal error occurred: testing value \/data\/a failed: test failed$/],
   [{op: 'turn', path: '/data/a'}, /^Internal error occurred: Unexpected kind: turn$/],
   [{op: 'replace', path: '', value: null}, /^Internal error occurred: replace operation value must be object or array: %!w\(<nil>\)$/],
-  [{op: 'replace', path: '/apiVersion', value: 'v2'}, /^Internal error occurred: no kind "ConfigMap" is registered for version "v2" in scheme "pkg\/api\/legacyscheme\/scheme.go:30"$/],
-  [{op: 'replace', path: '/kind', value: 'Secret'}, /^Internal error occurred: converting \(v1\.Secret\) to \(core\.ConfigMap\): unknown conversion$/],
-  [{op: 'replace', path: '/data', value: 'text'}, /^Internal error occurred: json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string$/],
+  [
+    {op: 'replace', path: '/apiVersion', value: 'v2'},
+    /^Internal error occurred: no kind "ConfigMap" is registered for version "v2" in scheme "pkg\/api\/legacyscheme\/scheme.go:30"$/,
+  ],
+  [
+    {op: 'replace', path: '/kind', value: 'Secret'},
+    /^Internal error occurred: converting \(v1\.Secret\) to \(core\.ConfigMap\): unknown conversion$/,
+  ],
+  [
+    {op: 'replace', path: '/data', value: 'text'},
+    /^Internal error occurred: json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string$/,
+  ],
 ];
 
 for (const [operation, message] of brokenPatches) {
@@ -85,12 +190,21 @@ for (const [operation, message] of brokenPatches) {
   });
 }
 
-const labelling = (label: string) => ({object}: WebhookRequest) => patching({op: 'add', path: '/metadata/labels', value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)}});
+const labelling =
+  (label: string) =>
+  ({object}: WebhookRequest) =>
+    patching({
+      op: 'add',
+      path: '/metadata/labels',
+      value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)},
+    });
 
 test('a webhook with reinvocation is called again after a later change', async t => {
   using env = await startWebhookEnvironment();
   await using first = await aHookServer(labelling('first'));
-  await using second = await aHookServer(({object}) => (object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as WebhookRequest)));
+  await using second = await aHookServer(({object}) =>
+    object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as WebhookRequest),
+  );
   await env.mutating('a', aHook(first, {reinvocationPolicy: 'IfNeeded'}));
   await env.mutating('b', aHook(second));
   const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
@@ -121,7 +235,9 @@ test('plugins before webhooks run again after a change, and their changes reach 
     },
   ];
   using env = await startWebhookEnvironment({}, {before});
-  await using server = await aHookServer(({object}) => (object?.metadata?.labels?.['hook'] ? {allowed: true} : patching({op: 'add', path: '/metadata/labels', value: {hook: 'yes'}})));
+  await using server = await aHookServer(({object}) =>
+    object?.metadata?.labels?.['hook'] ? {allowed: true} : patching({op: 'add', path: '/metadata/labels', value: {hook: 'yes'}}),
+  );
   await env.mutating('m', aHook(server, {reinvocationPolicy: 'IfNeeded'}));
   const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
 
@@ -157,7 +273,11 @@ const until = (deadlineAt: number) => ({deadlineAt, info: {query: new URLSearchP
 
 test('audit annotations, warnings and patches of webhooks are returned', async t => {
   using env = await startWebhookEnvironment();
-  await using server = await aHookServer(() => ({...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}), warnings: ['mind', '', 'bad\nline'], auditAnnotations: {why: 'so'}}));
+  await using server = await aHookServer(() => ({
+    ...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}),
+    warnings: ['mind', '', 'bad\nline'],
+    auditAnnotations: {why: 'so'},
+  }));
   await using gone = await aHookServer();
   await gone.webhook.close();
   await env.mutating('m', aHook(server), aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
@@ -175,7 +295,10 @@ test('audit annotations, warnings and patches of webhooks are returned', async t
     ['hook.example.com/why', 'so'],
     [`mutation.webhook.${group}/round_0_index_0`, '{"configuration":"m","webhook":"hook.example.com","mutated":true}'],
     [`mutation.webhook.${group}/round_0_index_1`, '{"configuration":"m","webhook":"gone.example.com","mutated":false}'],
-    [`patch.webhook.${group}/round_0_index_0`, '{"configuration":"m","webhook":"hook.example.com","patch":[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}],"patchType":"JSONPatch"}'],
+    [
+      `patch.webhook.${group}/round_0_index_0`,
+      '{"configuration":"m","webhook":"hook.example.com","patch":[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}],"patchType":"JSONPatch"}',
+    ],
   ]);
 });
 
@@ -188,7 +311,11 @@ test('no webhook is called for a request that has been cancelled', async t => {
   const {attributes} = attributesOf({original: until(env.clock.monotonic())});
 
   for (const act of [() => admitting!.admit!(attributes), () => validating!.validate!(attributes)]) {
-    t.like(await refusal((async () => act())()), {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within requested timeout'});
+    t.like(await refusal((async () => act())()), {
+      code: 504,
+      reason: 'Timeout',
+      message: 'Timeout: request did not complete within requested timeout',
+    });
   }
   t.is(server.requested.length, 0);
 });
@@ -212,7 +339,11 @@ for (const sideEffects of ['Some', 'Unknown']) {
       hook.sideEffects = sideEffects;
     });
 
-    t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code: 400, reason: 'BadRequest', message: 'admission webhook "hook.example.com" does not support dry run'});
+    t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {
+      code: 400,
+      reason: 'BadRequest',
+      message: 'admission webhook "hook.example.com" does not support dry run',
+    });
     t.is(server.requested.length, 0);
   });
 }
@@ -222,7 +353,10 @@ test('a webhook cannot move an object to another place', async t => {
   await using server = await aHookServer(() => patching({op: 'replace', path: '/metadata/namespace', value: 'other'}));
   await env.mutating('m', aHook(server));
 
-  t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {code: 400, message: 'the namespace of the provided object does not match the namespace sent on the request'});
+  t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {
+    code: 400,
+    message: 'the namespace of the provided object does not match the namespace sent on the request',
+  });
 });
 
 test('the timeout of a request bounds the timeout of its webhook calls', async t => {
@@ -254,6 +388,9 @@ test('a webhook is not waited for any longer than its caller waits, and that is 
   const {attributes} = attributesOf({original: {info: {query: new URLSearchParams()}, signal: leaving.signal}});
   const refused = await refusal((async () => env.plugins[1]!.validate!(attributes))());
 
-  t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "${server.webhook.url}/?timeout=10s": context canceled`);
+  t.is(
+    refused.message,
+    `Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "${server.webhook.url}/?timeout=10s": context canceled`,
+  );
   t.deepEqual(await env.metricLines('apiserver_admission_webhook_rejection_count'), []);
 });

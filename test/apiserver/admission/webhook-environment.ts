@@ -23,7 +23,12 @@ export interface WebhookRequest {
   readonly uid: string;
   readonly operation: string;
   readonly name?: string;
-  readonly object: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}; readonly data?: Readonly<Record<string, string>>; readonly kind?: string; readonly apiVersion?: string} | null;
+  readonly object: {
+    readonly metadata?: {readonly labels?: Readonly<Record<string, string>>};
+    readonly data?: Readonly<Record<string, string>>;
+    readonly kind?: string;
+    readonly apiVersion?: string;
+  } | null;
   readonly [field: string]: unknown;
 }
 
@@ -49,7 +54,11 @@ export const aHookServer = async (answer: Answering = () => ({allowed: true}), o
 };
 
 /** A patch as webhooks answer it. */
-export const patching = (...operations: readonly object[]) => ({allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64')});
+export const patching = (...operations: readonly object[]) => ({
+  allowed: true,
+  patchType: 'JSONPatch',
+  patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
+});
 
 /** A webhook of a configuration, by default for the creation of config maps. */
 export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<MutatingHook> = {}): MutatingHook => ({
@@ -62,7 +71,10 @@ export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<Mutat
 });
 
 /** A server that calls webhooks, and records their annotations, warnings and metrics. */
-export const startWebhookEnvironment = async (own: Partial<PluginContext> = {}, options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {}) => {
+export const startWebhookEnvironment = async (
+  own: Partial<PluginContext> = {},
+  options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {},
+) => {
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
   const caller = webhookCaller({clock, resolve: () => Promise.reject(new Error('service "svc" not found')), userAgent: 'tester'});
@@ -78,10 +90,20 @@ export const startWebhookEnvironment = async (own: Partial<PluginContext> = {}, 
         clock,
         random: seededRandom(7),
         findNamespace: name => reader.get(kinds.namespaces, '', name),
-        webhooks: {...noWebhooks, registry, log: noLog, meter: metrics, callerFor: () => caller, sourceOf: kind => hookSource(registry, kind, new AbortController().signal)},
+        webhooks: {
+          ...noWebhooks,
+          registry,
+          log: noLog,
+          meter: metrics,
+          callerFor: () => caller,
+          sourceOf: kind => hookSource(registry, kind, new AbortController().signal),
+        },
         ...own,
       });
-      plugins.push(...before, ...createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']}, context).plugins);
+      plugins.push(
+        ...before,
+        ...createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']}, context).plugins,
+      );
       return plugins;
     },
   });

@@ -7,7 +7,15 @@ import {json} from '#test/apiserver/webhook-server.js';
 import {aHook, aHookServer, startWebhookEnvironment, patching, type MutatingHook} from './webhook-environment.js';
 import {aConfigMap, api} from './webhook-requests.js';
 
-const aRequest: RuleSubject = {operation: 'CREATE', group: 'apps', version: 'v1', resource: 'deployments', subresource: '', namespace: 'default', name: 'd'};
+const aRequest: RuleSubject = {
+  operation: 'CREATE',
+  group: 'apps',
+  version: 'v1',
+  resource: 'deployments',
+  subresource: '',
+  namespace: 'default',
+  name: 'd',
+};
 const aRule: Rule = {operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*']};
 
 const ruleCases: readonly (readonly [rule: Partial<Rule>, subject: Partial<RuleSubject>, matches: boolean])[] = [
@@ -90,7 +98,13 @@ test('an object selector matches the old or the new object', async t => {
   await using server = await aHookServer();
   const configMaps = env.of(kinds.configMaps);
   const made = await configMaps.create(aConfigMap('c', {labels: {app: 'web'}}));
-  await env.validating('v', aHook(server, {objectSelector: {matchLabels: {app: 'web'}}, rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.validating(
+    'v',
+    aHook(server, {
+      objectSelector: {matchLabels: {app: 'web'}},
+      rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}],
+    }),
+  );
   const {labels: _, ...metadata} = made.metadata!;
   const bare = await configMaps.update({...made, metadata});
   await configMaps.update({...bare, data: {a: '1'}});
@@ -101,7 +115,13 @@ test('an object selector matches the old or the new object', async t => {
 test('a namespace is selected by the labels it gets, and by those it has when it goes', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await env.validating('v', aHook(server, {namespaceSelector: {matchLabels: {env: 'prod'}}, rules: [{operations: ['CREATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], scope: 'Cluster'}]}));
+  await env.validating(
+    'v',
+    aHook(server, {
+      namespaceSelector: {matchLabels: {env: 'prod'}},
+      rules: [{operations: ['CREATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], scope: 'Cluster'}],
+    }),
+  );
   const namespaces = env.of(kinds.namespaces);
   await namespaces.create({metadata: {name: 'prod', labels: {env: 'prod'}}});
   await namespaces.create({metadata: {name: 'dev', labels: {env: 'dev'}}});
@@ -120,7 +140,10 @@ test('a namespace is selected by the labels it gets, and by those it has when it
 test('webhooks are not called for webhook configurations', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({allowed: false}));
-  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}));
+  await env.validating(
+    'v',
+    aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}),
+  );
 
   await t.notThrowsAsync(env.of(kinds.validatingWebhookConfigurations).delete('v'));
   t.is(server.requested.length, 0);
@@ -128,12 +151,22 @@ test('webhooks are not called for webhook configurations', async t => {
 
 test('a rule on another version of a resource matches, and the object is sent in that version', async t => {
   using env = await startWebhookEnvironment();
-  await using server = await aHookServer(({object}) => (object?.apiVersion === 'autoscaling/v1' ? patching({op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70}) : {allowed: true}));
-  const rules = [{operations: ['CREATE' as const], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}];
+  await using server = await aHookServer(({object}) =>
+    object?.apiVersion === 'autoscaling/v1'
+      ? patching({op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70})
+      : {allowed: true},
+  );
+  const rules = [
+    {operations: ['CREATE' as const], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']},
+  ];
   await env.mutating('m', aHook(server, {rules}), aHook(server, {name: 'exact.example.com', rules, matchPolicy: 'Exact'}));
   const made = await env.of(kinds.horizontalPodAutoscalers).create({
     metadata: {name: 'h', namespace: 'default'},
-    spec: {maxReplicas: 3, scaleTargetRef: {kind: 'Deployment', name: 'd', apiVersion: 'apps/v1'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}]},
+    spec: {
+      maxReplicas: 3,
+      scaleTargetRef: {kind: 'Deployment', name: 'd', apiVersion: 'apps/v1'},
+      metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}],
+    },
   } as never);
 
   t.is(server.requested.length, 1);
@@ -152,8 +185,14 @@ test('a subresource of another kind is sent as that kind', async t => {
   await using server = await aHookServer(() => patching({op: 'replace', path: '/spec/replicas', value: 5}));
   const labels = {app: 'd'};
   const deployments = env.of(kinds.deployments);
-  await deployments.create({metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 1, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}}} as never);
-  await env.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}));
+  await deployments.create({
+    metadata: {name: 'd', namespace: 'default'},
+    spec: {replicas: 1, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}},
+  } as never);
+  await env.mutating(
+    'm',
+    aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}),
+  );
   const scale = {kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 3}};
   const response = await env.server.handler({
     method: 'PUT',
@@ -179,7 +218,10 @@ test('a subresource of another kind is sent as that kind', async t => {
 test('a webhook with review version v1beta1 alone gets that version, and may leave out optional fields', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  server.webhook.respond = (_, response) => json(response, {response: {allowed: true, patch: Buffer.from('[{"op":"add","path":"/metadata/labels","value":{"old":"yes"}}]').toString('base64')}});
+  server.webhook.respond = (_, response) =>
+    json(response, {
+      response: {allowed: true, patch: Buffer.from('[{"op":"add","path":"/metadata/labels","value":{"old":"yes"}}]').toString('base64')},
+    });
   await env.mutating('m', aHook(server, {admissionReviewVersions: ['v2', 'v1beta1']}));
   const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
 
@@ -190,8 +232,16 @@ test('a webhook with review version v1beta1 alone gets that version, and may lea
 const conditions: readonly (readonly [expressions: readonly string[], requested: boolean])[] = [
   [["object.metadata.name == 'c'"], true],
   [["object.metadata.name == 'c'", "request.namespace != 'default'"], false],
-  [["request.operation == 'CREATE' && request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps' && oldObject == null"], true],
-  [["request.userInfo.username == 'jane' && 'devs' in request.userInfo.groups && request.userInfo.extra['example.com/team'] == ['a', 'b']"], true],
+  [
+    ["request.operation == 'CREATE' && request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps' && oldObject == null"],
+    true,
+  ],
+  [
+    [
+      "request.userInfo.username == 'jane' && 'devs' in request.userInfo.groups && request.userInfo.extra['example.com/team'] == ['a', 'b']",
+    ],
+    true,
+  ],
   [['!request.dryRun && request.options.kind.startsWith("Create") && !has(request.subResource)'], true],
   [["authorizer.requestResource.check('bypass').allowed() && authorizer.group('').resource('pods').check('get').reason() == ''"], true],
   [["authorizer.path('/a').check('get').allowed()"], false],
@@ -213,9 +263,15 @@ for (const [expressions, requested] of conditions) {
 
 const failing: readonly (readonly [expressions: readonly string[], message: string | RegExp])[] = [
   [['object.none == 1'], `configmaps "c" is forbidden: expression 'object.none == 1' resulted in error: no such key: none`],
-  [['object.a == 1', 'object.b == 1'], `configmaps "c" is forbidden: [expression 'object.a == 1' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]`],
+  [
+    ['object.a == 1', 'object.b == 1'],
+    `configmaps "c" is forbidden: [expression 'object.a == 1' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]`,
+  ],
   [['object.a'], 'configmaps "c" is forbidden: compilation error: must evaluate to bool but got dyn'],
-  [['nothing'], /^configmaps "c" is forbidden: compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing'/],
+  [
+    ['nothing'],
+    /^configmaps "c" is forbidden: compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing'/,
+  ],
 ];
 
 for (const [expressions, message] of failing) {

@@ -10,7 +10,9 @@ import {aConfigMap, api} from './webhook-requests.js';
 
 test('a webhook gets a complete admission review, and may patch the object', async t => {
   using env = await startWebhookEnvironment();
-  await using server = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {seen: 'yes'}}, {op: 'add', path: '/data/b', value: '2'}));
+  await using server = await aHookServer(() =>
+    patching({op: 'add', path: '/metadata/labels', value: {seen: 'yes'}}, {op: 'add', path: '/data/b', value: '2'}),
+  );
   await env.mutating('m', aHook(server));
 
   const made = await env.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}}), {fieldManager: 'me'});
@@ -41,7 +43,10 @@ test('a configuration is in force as soon as it is written, and no longer than i
   await configMaps.create(aConfigMap('before'));
   await env.validating('v', aHook(server));
 
-  t.is((await refusal(configMaps.create(aConfigMap('c')))).message, 'admission webhook "hook.example.com" denied the request without explanation');
+  t.is(
+    (await refusal(configMaps.create(aConfigMap('c')))).message,
+    'admission webhook "hook.example.com" denied the request without explanation',
+  );
   await env.of(kinds.validatingWebhookConfigurations).delete('v');
   await t.notThrowsAsync(configMaps.create(aConfigMap('c')));
   t.is(server.requested.length, 1);
@@ -64,7 +69,8 @@ test('time spent in webhooks counts in the request latency, but not in its servi
   await env.of(kinds.configMaps).create(aConfigMap('b'), {dryRun: true});
 
   const lines = (await meter.exposition()).body.split('\n').filter(line => /resource="configmaps"/.test(line));
-  const own = (name: string, labels: string) => lines.filter(line => line.startsWith(`${name}{`) && line.includes(labels)).map(line => line.split('} ')[1]);
+  const own = (name: string, labels: string) =>
+    lines.filter(line => line.startsWith(`${name}{`) && line.includes(labels)).map(line => line.split('} ')[1]);
   t.deepEqual(own('apiserver_request_duration_seconds_sum', 'dry_run=""'), ['10']);
   t.deepEqual(own('apiserver_request_duration_seconds_sum', 'dry_run="All"'), ['10']);
   t.deepEqual(own('apiserver_request_sli_duration_seconds_sum', 'verb="POST"'), ['0']);
@@ -83,7 +89,9 @@ test('a webhook that cannot be reached fails the request or is skipped, by its f
 
   const text = `failed calling webhook "shut.example.com": failed to call webhook: Post "${url}/?timeout=10s": dial tcp ${url.slice('https://'.length)}: connect: connection refused`;
   t.like(refused, {code: 500, reason: 'InternalError', message: `Internal error occurred: ${text}`, details: {causes: [{message: text}]}});
-  t.deepEqual(await env.metricLines('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
+  t.deepEqual(await env.metricLines('apiserver_admission_webhook_fail_open_count'), [
+    'apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2',
+  ]);
   t.deepEqual(await env.metricLines('apiserver_admission_webhook_rejection_count'), [
     'apiserver_admission_webhook_rejection_count{name="shut.example.com",type="validating",operation="CREATE",error_type="calling_webhook_error",rejection_code="503"} 1',
   ]);
@@ -96,7 +104,10 @@ test('a webhook that cannot be reached fails the request or is skipped, by its f
 test('a missing service is named in the error', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await env.validating('v', aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}));
+  await env.validating(
+    'v',
+    aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}),
+  );
 
   t.is(
     (await refusal(env.of(kinds.configMaps).create(aConfigMap('c')))).message,
@@ -106,7 +117,12 @@ test('a missing service is named in the error', async t => {
 
 test('mutating webhooks are called in the order of their configurations, each with the complete and pruned result of those before', async t => {
   using env = await startWebhookEnvironment();
-  await using first = await aHookServer(() => patching({op: 'add', path: '/spec/template/spec/containers/0/ports', value: [{containerPort: 80}]}, {op: 'add', path: '/spec/unknown', value: 1}));
+  await using first = await aHookServer(() =>
+    patching(
+      {op: 'add', path: '/spec/template/spec/containers/0/ports', value: [{containerPort: 80}]},
+      {op: 'add', path: '/spec/unknown', value: 1},
+    ),
+  );
   await using second = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {order: 'second'}}));
   const rules = [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}];
   await env.mutating('b', aHook(second, {rules}));
@@ -170,10 +186,21 @@ test('updates, patches and deletions carry the old object and their options', as
   await configMaps.delete('c', {namespace: 'default', propagationPolicy: 'Background'} as never);
 
   const [updated] = server.requested;
-  t.like(updated, {operation: 'UPDATE', name: 'c', object: {data: {a: '2'}}, oldObject: {data: {a: '1'}}, options: {kind: 'UpdateOptions'}});
+  t.like(updated, {
+    operation: 'UPDATE',
+    name: 'c',
+    object: {data: {a: '2'}},
+    oldObject: {data: {a: '1'}},
+    options: {kind: 'UpdateOptions'},
+  });
   t.is(versionOf(updated!), made.metadata?.resourceVersion);
   const deleted = server.requested.at(-1)!;
-  t.like(deleted, {operation: 'DELETE', name: 'c', object: null, options: {kind: 'DeleteOptions', apiVersion: words.apiVersion('meta', 'v1'), propagationPolicy: 'Background'}});
+  t.like(deleted, {
+    operation: 'DELETE',
+    name: 'c',
+    object: null,
+    options: {kind: 'DeleteOptions', apiVersion: words.apiVersion('meta', 'v1'), propagationPolicy: 'Background'},
+  });
   t.is((deleted['oldObject'] as {kind: string}).kind, 'ConfigMap');
 });
 
@@ -201,10 +228,20 @@ test('an eviction calls webhooks for the eviction, and not for the deletion it m
   await using server = await aHookServer();
   const pods = env.of(kinds.pods);
   await pods.create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
-  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/*']}]}));
-  await pods.create({apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p'}} as never, {namespace: 'default', subresource: 'eviction', name: 'p'});
+  await env.validating(
+    'v',
+    aHook(server, {rules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/*']}]}),
+  );
+  await pods.create({apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p'}} as never, {
+    namespace: 'default',
+    subresource: 'eviction',
+    name: 'p',
+  });
 
-  t.deepEqual(server.requested.map(({operation, ['subResource']: of}) => [operation, of]), [['CREATE', 'eviction']]);
+  t.deepEqual(
+    server.requested.map(({operation, ['subResource']: of}) => [operation, of]),
+    [['CREATE', 'eviction']],
+  );
   t.deepEqual((await pods.list({namespace: 'default'})).items, []);
 });
 
@@ -235,12 +272,18 @@ test('the outcome of webhooks is reported for each object of a deletecollection'
   const configMaps = env.of(kinds.configMaps);
   await configMaps.create(aConfigMap('a'));
   await configMaps.create(aConfigMap('b', {labels: {keep: 'yes'}}));
-  await env.validating('v', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.validating(
+    'v',
+    aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}),
+  );
   const refused = await refusal(configMaps.deleteCollection({namespace: 'default'} as never));
 
   t.is(refused.message, 'admission webhook "hook.example.com" denied the request without explanation');
   t.false('name' in server.requested[0]!);
-  t.deepEqual((await configMaps.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name), ['b']);
+  t.deepEqual(
+    (await configMaps.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name),
+    ['b'],
+  );
 });
 
 test('a change that a deletion is answered with is an error', async t => {
@@ -248,7 +291,10 @@ test('a change that a deletion is answered with is an error', async t => {
   await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {}}));
   const configMaps = env.of(kinds.configMaps);
   await configMaps.create(aConfigMap('a'));
-  await env.mutating('m', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.mutating(
+    'm',
+    aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}),
+  );
 
   t.is(
     (await refusal(configMaps.delete('a', {namespace: 'default'}))).message,
@@ -264,18 +310,29 @@ test('a webhook for an action subresource gets the body that was sent', async t 
   await env.mutating('m', aHook(server, {rules: everything}));
   const {post} = wire(env.server.handler);
   const group = words.group('authorization');
-  const made = await post(`/apis/${group}/v1/subjectaccessreviews`, {spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}}});
+  const made = await post(`/apis/${group}/v1/subjectaccessreviews`, {
+    spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}},
+  });
 
   t.is(made.status, 201, made.text);
-  t.like(server.requested[0], {operation: 'CREATE', kind: {group, version: 'v1', kind: 'SubjectAccessReview'}, object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}}});
+  t.like(server.requested[0], {
+    operation: 'CREATE',
+    kind: {group, version: 'v1', kind: 'SubjectAccessReview'},
+    object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}},
+  });
   t.false('namespace' in server.requested[0]!);
 });
 
 test('a webhook for a status update gets the status subresource, and its changes to other fields are dropped', async t => {
   using env = await startWebhookEnvironment();
-  await using server = await aHookServer(() => patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}));
+  await using server = await aHookServer(() =>
+    patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}),
+  );
   const made = await env.of(kinds.namespaces).create({metadata: {name: 'n'}});
-  await env.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}));
+  await env.mutating(
+    'm',
+    aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}),
+  );
   const {put} = wire(env.server.handler);
   const answer = await put('/api/v1/namespaces/n/status', {...made, status: {phase: 'Active'}});
 
@@ -287,7 +344,12 @@ test('a webhook for a status update gets the status subresource, and its changes
 test('a PUT that creates an object is sent as a creation', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));
+  await env.validating(
+    'v',
+    aHook(server, {
+      rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never,
+    }),
+  );
   const {put} = wire(env.server.handler);
   const answer = await put(`/apis/${words.group('coordination')}/v1/namespaces/default/leases/l`, {metadata: {name: 'l'}});
 

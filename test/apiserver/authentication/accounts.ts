@@ -11,16 +11,24 @@ export const minutes = (count: number): number => count * 60_000;
 /** A plane with the account `robot`, and functions that request its tokens and review them. */
 export const aPlane = async (apiserverArgs: readonly string[] = []) => {
   const clock = new VirtualClock();
-  const plane = await startPlane({naming: 'plat', listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
+  const plane = await startPlane({
+    naming: 'plat',
+    listen: false,
+    clock,
+    apiserverArgs,
+    controllerManagerArgs: ['--controllers=-*,namespace-controller'],
+  });
   const client = plane.client();
   const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
   const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>
     (await client
       .resource(kinds.serviceAccounts)
       .create({metadata: {namespace, ...metadata}, spec} as KubeObject, {subresource: 'token', name: 'robot', namespace})) as TokenRequest;
-  const review = async (token: string, audiences: string[] = []) => (await client.resource(kinds.tokenReviews).create({spec: {token, audiences}})).status!;
+  const review = async (token: string, audiences: string[] = []) =>
+    (await client.resource(kinds.tokenReviews).create({spec: {token, audiences}})).status!;
   return {plane, clock, client, account, request, review};
 };
 
 /** The claims of a token. */
-export const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> => readToken(status!.token)!.claims as never;
+export const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> =>
+  readToken(status!.token)!.claims as never;

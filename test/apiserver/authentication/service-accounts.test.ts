@@ -11,9 +11,17 @@ import {refusal} from '#test/resources/environment.js';
 import {aPlane, issuer, minutes, namespace, own} from './accounts.js';
 
 const get = async (plane: Plane, url: string, headers: Record<string, string> = {}) => {
-  const answer = await plane.api.handler({method: 'GET', url, headers, caller: {credentials: {certificates: []}}, remoteAddress: '', signal: new AbortController().signal});
+  const answer = await plane.api.handler({
+    method: 'GET',
+    url,
+    headers,
+    caller: {credentials: {certificates: []}},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
   const {body} = answer;
-  const text = body.kind === 'bytes' || body.kind === 'object' ? (typeof body.bytes === 'function' ? body.bytes() : body.bytes).toString() : '';
+  const text =
+    body.kind === 'bytes' || body.kind === 'object' ? (typeof body.bytes === 'function' ? body.bytes() : body.bytes).toString() : '';
   return {status: answer.status, headers: answer.headers, json: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>};
 };
 
@@ -23,7 +31,12 @@ test('a service account gets a token for the server, for an hour, which authenti
   const made = await request();
   const now = Math.floor(clock.now() / 1000);
 
-  t.like(made, {kind: 'TokenRequest', apiVersion: 'authentication.plat.io/v1', metadata: {name: 'robot', namespace}, spec: {audiences: [issuer], expirationSeconds: 3600}});
+  t.like(made, {
+    kind: 'TokenRequest',
+    apiVersion: 'authentication.plat.io/v1',
+    metadata: {name: 'robot', namespace},
+    spec: {audiences: [issuer], expirationSeconds: 3600},
+  });
   t.is(made.status!.expirationTimestamp, new Date((now + 3600) * 1000).toISOString().replace('.000', ''));
   t.like(own(made), {iss: issuer, sub: 'system:serviceaccount:default:robot', aud: [issuer], iat: now, nbf: now, exp: now + 3600});
   t.deepEqual(own(made)['plat.io'] as unknown, {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}});
@@ -53,7 +66,10 @@ test('a token ends when its time is over, or its account is another one', async 
   await client.resource(kinds.serviceAccounts).delete('robot', {namespace});
   t.deepEqual(await review(longer), {user: {}, error: '[invalid bearer token, serviceaccounts "robot" not found]'});
   const again = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
-  t.is((await review(longer)).error, `[invalid bearer token, service account UID (${again.metadata!.uid}) does not match claim (${own({status: {token: longer}} as TokenRequest)['plat.io']['serviceaccount']!['uid']})]`);
+  t.is(
+    (await review(longer)).error,
+    `[invalid bearer token, service account UID (${again.metadata!.uid}) does not match claim (${own({status: {token: longer}} as TokenRequest)['plat.io']['serviceaccount']!['uid']})]`,
+  );
   t.is((await get(plane, '/api', {authorization: `Bearer ${longer}`})).status, 401);
 });
 
@@ -63,7 +79,10 @@ test('a token is valid for its audiences alone', async t => {
   const {token} = (await request({audiences: ['vault', 'bank']})).status!;
 
   t.deepEqual((await review(token, ['vault', 'other'])).audiences, ['vault']);
-  t.deepEqual(await review(token), {user: {}, error: `[invalid bearer token, token audiences ["vault" "bank"] is invalid for the target audiences ["${issuer}"]]`});
+  t.deepEqual(await review(token), {
+    user: {},
+    error: `[invalid bearer token, token audiences ["vault" "bank"] is invalid for the target audiences ["${issuer}"]]`,
+  });
   t.is((await get(plane, '/api', {authorization: `Bearer ${token}`})).status, 401);
 });
 
@@ -77,7 +96,10 @@ test('a token bound to a secret or a node dies with it', async t => {
 
   t.deepEqual(own(bySecret)['plat.io']['secret'], {name: 'tied', uid: secret.metadata!.uid} as never);
   t.true((await review(bySecret.status!.token)).authenticated);
-  t.like((await review(byNode.status!.token)).user?.extra, {'authentication.plat.io/node-name': ['one'], 'authentication.plat.io/node-uid': [node.metadata!.uid]});
+  t.like((await review(byNode.status!.token)).user?.extra, {
+    'authentication.plat.io/node-name': ['one'],
+    'authentication.plat.io/node-uid': [node.metadata!.uid],
+  });
 
   await client.resource(kinds.secrets).delete('tied', {namespace});
   await client.resource(kinds.nodes).delete('one');
@@ -86,16 +108,64 @@ test('a token bound to a secret or a node dies with it', async t => {
 });
 
 const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, metadata: object, code: number, message: string][] = [
-  ['ten minutes', {expirationSeconds: 599}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes'],
-  ['2^32 seconds', {expirationSeconds: 2 ** 32 + 1}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds'],
-  ['its own name', {}, {name: 'other'}, 422, 'TokenRequest.authentication.plat.io "robot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified'],
-  ['the very account', {}, {uid: 'u'}, 409, 'Operation cannot be fulfilled on TokenRequest.authentication.plat.io "robot": the UID in the token request (u) does not match the UID of the service account (UID)'],
-  ['kinds that end', {boundObjectRef: {apiVersion: 'v1', kind: 'ConfigMap', name: 'x'}}, {}, 400, 'cannot bind token to object of type /v1, Kind=ConfigMap'],
-  ['kinds of the core group', {boundObjectRef: {apiVersion: 'apps/v1', kind: 'Pod', name: 'x'}}, {}, 400, 'cannot bind token to object of type apps/v1, Kind=Pod'],
+  [
+    'ten minutes',
+    {expirationSeconds: 599},
+    {},
+    422,
+    'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
+  ],
+  [
+    '2^32 seconds',
+    {expirationSeconds: 2 ** 32 + 1},
+    {},
+    422,
+    'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
+  ],
+  [
+    'its own name',
+    {},
+    {name: 'other'},
+    422,
+    'TokenRequest.authentication.plat.io "robot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified',
+  ],
+  [
+    'the very account',
+    {},
+    {uid: 'u'},
+    409,
+    'Operation cannot be fulfilled on TokenRequest.authentication.plat.io "robot": the UID in the token request (u) does not match the UID of the service account (UID)',
+  ],
+  [
+    'kinds that end',
+    {boundObjectRef: {apiVersion: 'v1', kind: 'ConfigMap', name: 'x'}},
+    {},
+    400,
+    'cannot bind token to object of type /v1, Kind=ConfigMap',
+  ],
+  [
+    'kinds of the core group',
+    {boundObjectRef: {apiVersion: 'apps/v1', kind: 'Pod', name: 'x'}},
+    {},
+    400,
+    'cannot bind token to object of type apps/v1, Kind=Pod',
+  ],
   ['objects with names', {boundObjectRef: {apiVersion: 'v1', kind: 'Pod'}}, {}, 400, 'Name parameter required.'],
-  ['objects that are there, of whatever is no version', {boundObjectRef: {apiVersion: 'a/b/c', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
+  [
+    'objects that are there, of whatever is no version',
+    {boundObjectRef: {apiVersion: 'a/b/c', kind: 'Secret', name: 'x'}},
+    {},
+    404,
+    'secrets "x" not found',
+  ],
   ['objects that are there', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
-  ['the very object', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: 'u'}}, {}, 409, 'Operation cannot be fulfilled on Secret "tied": the UID in the bound object reference (u) does not match the UID in record. The object might have been deleted and then recreated'],
+  [
+    'the very object',
+    {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: 'u'}},
+    {},
+    409,
+    'Operation cannot be fulfilled on Secret "tied": the UID in the bound object reference (u) does not match the UID in record. The object might have been deleted and then recreated',
+  ],
 ];
 
 test('a token request is validated', async t => {
@@ -108,7 +178,11 @@ test('a token request is validated', async t => {
     t.is(status.message, message.replace('UID)', `${account.metadata!.uid})`), title);
     t.is(status.code, code, title);
   }
-  const {message} = await refusal(client.resource(kinds.serviceAccounts).create({metadata: {namespace}, spec: {}} as KubeObject, {subresource: 'token', name: 'nobody', namespace}));
+  const {message} = await refusal(
+    client
+      .resource(kinds.serviceAccounts)
+      .create({metadata: {namespace}, spec: {}} as KubeObject, {subresource: 'token', name: 'nobody', namespace}),
+  );
   t.is(message, 'serviceaccounts "nobody" not found');
 });
 
@@ -152,7 +226,16 @@ test('keys may change and issuers be several: each of them is believed, the firs
   const made = await request();
   const now = Math.floor(clock.now() / 1000);
   const forged = (iss: string, key: typeof old) =>
-    signToken({iss, sub: 'system:serviceaccount:default:robot', aud: ['here'], exp: now + 60, 'plat.io': {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}}}, tokenKey(key));
+    signToken(
+      {
+        iss,
+        sub: 'system:serviceaccount:default:robot',
+        aud: ['here'],
+        exp: now + 60,
+        'plat.io': {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}},
+      },
+      tokenKey(key),
+    );
 
   t.like(own(made), {iss: 'https://new.example.com', aud: ['here']});
   t.true((await review(made.status!.token)).authenticated);
@@ -182,8 +265,13 @@ test('accounts discover the issuer and its keys', async t => {
   });
   t.is(document.headers['Cache-Control'], 'public, max-age=3600');
   t.like(set.json, {keys: {length: 1}});
-  for (const accept of ['application/jwk-set+json', 'text/html, */*;q=0.1']) t.like((await get(plane, '/openid/v1/jwks', {...headers, accept})).json, {keys: {length: 1}}, accept);
-  t.like((await get(plane, '/openid/v1/jwks', {...headers, accept: 'application/json'})).json, {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json', details: {}});
+  for (const accept of ['application/jwk-set+json', 'text/html, */*;q=0.1'])
+    t.like((await get(plane, '/openid/v1/jwks', {...headers, accept})).json, {keys: {length: 1}}, accept);
+  t.like((await get(plane, '/openid/v1/jwks', {...headers, accept: 'application/json'})).json, {
+    code: 406,
+    message: '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json',
+    details: {},
+  });
 });
 
 test('a token kept in a secret lives as long as the secret holds it', async t => {
@@ -191,7 +279,10 @@ test('a token kept in a secret lives as long as the secret holds it', async t =>
   t.teardown(() => rmSync(directory, {recursive: true}));
   const key = await generatePrivateKey();
   writeFileSync(join(directory, 'sa.key'), privateKeyPem(key));
-  const {plane, clock, client, account, review} = await aPlane([`--service-account-key-file=${join(directory, 'sa.key')}`, `--service-account-signing-key-file=${join(directory, 'sa.key')}`]);
+  const {plane, clock, client, account, review} = await aPlane([
+    `--service-account-key-file=${join(directory, 'sa.key')}`,
+    `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
+  ]);
   await using _ = plane;
   const claim = (what: string): string => `plat.io/serviceaccount/${what}`;
   const claims = {
@@ -212,8 +303,15 @@ test('a token kept in a secret lives as long as the secret holds it', async t =>
     type: 'plat.io/service-account-token',
     data: {token: Buffer.from(token).toString('base64')},
   });
-  t.like(await review(token), {authenticated: true, audiences: [issuer], user: {username: 'system:serviceaccount:default:robot', uid: account.metadata!.uid!}});
-  t.is((await secrets.get('kept', {namespace})).metadata!.labels!['plat.io/legacy-token-last-used'], new Date(clock.now()).toISOString().slice(0, 10));
+  t.like(await review(token), {
+    authenticated: true,
+    audiences: [issuer],
+    user: {username: 'system:serviceaccount:default:robot', uid: account.metadata!.uid!},
+  });
+  t.is(
+    (await secrets.get('kept', {namespace})).metadata!.labels!['plat.io/legacy-token-last-used'],
+    new Date(clock.now()).toISOString().slice(0, 10),
+  );
 
   t.is(await why(signToken({...claims, jti: 'x'}, tokenKey(key))), "[invalid bearer token, Token does not match server's copy]");
   t.is(await why(signToken({...claims, sub: 'x'}, tokenKey(key))), '[invalid bearer token, sub claim is invalid]');
@@ -229,5 +327,7 @@ test('without a signing key no token is issued, and invalid key files are report
 
   t.is((await refusal(request())).code, 404);
   await t.throwsAsync(aPlane(['--service-account-key-file=/nowhere']), {message: /^--service-account-key-file: .*\/nowhere/});
-  await t.throwsAsync(aPlane(['--service-account-signing-key-file=/dev/null']), {message: '--service-account-signing-key-file: /dev/null: data does not contain a valid RSA, ECDSA or Ed25519 private key'});
+  await t.throwsAsync(aPlane(['--service-account-signing-key-file=/dev/null']), {
+    message: '--service-account-signing-key-file: /dev/null: data does not contain a valid RSA, ECDSA or Ed25519 private key',
+  });
 });

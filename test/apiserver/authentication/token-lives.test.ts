@@ -41,12 +41,19 @@ const secretClaims = (uid: string, more: object = {}) => ({
 });
 
 const aPod = async ({client}: Environment, name: string, spec: object = {}) =>
-  client.resource(kinds.pods).create({metadata: {name, namespace}, spec: {serviceAccountName: 'robot', automountServiceAccountToken: false, containers: [{name: 'c', image: 'i'}], ...spec}});
+  client
+    .resource(kinds.pods)
+    .create({
+      metadata: {name, namespace},
+      spec: {serviceAccountName: 'robot', automountServiceAccountToken: false, containers: [{name: 'c', image: 'i'}], ...spec},
+    });
 
-const forPod = async (env: Environment, name: string, seconds = 3600): Promise<TokenRequest> => env.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});
+const forPod = async (env: Environment, name: string, seconds = 3600): Promise<TokenRequest> =>
+  env.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});
 
 /** The metrics of token use, by name. */
-const metricsIn = (text: string): Record<string, number> => Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
+const metricsIn = (text: string): Record<string, number> =>
+  Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
 
 test('a bound token names its pod and is invalid after the pod is deleted', async t => {
   const env = await aPlane();
@@ -56,11 +63,17 @@ test('a bound token names its pod and is invalid after the pod is deleted', asyn
   const pod = await aPod(env, 'p');
   const {token} = (await forPod(env, 'p')).status!;
 
-  t.like((await review(token)).user?.extra, {'authentication.plat.io/pod-name': ['p'], 'authentication.plat.io/pod-uid': [pod.metadata!.uid]});
+  t.like((await review(token)).user?.extra, {
+    'authentication.plat.io/pod-name': ['p'],
+    'authentication.plat.io/pod-uid': [pod.metadata!.uid],
+  });
   await pods.delete('p', {namespace, gracePeriodSeconds: 0});
   t.is((await review(token)).error, ended);
   const again = await aPod(env, 'p');
-  t.is((await review(token)).error, `[invalid bearer token, pod UID (${again.metadata!.uid}) does not match service account pod ref claim (${pod.metadata!.uid})]`);
+  t.is(
+    (await review(token)).error,
+    `[invalid bearer token, pod UID (${again.metadata!.uid}) does not match service account pod ref claim (${pod.metadata!.uid})]`,
+  );
 });
 
 test('a token of a pod that is ending lives until a minute after the pod should be gone, wherever its node went', async t => {
@@ -74,7 +87,10 @@ test('a token of a pod that is ending lives until a minute after the pod should 
   t.deepEqual(own(made)['plat.io']['node'], {name: 'n', uid: node.metadata!.uid} as never);
 
   await client.resource(kinds.nodes).delete('n');
-  t.like((await review(token)).user?.extra, {'authentication.plat.io/node-name': ['n'], 'authentication.plat.io/node-uid': [node.metadata!.uid]});
+  t.like((await review(token)).user?.extra, {
+    'authentication.plat.io/node-name': ['n'],
+    'authentication.plat.io/node-uid': [node.metadata!.uid],
+  });
   await client.resource(kinds.pods).delete('p', {namespace, gracePeriodSeconds: 30});
   await clock.advance(minutes(1.5));
   t.true((await review(token)).authenticated);
@@ -102,7 +118,11 @@ test('a token for another time, another audience, or bound to no pod lives as lo
   await using _ = env.plane;
   await aPod(env, 'p');
   const pod = {boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name: 'p'}};
-  for (const spec of [{expirationSeconds: 3600, ...pod}, {expirationSeconds: 3607, audiences: ['vault'], ...pod}, {expirationSeconds: 3607}]) {
+  for (const spec of [
+    {expirationSeconds: 3600, ...pod},
+    {expirationSeconds: 3607, audiences: ['vault'], ...pod},
+    {expirationSeconds: 3607},
+  ]) {
     const made = await env.request(spec);
     t.is(own(made).exp! - own(made).iat!, spec.expirationSeconds);
     t.is(own(made)['plat.io']['warnafter'], undefined);
@@ -119,28 +139,49 @@ test('no token lives longer than requested where extension is off', async t => {
 });
 
 test('a token kept in a secret is believed for its signature where nothing is looked up; one that was issued never is', async t => {
-  const env = await aPlane([`--service-account-key-file=${keyFile}`, `--service-account-signing-key-file=${keyFile}`, '--service-account-lookup=false']);
+  const env = await aPlane([
+    `--service-account-key-file=${keyFile}`,
+    `--service-account-signing-key-file=${keyFile}`,
+    '--service-account-lookup=false',
+  ]);
   await using _ = env.plane;
   const {client, review, request} = env;
   const issued = (await request()).status!.token;
   await client.resource(kinds.serviceAccounts).delete('robot', {namespace});
 
-  t.like(await review(signToken(secretClaims('gone'), tokenKey(key))), {authenticated: true, user: {username: 'system:serviceaccount:default:robot', uid: 'gone'}});
+  t.like(await review(signToken(secretClaims('gone'), tokenKey(key))), {
+    authenticated: true,
+    user: {username: 'system:serviceaccount:default:robot', uid: 'gone'},
+  });
   t.is((await review(issued)).error, '[invalid bearer token, serviceaccounts "robot" not found]');
 });
 
 test('without files of keys the TLS key of the server verifies tokens, and issues none', async t => {
-  const env = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', `--tls-private-key-file=${keyFile}`, `--tls-cert-file=${aFile('')}`, '--service-account-lookup=false']);
+  const env = await aPlane([
+    '--service-account-key-file=',
+    '--service-account-signing-key-file=',
+    `--tls-private-key-file=${keyFile}`,
+    `--tls-cert-file=${aFile('')}`,
+    '--service-account-lookup=false',
+  ]);
   await using _ = env.plane;
   const token = signToken(secretClaims('u'), tokenKey(key));
 
   t.true((await env.review(token)).authenticated);
-  t.is((await env.review(signToken(secretClaims('u'), tokenKey(await generatePrivateKey())))).error, '[invalid bearer token, invalid signature, no keys found]');
+  t.is(
+    (await env.review(signToken(secretClaims('u'), tokenKey(await generatePrivateKey())))).error,
+    '[invalid bearer token, invalid signature, no keys found]',
+  );
   await t.throwsAsync(env.request(), {message: /could not find the requested resource|not found/});
 });
 
 test('without any key no token of an account is believed', async t => {
-  const env = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', '--service-account-lookup=false', `--cert-dir=${mkdtempSync(join(tmpdir(), 'plat-tokens-'))}`]);
+  const env = await aPlane([
+    '--service-account-key-file=',
+    '--service-account-signing-key-file=',
+    '--service-account-lookup=false',
+    `--cert-dir=${mkdtempSync(join(tmpdir(), 'plat-tokens-'))}`,
+  ]);
   await using _ = env.plane;
 
   t.is((await env.review(signToken(secretClaims('u'), tokenKey(key)))).error, 'invalid bearer token');
@@ -154,9 +195,20 @@ const someAuthenticators = async () => {
   const account = await accounts.create({metadata: {name: 'robot', namespace}});
   const token = signToken(secretClaims(account.metadata!.uid!), tokenKey(key));
   const data = {token: Buffer.from(token).toString('base64')};
-  await secrets.create({metadata: {name: 'kept', namespace, annotations: {'plat.io/service-account.name': 'robot'}}, type: 'plat.io/service-account-token', data});
+  await secrets.create({
+    metadata: {name: 'kept', namespace, annotations: {'plat.io/service-account.name': 'robot'}},
+    type: 'plat.io/service-account-token',
+    data,
+  });
   const days: string[] = [];
-  const shared = {naming: words, clock, reader: registryReader(server.registry), keys: parseVerifyingKeys(Buffer.from(publicKeyPem(key))), audiences: [issuer], note: tokenUses(metrics, words)};
+  const shared = {
+    naming: words,
+    clock,
+    reader: registryReader(server.registry),
+    keys: parseVerifyingKeys(Buffer.from(publicKeyPem(key))),
+    audiences: [issuer],
+    note: tokenUses(metrics, words),
+  };
   const used = (_: unknown, day: string) => Promise.resolve(void days.push(day));
   const authenticators = [secretTokens({...shared, lookup: true, used}), boundTokens({...shared, issuers: [issuer]})];
   const use = async (own = token) => {
@@ -211,10 +263,15 @@ test('a token that should have been renewed is noted with how late it is', async
   const {use, clock, account, counted} = await someAuthenticators();
   const now = Math.floor(clock.now() / 1000);
   const own = {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}, warnafter: now + 60};
-  const token = signToken({iss: issuer, sub: 'system:serviceaccount:default:robot', aud: [issuer], exp: now + 3600, 'plat.io': own}, tokenKey(key));
+  const token = signToken(
+    {iss: issuer, sub: 'system:serviceaccount:default:robot', aud: [issuer], exp: now + 3600, 'plat.io': own},
+    tokenKey(key),
+  );
 
   t.deepEqual(await use(token), []);
   await clock.advance(63_000);
-  t.deepEqual(await use(token), ['authentication.plat.io/stale-token: subject: system:serviceaccount:default:robot, seconds after warning threshold: 3']);
+  t.deepEqual(await use(token), [
+    'authentication.plat.io/stale-token: subject: system:serviceaccount:default:robot, seconds after warning threshold: 3',
+  ]);
   t.like(await counted(), {valid_tokens_total: 1, stale_tokens_total: 1});
 });

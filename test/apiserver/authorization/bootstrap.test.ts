@@ -18,7 +18,10 @@ const original = (...files: string[]): Item[] =>
 const byName = (items: readonly Item[]): Record<string, Item> =>
   Object.fromEntries(
     items
-      .map((item): [string, Item] => [`${item.metadata?.namespace ?? ''}/${item.metadata?.name}`, {...item, ...('rules' in item ? {rules: item.rules ?? []} : {})}])
+      .map((item): [string, Item] => [
+        `${item.metadata?.namespace ?? ''}/${item.metadata?.name}`,
+        {...item, ...('rules' in item ? {rules: item.rules ?? []} : {})},
+      ])
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   );
 
@@ -38,7 +41,9 @@ compared('the roles in namespaces and their bindings are those of the original',
 });
 
 compared('feature gates add to the cluster roles what they add in the original', t => {
-  const all = bootstrapPolicy(naming('kubernetes'), () => true).clusterRoles.filter(({metadata}) => !metadata?.name?.startsWith('system:controller:'));
+  const all = bootstrapPolicy(naming('kubernetes'), () => true).clusterRoles.filter(
+    ({metadata}) => !metadata?.name?.startsWith('system:controller:'),
+  );
 
   t.deepEqual(byName(all), byName(original('cluster-roles-featuregates')));
 });

@@ -13,20 +13,48 @@ const jane = aUser('jane', 'devs');
 const cases: [title: string, held: PolicyRule[], wanted: PolicyRule[], missing: string[]][] = [
   ['the same', [rule('get list', 'pods')], [rule('get', 'pods')], []],
   ['several rules together', [rule('get', 'pods'), rule('list', 'pods')], [rule('get list', 'pods')], []],
-  ['another verb', [rule('get', 'pods')], [rule('get list watch', 'pods')], ['{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}']],
+  [
+    'another verb',
+    [rule('get', 'pods')],
+    [rule('get list watch', 'pods')],
+    ['{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}'],
+  ],
   ['every verb', [rule('get', 'pods')], [rule('*', 'pods')], ['{APIGroups:[""], Resources:["pods"], Verbs:["*"]}']],
   ['any resource held', [rule('get', '*')], [rule('get', 'pods pods/log */scale')], []],
-  ['a subresource of any resource held', [rule('get', '*/scale')], [rule('get', 'pods/scale pods')], ['{APIGroups:[""], Resources:["pods"], Verbs:["get"]}']],
-  ['names within names', [rule('get', 'pods', {resourceNames: ['a', 'b']})], [rule('get', 'pods', {resourceNames: ['b', 'c']})], ['{APIGroups:[""], Resources:["pods"], ResourceNames:["c"], Verbs:["get"]}']],
-  ['all names', [rule('get', 'pods', {resourceNames: ['a']})], [rule('get', 'pods')], ['{APIGroups:[""], Resources:["pods"], Verbs:["get"]}']],
+  [
+    'a subresource of any resource held',
+    [rule('get', '*/scale')],
+    [rule('get', 'pods/scale pods')],
+    ['{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'],
+  ],
+  [
+    'names within names',
+    [rule('get', 'pods', {resourceNames: ['a', 'b']})],
+    [rule('get', 'pods', {resourceNames: ['b', 'c']})],
+    ['{APIGroups:[""], Resources:["pods"], ResourceNames:["c"], Verbs:["get"]}'],
+  ],
+  [
+    'all names',
+    [rule('get', 'pods', {resourceNames: ['a']})],
+    [rule('get', 'pods')],
+    ['{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'],
+  ],
   ['paths below a path', [paths('get', '/a/*')], [paths('get', '/a/b', '/a/*', '/c')], ['{NonResourceURLs:["/c"], Verbs:["get"]}']],
-  ['two groups', [rule('get', 'x', {apiGroups: ['b']})], [rule('get', 'x', {apiGroups: ['a', 'b']})], ['{APIGroups:["a"], Resources:["x"], Verbs:["get"]}']],
+  [
+    'two groups',
+    [rule('get', 'x', {apiGroups: ['b']})],
+    [rule('get', 'x', {apiGroups: ['a', 'b']})],
+    ['{APIGroups:["a"], Resources:["x"], Verbs:["get"]}'],
+  ],
 ];
 
 for (const [title, held, wanted, missing] of cases) {
   test(`granting ${title}`, async t => {
     const {rbac} = await rbacOf(clusterRole('r', ...held), clusterBinding('b', 'r', user('jane')));
-    const expected = missing.length === 0 ? undefined : `user "jane" (groups=["devs"]) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}`;
+    const expected =
+      missing.length === 0
+        ? undefined
+        : `user "jane" (groups=["devs"]) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}`;
 
     t.is(escalation(rbac, jane, '', wanted), expected);
   });
@@ -35,7 +63,16 @@ for (const [title, held, wanted, missing] of cases) {
 /** Every permission of a rule, one by one. */
 const each = ({verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = []}: PolicyRule): PolicyRule[] => [
   ...apiGroups.flatMap(group =>
-    resources.flatMap(resource => verbs.flatMap(verb => (resourceNames.length ? resourceNames : [undefined]).map(name => ({verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : {resourceNames: [name]})})))),
+    resources.flatMap(resource =>
+      verbs.flatMap(verb =>
+        (resourceNames.length ? resourceNames : [undefined]).map(name => ({
+          verbs: [verb],
+          apiGroups: [group],
+          resources: [resource],
+          ...(name === undefined ? {} : {resourceNames: [name]}),
+        })),
+      ),
+    ),
   ),
   ...nonResourceURLs.flatMap(path => verbs.map(verb => ({verbs: [verb], nonResourceURLs: [path]}))),
 ];
@@ -44,11 +81,18 @@ const each = ({verbs, apiGroups = [], resources = [], resourceNames = [], nonRes
 const covers = (rule: PolicyRule, {verbs: [verb = ''], apiGroups, resources = [], resourceNames, nonResourceURLs}: PolicyRule): boolean => {
   const holds = (list: readonly string[] = [], text: string): boolean => list.includes(text) || list.includes('*');
   if (!holds(rule.verbs, verb)) return false;
-  if (nonResourceURLs) return (rule.nonResourceURLs ?? []).some(held => held === nonResourceURLs[0] || (held.endsWith('*') && nonResourceURLs[0]!.startsWith(held.replace(/\*+$/, ''))));
+  if (nonResourceURLs)
+    return (rule.nonResourceURLs ?? []).some(
+      held => held === nonResourceURLs[0] || (held.endsWith('*') && nonResourceURLs[0]!.startsWith(held.replace(/\*+$/, ''))),
+    );
   const [main = '', subresource = ''] = resources[0]!.split('/');
   const isOfAny = subresource !== '' && (rule.resources ?? []).includes(`*/${subresource}`);
   const named = rule.resourceNames?.length ? rule.resourceNames : undefined;
-  return holds(rule.apiGroups, apiGroups![0]!) && (isOfAny || holds(rule.resources, subresource ? `${main}/${subresource}` : main)) && (!named || (resourceNames !== undefined && named.includes(resourceNames[0]!)));
+  return (
+    holds(rule.apiGroups, apiGroups![0]!) &&
+    (isOfAny || holds(rule.resources, subresource ? `${main}/${subresource}` : main)) &&
+    (!named || (resourceNames !== undefined && named.includes(resourceNames[0]!)))
+  );
 };
 
 test('comparing rules as sets finds the same as comparing each permission', t => {
@@ -66,7 +110,11 @@ test('comparing rules as sets finds the same as comparing each permission', t =>
     const wanted = [aRule(), aRule()];
     const {grants, hasMore} = missing(held, wanted);
     const singly = wanted.flatMap(each).filter(one => !held.some(rule => covers(rule, one)));
-    const asRules = grants.map(({verb, group, resource, name, path}) => (path === undefined ? {verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : {resourceNames: [name]})} : {verbs: [verb], nonResourceURLs: [path]}));
+    const asRules = grants.map(({verb, group, resource, name, path}) =>
+      path === undefined
+        ? {verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : {resourceNames: [name]})}
+        : {verbs: [verb], nonResourceURLs: [path]},
+    );
 
     t.deepEqual<unknown[], unknown[]>(asRules, singly);
     t.false(hasMore);
@@ -76,7 +124,10 @@ test('comparing rules as sets finds the same as comparing each permission', t =>
 test('roles that cannot be resolved are listed with the permissions that are missing', async t => {
   const {rbac} = await rbacOf(clusterBinding('b', 'gone', user('jane')));
 
-  t.regex(escalation(rbac, jane, '', [rule('get', 'pods')]) ?? '', /Verbs:\["get"\]\}; resolution errors: \[clusterrole\.rbac\.authorization\.plat\.io "gone" not found\]$/);
+  t.regex(
+    escalation(rbac, jane, '', [rule('get', 'pods')]) ?? '',
+    /Verbs:\["get"\]\}; resolution errors: \[clusterrole\.rbac\.authorization\.plat\.io "gone" not found\]$/,
+  );
 });
 
 const own = [
@@ -85,7 +136,12 @@ const own = [
   clusterRole('pods', rule('get', 'pods')),
   clusterRole('secrets', rule('get', 'secrets')),
   role('default', 'secrets', rule('get', 'secrets')),
-  clusterRole('may-bind', {verbs: ['bind'], apiGroups: [words.group('rbac.authorization')], resources: ['roles'], resourceNames: ['secrets']}),
+  clusterRole('may-bind', {
+    verbs: ['bind'],
+    apiGroups: [words.group('rbac.authorization')],
+    resources: ['roles'],
+    resourceNames: ['secrets'],
+  }),
   clusterRole('may-escalate', {verbs: ['escalate'], apiGroups: [words.group('rbac.authorization')], resources: ['roles', 'clusterroles']}),
 ];
 
@@ -129,14 +185,24 @@ test('gathering the rules of others takes all there is', async t => {
   await t.notThrowsAsync(of(kinds.clusterRoles, aUser('root', 'system:masters')).create(gathering));
 });
 
-const aBinding = (kind: string, name: string) => ({metadata: {name: 'b', namespace: 'default'}, roleRef: {apiGroup: words.group('rbac.authorization'), kind, name}, subjects: [user('joe')]});
+const aBinding = (kind: string, name: string) => ({
+  metadata: {name: 'b', namespace: 'default'},
+  roleRef: {apiGroup: words.group('rbac.authorization'), kind, name},
+  subjects: [user('joe')],
+});
 
 test('a binding grants no more than its author holds', async t => {
   const {of} = await start();
   const bindings = of(kinds.roleBindings, jane);
 
-  t.is((await refusal(bindings.create(aBinding('Role', 'secrets')))).message, `rolebindings.rbac.authorization.plat.io "b" is forbidden: user "jane" (groups=["devs"]) ${grantsSecrets}`);
-  t.is((await refusal(bindings.create(aBinding('ClusterRole', 'gone')))).message, 'rolebindings.rbac.authorization.plat.io "gone" not found');
+  t.is(
+    (await refusal(bindings.create(aBinding('Role', 'secrets')))).message,
+    `rolebindings.rbac.authorization.plat.io "b" is forbidden: user "jane" (groups=["devs"]) ${grantsSecrets}`,
+  );
+  t.is(
+    (await refusal(bindings.create(aBinding('ClusterRole', 'gone')))).message,
+    'rolebindings.rbac.authorization.plat.io "gone" not found',
+  );
   t.like(await refusal(bindings.create(aBinding('Sheet', 'x'))), {code: 500, message: 'unsupported role reference kind: "Sheet"'});
   await t.notThrowsAsync(bindings.create(aBinding('ClusterRole', 'pods')));
 });
@@ -145,12 +211,22 @@ test('the bind permission allows binding a role in that namespace', async t => {
   const {of} = await start(binding('default', 'b', 'ClusterRole', 'may-bind', user('jane')));
 
   await t.notThrowsAsync(of(kinds.roleBindings, jane).create(aBinding('Role', 'secrets')));
-  t.is((await refusal(of(kinds.roleBindings, jane).create({...aBinding('ClusterRole', 'secrets'), metadata: {name: 'c', namespace: 'default'}}))).code, 403);
+  t.is(
+    (
+      await refusal(
+        of(kinds.roleBindings, jane).create({...aBinding('ClusterRole', 'secrets'), metadata: {name: 'c', namespace: 'default'}}),
+      )
+    ).code,
+    403,
+  );
 });
 
 test('finalizers and owners of roles change without a question', async t => {
   const {of} = await start();
-  const made = await of(kinds.roles, aUser('root', 'system:masters')).create({metadata: {name: 'r', namespace: 'default'}, rules: [rule('get', 'secrets')]});
+  const made = await of(kinds.roles, aUser('root', 'system:masters')).create({
+    metadata: {name: 'r', namespace: 'default'},
+    rules: [rule('get', 'secrets')],
+  });
 
   await t.notThrowsAsync(of(kinds.roles, jane).update({...made, metadata: {...made.metadata, finalizers: ['a.b/c']}}));
   const again = await of(kinds.roles, jane).get('r', {namespace: 'default'});

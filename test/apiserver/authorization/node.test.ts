@@ -26,7 +26,12 @@ const aVolume = (claim?: string): Volume => ({
   metadata: {name: 'pv'},
   spec: {
     ...(claim ? {claimRef: {namespace: 'ns', name: claim}} : {}),
-    csi: {driver: 'd', volumeHandle: 'h', nodePublishSecretRef: {name: 'mount', namespace: 'other'}, controllerPublishSecretRef: {name: 'attach', namespace: 'other'}},
+    csi: {
+      driver: 'd',
+      volumeHandle: 'h',
+      nodePublishSecretRef: {name: 'mount', namespace: 'other'},
+      controllerPublishSecretRef: {name: 'attach', namespace: 'other'},
+    },
   },
 });
 
@@ -37,26 +42,54 @@ graph.pod(
     {
       imagePullSecrets: [{name: 'pull'}],
       initContainers: [{name: 'i', envFrom: [{configMapRef: {name: 'from'}}]}],
-      containers: [{name: 'c', env: [{name: 'E', valueFrom: {secretKeyRef: {name: 'env', key: 'k'}}}, {name: 'F', valueFrom: {configMapKeyRef: {name: 'envmap', key: 'k'}}}]}],
+      containers: [
+        {
+          name: 'c',
+          env: [
+            {name: 'E', valueFrom: {secretKeyRef: {name: 'env', key: 'k'}}},
+            {name: 'F', valueFrom: {configMapKeyRef: {name: 'envmap', key: 'k'}}},
+          ],
+        },
+      ],
       volumes: [
         {name: 'v', persistentVolumeClaim: {claimName: 'claim'}},
         {name: 'e', ephemeral: {}},
         {name: 'x', projected: {sources: [{configMap: {name: 'projected'}}, {secret: {name: 'projected'}}]}},
       ],
-      resourceClaims: [{name: 'direct', resourceClaimName: 'direct'}, {name: 'made', resourceClaimTemplateName: 't'}, {name: 'later', resourceClaimTemplateName: 't'}],
+      resourceClaims: [
+        {name: 'direct', resourceClaimName: 'direct'},
+        {name: 'made', resourceClaimTemplateName: 't'},
+        {name: 'later', resourceClaimTemplateName: 't'},
+      ],
     },
-    {status: {resourceClaimStatuses: [{name: 'made', resourceClaimName: 'made-1'}], extendedResourceClaimStatus: {resourceClaimName: 'ext', requestMappings: []}}} as Partial<Pod>,
+    {
+      status: {
+        resourceClaimStatuses: [{name: 'made', resourceClaimName: 'made-1'}],
+        extendedResourceClaimStatus: {resourceClaimName: 'ext', requestMappings: []},
+      },
+    } as Partial<Pod>,
   ),
   false,
 );
 graph.pod(aPod('q', 'n2', {imagePullSecrets: [{name: 'shared'}]}), false);
-graph.pod(aPod('mirror', 'n1', {imagePullSecrets: [{name: 'stolen'}]}, {metadata: {name: 'mirror', namespace: 'ns', annotations: {'plat.io/config.mirror': 'x'}}}), false);
+graph.pod(
+  aPod(
+    'mirror',
+    'n1',
+    {imagePullSecrets: [{name: 'stolen'}]},
+    {metadata: {name: 'mirror', namespace: 'ns', annotations: {'plat.io/config.mirror': 'x'}}},
+  ),
+  false,
+);
 graph.volume(aVolume('claim'), false);
 
 type Question = Parameters<typeof asking>[3] & {fieldSelector?: string};
 const decide = (verb: string, what: string, {fieldSelector, ...more}: Question = {}, node = 'n1') => {
   const attributes = asking(agent(node), verb, what, more);
-  return authorizer.authorize({...attributes, ...(attributes.resource && fieldSelector ? {resource: {...attributes.resource, fieldSelector}} : {})});
+  return authorizer.authorize({
+    ...attributes,
+    ...(attributes.resource && fieldSelector ? {resource: {...attributes.resource, fieldSelector}} : {}),
+  });
 };
 
 const ns = {namespace: 'ns'};
@@ -139,14 +172,15 @@ for (const [allowed, verb, what, more = {}] of [
   [false, 'list', 'deployments', {group: 'apps'}],
   [false, 'get', '/metrics', {}],
 ] as [boolean, string, string, Question][]) {
-  test(`a node ${allowed ? 'may' : 'may not'} ${verb} ${what} ${JSON.stringify(more)}`, t => t.is(decide(verb, what, more).decision, allowed ? 'allow' : 'noOpinion'));
+  test(`a node ${allowed ? 'may' : 'may not'} ${verb} ${what} ${JSON.stringify(more)}`, t =>
+    t.is(decide(verb, what, more).decision, allowed ? 'allow' : 'noOpinion'));
 }
 
 for (const [verb, what, more, reason] of [
-  ['get', 'secrets', {...ns, name: 'shared'}, 'no relationship found between node \'n1\' and this object'],
+  ['get', 'secrets', {...ns, name: 'shared'}, "no relationship found between node 'n1' and this object"],
   ['list', 'secrets', {...ns}, 'No Object name found'],
-  ['list', 'nodes', {}, 'node \'n1\' cannot read all nodes, only its own Node object'],
-  ['get', 'nodes', {name: 'n2'}, 'node \'n1\' cannot read \'n2\', only its own Node object'],
+  ['list', 'nodes', {}, "node 'n1' cannot read all nodes, only its own Node object"],
+  ['get', 'nodes', {name: 'n2'}, "node 'n1' cannot read 'n2', only its own Node object"],
   ['list', 'pods', {}, 'can only list/watch pods with spec.nodeName field selector'],
   ['get', 'leases', {...lease, namespace: 'default', name: 'n1'}, 'can only access leases in the "plat-node-lease" system namespace'],
   ['list', 'leases', lease, 'can only get, create, update, patch, or delete a node lease'],
@@ -164,7 +198,12 @@ test('users that are no nodes, and nodes without a name, are left to other autho
   t.deepEqual(ask('jane', 'system:nodes'), {decision: 'noOpinion'});
   t.deepEqual(ask('system:node:n1', 'devs'), {decision: 'noOpinion'});
   t.deepEqual(ask('system:node:', 'system:nodes'), {decision: 'noOpinion', reason: 'unknown node for user "system:node:"'});
-  t.deepEqual(authorizer.rulesFor(agent('n1')), {resourceRules: [], nonResourceRules: [], incomplete: true, error: 'node authorizer does not support user rule resolution'});
+  t.deepEqual(authorizer.rulesFor(agent('n1')), {
+    resourceRules: [],
+    nonResourceRules: [],
+    incomplete: true,
+    error: 'node authorizer does not support user rule resolution',
+  });
   t.false(authorizer.rulesFor(aUser('jane')).incomplete);
 });
 
@@ -197,12 +236,20 @@ test('a node may read the objects of its pods from the moment they are bound', a
     (await refusal(as('plat-node-0'))).message,
     'secrets "s" is forbidden: User "system:node:plat-node-0" cannot get resource "secrets" in API group "" in the namespace "default": no relationship found between node \'plat-node-0\' and this object',
   );
-  await client.resource(kinds.pods).create({metadata: {name: 'p', namespace: 'default'}, spec: {nodeName: 'plat-node-0', imagePullSecrets: [{name: 's'}], containers: [{name: 'c', image: 'i'}]}});
+  await client
+    .resource(kinds.pods)
+    .create({
+      metadata: {name: 'p', namespace: 'default'},
+      spec: {nodeName: 'plat-node-0', imagePullSecrets: [{name: 's'}], containers: [{name: 'c', image: 'i'}]},
+    });
   await t.notThrowsAsync(as('plat-node-0'));
   await t.throwsAsync(as('plat-node-1'), {any: true});
   await client.resource(kinds.pods).delete('p', {namespace: 'default', gracePeriodSeconds: 0});
   t.true(isForbidden(await as('plat-node-0').catch((error: unknown) => error)));
-  const taint = plane.client(agent('plat-node-0')).resource(kinds.nodes).patch('plat-node-0', 'merge', {spec: {taints: []}});
+  const taint = plane
+    .client(agent('plat-node-0'))
+    .resource(kinds.nodes)
+    .patch('plat-node-0', 'merge', {spec: {taints: []}});
 
   t.is((await refusal(taint)).message, 'nodes "plat-node-0" is forbidden: node "plat-node-0" is not allowed to modify taints');
 });

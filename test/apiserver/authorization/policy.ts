@@ -11,19 +11,42 @@ export const apiGroup = words.group('rbac.authorization');
 export const aUser = (name: string, ...groups: string[]): UserInfo => ({name, groups});
 export const user = (name: string): RbacSubject => ({kind: 'User', apiGroup, name});
 export const group = (name: string): RbacSubject => ({kind: 'Group', apiGroup, name});
-export const account = (name: string, namespace?: string): RbacSubject => ({kind: 'ServiceAccount', name, ...(namespace ? {namespace} : {})});
+export const account = (name: string, namespace?: string): RbacSubject => ({
+  kind: 'ServiceAccount',
+  name,
+  ...(namespace ? {namespace} : {}),
+});
 
-export const rule = (verbs: string, resources: string, more: Partial<PolicyRule> = {}): PolicyRule => ({verbs: verbs.split(' '), apiGroups: [''], resources: resources.split(' '), ...more});
+export const rule = (verbs: string, resources: string, more: Partial<PolicyRule> = {}): PolicyRule => ({
+  verbs: verbs.split(' '),
+  apiGroups: [''],
+  resources: resources.split(' '),
+  ...more,
+});
 export const paths = (verbs: string, ...nonResourceURLs: string[]): PolicyRule => ({verbs: verbs.split(' '), nonResourceURLs});
 
-export const clusterRole = (name: string, ...rules: PolicyRule[]): PolicyChange & {kind: 'ClusterRole'; object: ClusterRole} => ({kind: 'ClusterRole', gone: false, object: {metadata: {name}, rules}});
-export const role = (namespace: string, name: string, ...rules: PolicyRule[]): PolicyChange & {kind: 'Role'; object: Role} => ({kind: 'Role', gone: false, object: {metadata: {namespace, name}, rules}});
+export const clusterRole = (name: string, ...rules: PolicyRule[]): PolicyChange & {kind: 'ClusterRole'; object: ClusterRole} => ({
+  kind: 'ClusterRole',
+  gone: false,
+  object: {metadata: {name}, rules},
+});
+export const role = (namespace: string, name: string, ...rules: PolicyRule[]): PolicyChange & {kind: 'Role'; object: Role} => ({
+  kind: 'Role',
+  gone: false,
+  object: {metadata: {namespace, name}, rules},
+});
 export const clusterBinding = (name: string, to: string, ...subjects: RbacSubject[]): PolicyChange => ({
   kind: 'ClusterRoleBinding',
   gone: false,
   object: {metadata: {name}, roleRef: {apiGroup, kind: 'ClusterRole', name: to}, subjects},
 });
-export const binding = (namespace: string, name: string, kind: 'Role' | 'ClusterRole', to: string, ...subjects: RbacSubject[]): PolicyChange => ({
+export const binding = (
+  namespace: string,
+  name: string,
+  kind: 'Role' | 'ClusterRole',
+  to: string,
+  ...subjects: RbacSubject[]
+): PolicyChange => ({
   kind: 'RoleBinding',
   gone: false,
   object: {metadata: {namespace, name}, roleRef: {apiGroup, kind, name: to}, subjects},

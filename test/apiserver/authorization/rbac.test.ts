@@ -8,7 +8,13 @@ import {account, asking, aUser, binding, clusterBinding, clusterRole, group, pat
 
 const jane = aUser('jane', 'devs', 'system:authenticated');
 
-const matches: [allowed: boolean, rule: ReturnType<typeof rule>, verb: string, what: string, more?: {name?: string; namespace?: string; group?: string}][] = [
+const matches: [
+  allowed: boolean,
+  rule: ReturnType<typeof rule>,
+  verb: string,
+  what: string,
+  more?: {name?: string; namespace?: string; group?: string},
+][] = [
   [true, rule('get', 'pods'), 'get', 'pods'],
   [false, rule('get', 'pods'), 'list', 'pods'],
   [true, rule('*', 'pods'), 'anything', 'pods'],
@@ -51,16 +57,27 @@ test('bindings match users, groups and service accounts, and are named in the re
 
   t.is(reason(aUser('joe')), 'RBAC: allowed by ClusterRoleBinding "to-user" of ClusterRole "r" to User "joe"');
   t.is(reason(jane), 'RBAC: allowed by ClusterRoleBinding "to-group" of ClusterRole "r" to Group "devs"');
-  t.is(reason(serviceAccountUser('ns', 'bot')), 'RBAC: allowed by ClusterRoleBinding "to-account" of ClusterRole "r" to ServiceAccount "bot/ns"');
+  t.is(
+    reason(serviceAccountUser('ns', 'bot')),
+    'RBAC: allowed by ClusterRoleBinding "to-account" of ClusterRole "r" to ServiceAccount "bot/ns"',
+  );
   t.is(reason(serviceAccountUser('other', 'bot')), undefined);
   t.is(reason(aUser('devs')), undefined);
 });
 
 test('a binding in a namespace grants there alone, to accounts of that namespace unless it names another', async t => {
-  const {rbac} = await rbacOf(role('ns', 'r', rule('get', 'pods')), clusterRole('c', rule('list', 'pods')), binding('ns', 'b', 'Role', 'r', account('bot')), binding('ns', 'c', 'ClusterRole', 'c', user('jane')));
+  const {rbac} = await rbacOf(
+    role('ns', 'r', rule('get', 'pods')),
+    clusterRole('c', rule('list', 'pods')),
+    binding('ns', 'b', 'Role', 'r', account('bot')),
+    binding('ns', 'c', 'ClusterRole', 'c', user('jane')),
+  );
   const bot = serviceAccountUser('ns', 'bot');
 
-  t.is(rbac.authorize(asking(bot, 'get', 'pods', {namespace: 'ns'})).reason, 'RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "bot/ns"');
+  t.is(
+    rbac.authorize(asking(bot, 'get', 'pods', {namespace: 'ns'})).reason,
+    'RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "bot/ns"',
+  );
   t.is(rbac.authorize(asking(bot, 'get', 'pods', {namespace: 'other'})).decision, 'noOpinion');
   t.is(rbac.authorize(asking(bot, 'get', 'pods')).decision, 'noOpinion');
   t.is(rbac.authorize(asking(jane, 'list', 'pods', {namespace: 'ns'})).decision, 'allow');
@@ -75,7 +92,10 @@ test('missing roles are reported when no rule allows', async t => {
   );
 
   t.is(rbac.authorize(asking(jane, 'get', 'pods')).decision, 'allow');
-  t.deepEqual(rbac.authorize(asking(jane, 'list', 'pods')), {decision: 'noOpinion', reason: 'RBAC: clusterrole.rbac.authorization.plat.io "gone" not found'});
+  t.deepEqual(rbac.authorize(asking(jane, 'list', 'pods')), {
+    decision: 'noOpinion',
+    reason: 'RBAC: clusterrole.rbac.authorization.plat.io "gone" not found',
+  });
   t.is(
     rbac.authorize(asking(jane, 'list', 'pods', {namespace: 'ns'})).reason,
     'RBAC: [clusterrole.rbac.authorization.plat.io "gone" not found, role.rbac.authorization.plat.io "lost" not found]',
@@ -138,8 +158,16 @@ const answering = (decision: 'allow' | 'deny' | 'noOpinion', reason?: string, wa
 const unions: [title: string, authorizers: Authorizer[], expected: object][] = [
   ['no rule allows', [], {decision: 'noOpinion'}],
   ['the first opinion decides', [answering('noOpinion', 'a'), answering('deny', 'b'), alwaysAllow], {decision: 'deny', reason: 'b'}],
-  ['the first opinion decides though one waits', [answering('noOpinion', 'a', true), answering('allow', 'b', true), alwaysDeny], {decision: 'allow', reason: 'b'}],
-  ['reasons are collected', [answering('noOpinion', 'a'), answering('noOpinion', 'b', true), alwaysDeny], {decision: 'noOpinion', reason: 'a\nb\nEverything is forbidden.'}],
+  [
+    'the first opinion decides though one waits',
+    [answering('noOpinion', 'a', true), answering('allow', 'b', true), alwaysDeny],
+    {decision: 'allow', reason: 'b'},
+  ],
+  [
+    'reasons are collected',
+    [answering('noOpinion', 'a'), answering('noOpinion', 'b', true), alwaysDeny],
+    {decision: 'noOpinion', reason: 'a\nb\nEverything is forbidden.'},
+  ],
 ];
 
 for (const [title, authorizers, expected] of unions) {
@@ -162,6 +190,10 @@ test('only the first segment after a name is the subresource', t => {
 test('failures to list rules and bindings to missing roles are reported', async t => {
   const {rbac} = await rbacOf(clusterBinding('c', 'gone', user('jane')));
 
-  t.like(await unionRules([alwaysAllow, rbac])(jane, 'ns'), {incomplete: false, error: 'clusterrole.rbac.authorization.plat.io "gone" not found', resourceRules: [{verbs: ['*']}]});
+  t.like(await unionRules([alwaysAllow, rbac])(jane, 'ns'), {
+    incomplete: false,
+    error: 'clusterrole.rbac.authorization.plat.io "gone" not found',
+    resourceRules: [{verbs: ['*']}],
+  });
   t.like(await unionRules([alwaysAllow, alwaysDeny])(jane, 'ns'), {incomplete: false});
 });

@@ -8,7 +8,10 @@ import {reconcileBinding, reconcileRole} from '#src/apiserver/authorization/boot
 import {startServer} from '#test/fixtures/server.js';
 import {clusterRole, rule, user, words, apiGroup} from './policy.js';
 
-const expected: ClusterRole = {...clusterRole('r', rule('get list', 'pods')).object, metadata: {name: 'r', labels: {a: 'ours', b: 'ours'}, annotations: {}}};
+const expected: ClusterRole = {
+  ...clusterRole('r', rule('get list', 'pods')).object,
+  metadata: {name: 'r', labels: {a: 'ours', b: 'ours'}, annotations: {}},
+};
 const existing: ClusterRole = {...expected, metadata: {...expected.metadata, uid: 'u', resourceVersion: '1'}};
 
 test('a role that is missing is created, one that is whole is left alone', t => {
@@ -43,7 +46,10 @@ test('a role that gathers gets back its selectors, not its rules', t => {
   const gathering = {...expected, rules: [], aggregationRule: {clusterRoleSelectors: [selector]}};
   const theirs = {...existing, rules: [rule('get', 'x')], aggregationRule: {clusterRoleSelectors: [{matchLabels: {c: 'd'}}]}};
 
-  t.deepEqual(reconcileRole<ClusterRole>(theirs, gathering, words), {do: 'update', object: {...theirs, aggregationRule: {clusterRoleSelectors: [{matchLabels: {c: 'd'}}, selector]}}});
+  t.deepEqual(reconcileRole<ClusterRole>(theirs, gathering, words), {
+    do: 'update',
+    object: {...theirs, aggregationRule: {clusterRoleSelectors: [{matchLabels: {c: 'd'}}, selector]}},
+  });
 });
 
 const binding = {metadata: {name: 'b'}, roleRef: {apiGroup, kind: 'ClusterRole', name: 'r'}, subjects: [user('jane'), user('joe')]};
@@ -54,7 +60,10 @@ test('a binding gets back the subjects it lacks, and is made anew for another ro
 
   t.deepEqual(reconcileBinding(undefined, binding, words), {do: 'create', object: binding});
   t.deepEqual(reconcileBinding(fewer, binding, words), {do: 'update', object: {...fewer, subjects}});
-  t.like(reconcileBinding({...fewer, roleRef: {...fewer.roleRef, name: 'old'}}, binding, words), {do: 'recreate', object: {roleRef: binding.roleRef, subjects}});
+  t.like(reconcileBinding({...fewer, roleRef: {...fewer.roleRef, name: 'old'}}, binding, words), {
+    do: 'recreate',
+    object: {roleRef: binding.roleRef, subjects},
+  });
 });
 
 test('the bootstrap policy is written once, and missing parts are restored', async t => {
@@ -76,6 +85,9 @@ test('the bootstrap policy is written once, and missing parts are restored', asy
   await bindings.delete('cluster-admin');
   await ensureBootstrapPolicy(client, words, policy);
 
-  t.deepEqual((await roles.get('system:public-info-viewer')).rules?.flatMap(({nonResourceURLs}) => nonResourceURLs), viewer.rules?.[0]?.nonResourceURLs);
+  t.deepEqual(
+    (await roles.get('system:public-info-viewer')).rules?.flatMap(({nonResourceURLs}) => nonResourceURLs),
+    viewer.rules?.[0]?.nonResourceURLs,
+  );
   t.is((await bindings.get('cluster-admin')).subjects?.[0]?.name, 'system:masters');
 });

@@ -27,11 +27,16 @@ export const comparable = async (client: Client, {compare, blurred = []}: Compar
   }
   const plain = (value: unknown, field: string, generation: number | undefined): unknown => {
     // A later writer of a condition may use newer data than the first.
-    if (field === 'conditions' && Array.isArray(value)) return sorted(value.map(condition => plain({...condition, observedGeneration: undefined}, '', generation)));
+    if (field === 'conditions' && Array.isArray(value))
+      return sorted(value.map(condition => plain({...condition, observedGeneration: undefined}, '', generation)));
     if (blurred.includes(field)) return value === undefined || value === '' ? value : '<random>';
     if (field === 'observedGeneration') return value === generation ? '<the newest>' : '<an old one>';
     if (typeof value === 'string') return time.test(value) ? '<time>' : aliased(value, aliases);
-    if (Array.isArray(value)) return inOrder(value.map(item => plain(item, '', generation)), field);
+    if (Array.isArray(value))
+      return inOrder(
+        value.map(item => plain(item, '', generation)),
+        field,
+      );
     if (typeof value !== 'object' || value === null) return value;
     const entries = Object.entries(value)
       .filter(([key]) => !dropped.has(key) || field === 'ownerReferences')
@@ -39,7 +44,9 @@ export const comparable = async (client: Client, {compare, blurred = []}: Compar
       .filter(([key, item]) => key !== 'annotations' || Object.keys(item as object).length > 0);
     return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
   };
-  return Object.fromEntries(lists.map(([kind, items]) => [kind.plural, sorted(items.map((item: KubeObject) => plain(item, '', item.metadata?.generation)))]));
+  return Object.fromEntries(
+    lists.map(([kind, items]) => [kind.plural, sorted(items.map((item: KubeObject) => plain(item, '', item.metadata?.generation)))]),
+  );
 };
 
 const aliased = (text: string, aliases: ReadonlyMap<string, string>): string => {
@@ -52,4 +59,8 @@ const aliased = (text: string, aliases: ReadonlyMap<string, string>): string => 
 const unordered = new Set(['active', 'secrets', 'rules', 'taints']);
 const inOrder = (items: unknown[], field: string): unknown[] => (unordered.has(field) ? sorted(items) : items);
 
-const sorted = (items: readonly unknown[]): unknown[] => items.map(item => [JSON.stringify(item), item] as const).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
+const sorted = (items: readonly unknown[]): unknown[] =>
+  items
+    .map(item => [JSON.stringify(item), item] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, item]) => item);

@@ -13,10 +13,19 @@ const folderOf = (name: string): string => name.replace(/-controller$/, '');
 const directory = mkdtempSync(join(tmpdir(), 'plat-faults-'));
 const {files} = await planeMaterial(directory, new VirtualClock());
 test.after.always(() => rmSync(directory, {recursive: true, force: true}));
-const keys = [`--root-ca-file=${files.ca}`, `--service-account-private-key-file=${files.serviceAccountKey}`, `--cluster-signing-cert-file=${files.ca}`, `--cluster-signing-key-file=${files.caKey}`];
+const keys = [
+  `--root-ca-file=${files.ca}`,
+  `--service-account-private-key-file=${files.serviceAccountKey}`,
+  `--cluster-signing-cert-file=${files.ca}`,
+  `--cluster-signing-key-file=${files.caKey}`,
+];
 
 test('every controller is put through faults, and no other', t => {
-  t.deepEqual(Object.keys(scenarios).sort(), controllers.map(({name}) => folderOf(name)).sort(), 'each controller needs a scenario in scenarios.ts');
+  t.deepEqual(
+    Object.keys(scenarios).sort(),
+    controllers.map(({name}) => folderOf(name)).sort(),
+    'each controller needs a scenario in scenarios.ts',
+  );
 });
 
 const most = 6;
@@ -29,7 +38,9 @@ const struck = (count: number): number[] => {
 
 /** All faults at the first write, and one at each of the others, in turn. With PLAT_ALL_FAULTS set: all at all of them, for a thorough look. */
 const plan = (count: number): Planned[] =>
-  struck(count).flatMap((write, i) => (i === 0 || process.env['PLAT_ALL_FAULTS'] ? faults.map(fault => ({write, fault})) : [{write, fault: faults[(i + 1) % faults.length]!}]));
+  struck(count).flatMap((write, i) =>
+    i === 0 || process.env['PLAT_ALL_FAULTS'] ? faults.map(fault => ({write, fault})) : [{write, fault: faults[(i + 1) % faults.length]!}],
+  );
 
 for (const controller of controllers) {
   const scenario = scenarios[folderOf(controller.name)];
@@ -41,13 +52,16 @@ for (const controller of controllers) {
     t.true(calm.writes.length > 0, 'it wrote nothing');
     const failures: string[] = [];
     let first: unknown;
-    const planned = plan(calm.writes.length).filter(({fault, write}) => fault !== 'stopped before' || !scenario.lost?.test(calm.writes[write]!));
+    const planned = plan(calm.writes.length).filter(
+      ({fault, write}) => fault !== 'stopped before' || !scenario.lost?.test(calm.writes[write]!),
+    );
     for (const each of planned) {
       const run = await play(controller, scenario, keys, each);
       t.true(run.writes.length > each.write, `${each.fault} at write ${each.write}: it was never reached`);
       const same = JSON.stringify(run.state) === JSON.stringify(calm.state);
       if (!same) first ??= run.state;
-      if (!same || run.bugs.length > 0) failures.push(`${each.fault} at write ${each.write}: ${calm.writes[each.write]} ${run.bugs.join(' ')}`);
+      if (!same || run.bugs.length > 0)
+        failures.push(`${each.fault} at write ${each.write}: ${calm.writes[each.write]} ${run.bugs.join(' ')}`);
     }
     t.log(`${calm.writes.length} writes, ${planned.length} runs`);
     if (first) t.deepEqual(first, calm.state, failures.join('\n'));

@@ -61,7 +61,8 @@ const resourceOf = (url: string): string => {
   const [path = ''] = url.split('?');
   const [, version, rest = ''] = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)\/(.*)$/.exec(path) ?? [];
   const segments = rest.split('/');
-  const within = segments[0] === 'namespaces' && segments.length > 2 && !['status', 'finalize'].includes(segments[2]!) ? segments[2] : segments[0];
+  const within =
+    segments[0] === 'namespaces' && segments.length > 2 && !['status', 'finalize'].includes(segments[2]!) ? segments[2] : segments[0];
   return `${version}/${within}`;
 };
 
@@ -80,7 +81,13 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
   const {clock, server, clientOf} = startServer({garbageCollector: true, gate: name => scenario.gates?.includes(name) ?? false});
   const client = clientOf('admin');
   const {naming} = client;
-  const parsed = parseFlags(controllerManagerFlags, [`--controllers=${controller.name}`, '--leader-elect=false', '--use-service-account-credentials', ...files, ...(scenario.args ?? [])]);
+  const parsed = parseFlags(controllerManagerFlags, [
+    `--controllers=${controller.name}`,
+    '--leader-elect=false',
+    '--use-service-account-credentials',
+    ...files,
+    ...(scenario.args ?? []),
+  ]);
   const writes: string[] = [];
   const {log, bugs} = bugLog();
   const streams = new Set<Stream>();
@@ -124,7 +131,14 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
     const resource = client.resource(scenario.touch);
     for (const {metadata} of (await resource.list()).items) {
       // Others may be deleting it at this moment.
-      await resource.patch(metadata!.name!, 'merge', {metadata: {annotations: {[touchKey]: 'yes'}}}, metadata?.namespace ? {namespace: metadata.namespace} : {}).catch(() => {});
+      await resource
+        .patch(
+          metadata!.name!,
+          'merge',
+          {metadata: {annotations: {[touchKey]: 'yes'}}},
+          metadata?.namespace ? {namespace: metadata.namespace} : {},
+        )
+        .catch(() => {});
     }
     for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve));
   };
@@ -155,30 +169,39 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
     }
   };
 
-  const handlerOf = (life: Life): ApiHandler => async request => {
-    if (life.isOver) throw new Error('the manager is dead');
-    using _ = clock.hold();
-    if (request.method !== 'GET' && !untracked.test(request.url)) {
-      const write = writes.push(`${request.method} ${request.url}`) - 1;
-      if (planned?.write === write) return strike(planned.fault, life, request);
-      return server.handler(request);
-    }
-    const resource = resourceOf(request.url);
-    if (request.url.includes('watch=true') && outdated.delete(resource)) {
-      const {status} = expired('too old resource version');
-      return {status: 410, headers: {}, body: {kind: 'bytes', bytes: JSON.stringify(status), contentType: 'application/json'}};
-    }
-    const response = await server.handler(request);
-    if (response.body.kind !== 'watch') return response;
-    const {body} = response;
-    return {...response, body: {...body, start: sink => body.start(sinkOf(life, resource, sink))}};
-  };
+  const handlerOf =
+    (life: Life): ApiHandler =>
+    async request => {
+      if (life.isOver) throw new Error('the manager is dead');
+      using _ = clock.hold();
+      if (request.method !== 'GET' && !untracked.test(request.url)) {
+        const write = writes.push(`${request.method} ${request.url}`) - 1;
+        if (planned?.write === write) return strike(planned.fault, life, request);
+        return server.handler(request);
+      }
+      const resource = resourceOf(request.url);
+      if (request.url.includes('watch=true') && outdated.delete(resource)) {
+        const {status} = expired('too old resource version');
+        return {status: 410, headers: {}, body: {kind: 'bytes', bytes: JSON.stringify(status), contentType: 'application/json'}};
+      }
+      const response = await server.handler(request);
+      if (response.body.kind !== 'watch') return response;
+      const {body} = response;
+      return {...response, body: {...body, start: sink => body.start(sinkOf(life, resource, sink))}};
+    };
 
   let current: Life | undefined;
   const begin = () => {
     const life: Life = {isOver: false, stop: new AbortController()};
     current = life;
-    const connection = inProcessConnection({role: 'controller-manager', handler: handlerOf(life), naming, clock, options: parsed.options, set: parsed.set});
+    const connection = inProcessConnection({
+      role: 'controller-manager',
+      handler: handlerOf(life),
+      naming,
+      clock,
+      options: parsed.options,
+      set: parsed.set,
+    });
     const run = async () => {
       const environment = {clock, random: seededRandom(3), log, metrics: new MetricsRegistry(), freeze: true, signal: life.stop.signal};
       const {manager} = await createComponent(controllerManager([controller]), parsed, connection, environment);

@@ -20,7 +20,10 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 const named = (...names: readonly string[]) => names.map(name => ({metadata: {name}}));
-const aPod = (name: string, spec: Partial<NonNullable<Pod['spec']>> = {}, metadata: Partial<ObjectMeta> = {}): Pod => ({metadata: {name, labels, ...metadata}, spec: {...template().spec!, ...spec}});
+const aPod = (name: string, spec: Partial<NonNullable<Pod['spec']>> = {}, metadata: Partial<ObjectMeta> = {}): Pod => ({
+  metadata: {name, labels, ...metadata},
+  spec: {...template().spec!, ...spec},
+});
 const nodes = (stage: Stage) => stage.nodes();
 
 const signingRequest = async (stage: Stage) => {
@@ -42,11 +45,18 @@ const jobEnds = async ({client, clock}: Stage) => {
   for (const {metadata, status} of (await jobs.list()).items) {
     if (status?.completionTime) continue;
     const conditions = ['SuccessCriteriaMet', 'Complete'].map(type => ({type, ...why}));
-    await jobs.patch(metadata!.name!, 'merge', {status: {startTime: time, completionTime: time, conditions}}, {namespace: home, subresource: 'status'});
+    await jobs.patch(
+      metadata!.name!,
+      'merge',
+      {status: {startTime: time, completionTime: time, conditions}},
+      {namespace: home, subresource: 'status'},
+    );
   }
 };
 
-const ownedBy = (owner: {metadata?: ObjectMeta}): OwnerReference[] => [{apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata!.name!, uid: owner.metadata!.uid!, blockOwnerDeletion: true}];
+const ownedBy = (owner: {metadata?: ObjectMeta}): OwnerReference[] => [
+  {apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata!.name!, uid: owner.metadata!.uid!, blockOwnerDeletion: true},
+];
 const family = async ({client}: Stage) => {
   const maps = client.resource(kinds.configMaps);
   for (const name of ['foreground', 'background', 'orphan']) {
@@ -59,7 +69,12 @@ const family = async ({client}: Stage) => {
 const nodeWith = (name: string, spec: object = {}) => ({metadata: {name}, spec});
 const isReady = (stage: Stage, name: string, status = 'True') => {
   const time = wireTime(stage.clock.now());
-  return stage.change(kinds.nodes, name, {status: {conditions: [{type: 'Ready', status, lastHeartbeatTime: time, lastTransitionTime: time}]}}, 'status');
+  return stage.change(
+    kinds.nodes,
+    name,
+    {status: {conditions: [{type: 'Ready', status, lastHeartbeatTime: time, lastTransitionTime: time}]}},
+    'status',
+  );
 };
 
 const tokenSecret = ({naming}: Stage, name: string, account: string) => ({
@@ -75,13 +90,28 @@ const withAddresses = async (stage: Stage, state: 'Ready' | 'NotReady', ...only:
   for (const [i, name] of ['one', 'two', 'three'].entries()) {
     if (only.length > 0 && !only.includes(name)) continue;
     const podIP = `10.2.0.${i + 1}`;
-    await stage.change(kinds.pods, name, {status: {phase: 'Running', podIP, podIPs: [{ip: podIP}], conditions: [{type: 'Ready', status: state === 'Ready' ? 'True' : 'False'}]}}, 'status');
+    await stage.change(
+      kinds.pods,
+      name,
+      {
+        status: {
+          phase: 'Running',
+          podIP,
+          podIPs: [{ip: podIP}],
+          conditions: [{type: 'Ready', status: state === 'Ready' ? 'True' : 'False'}],
+        },
+      },
+      'status',
+    );
   }
 };
 
 const aClaim = (name: string) => ({metadata: {name}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}});
 const aClass = (name: string) => ({metadata: {name}, driverName: 'driver.example.com', parameters: {tier: '1'}});
-const aVolume = (name: string) => ({metadata: {name}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}}});
+const aVolume = (name: string) => ({
+  metadata: {name},
+  spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}},
+});
 
 const workload = [kinds.pods, kinds.replicaSets] as const;
 
@@ -108,8 +138,14 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'clusterrole-aggregation': {
     steps: [
       async stage => {
-        const part = (name: string, more: object) => ({metadata: {name, labels: {[`to-${name}`]: 'yes'}}, rules: [{verbs: ['get'], apiGroups: [''], resources: [name]}], ...more});
-        const from = (...names: string[]) => ({aggregationRule: {clusterRoleSelectors: names.map(name => ({matchLabels: {[`to-${name}`]: 'yes'}}))}});
+        const part = (name: string, more: object) => ({
+          metadata: {name, labels: {[`to-${name}`]: 'yes'}},
+          rules: [{verbs: ['get'], apiGroups: [''], resources: [name]}],
+          ...more,
+        });
+        const from = (...names: string[]) => ({
+          aggregationRule: {clusterRoleSelectors: names.map(name => ({matchLabels: {[`to-${name}`]: 'yes'}}))},
+        });
         await stage.make(kinds.clusterRoles, part('a', {}), part('b', {}), part('middle', from('a', 'b')), part('top', from('middle')));
       },
       stage => stage.change(kinds.clusterRoles, 'a', {rules: [{verbs: ['list'], apiGroups: [''], resources: ['a']}]}),
@@ -120,7 +156,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
   cronjob: {
     steps: [
-      stage => stage.make<CronJob>(kinds.cronJobs, {metadata: {name: 'c'}, spec: {schedule: '*/10 * * * *', successfulJobsHistoryLimit: 1, jobTemplate: {spec: {template: jobTemplate()}}}}),
+      stage =>
+        stage.make<CronJob>(kinds.cronJobs, {
+          metadata: {name: 'c'},
+          spec: {schedule: '*/10 * * * *', successfulJobsHistoryLimit: 1, jobTemplate: {spec: {template: jobTemplate()}}},
+        }),
       () => Promise.resolve(),
       jobEnds,
       jobEnds,
@@ -169,24 +209,55 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       },
       nodes,
       async stage => {
-        const eviction = (name: string) => stage.client.request('POST', `/api/v1/namespaces/${home}/pods/${name}/eviction`, {body: {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name, namespace: home}}});
+        const eviction = (name: string) =>
+          stage.client.request('POST', `/api/v1/namespaces/${home}/pods/${name}/eviction`, {
+            body: {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name, namespace: home}},
+          });
         await eviction('one');
       },
       nodes,
-      stage => stage.change(kinds.pods, 'two', {status: {conditions: [{type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: wireTime(stage.clock.now())}]}}, 'status'),
+      stage =>
+        stage.change(
+          kinds.pods,
+          'two',
+          {
+            status: {
+              conditions: [
+                {
+                  type: 'DisruptionTarget',
+                  status: 'True',
+                  reason: 'EvictionByEvictionAPI',
+                  lastTransitionTime: wireTime(stage.clock.now()),
+                },
+              ],
+            },
+          },
+          'status',
+        ),
     ],
     settleMs: 3 * minute,
     touch: kinds.podDisruptionBudgets,
     compare: [kinds.podDisruptionBudgets, kinds.pods],
   },
   endpoints: {
-    steps: [aService, stage => withAddresses(stage, 'Ready'), stage => withAddresses(stage, 'NotReady', 'two'), stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}), stage => stage.remove(kinds.services, 's')],
+    steps: [
+      aService,
+      stage => withAddresses(stage, 'Ready'),
+      stage => withAddresses(stage, 'NotReady', 'two'),
+      stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}),
+      stage => stage.remove(kinds.services, 's'),
+    ],
     touch: kinds.services,
     compare: [kinds.endpoints],
   },
   endpointslice: {
     args: ['--max-endpoints-per-slice=2'],
-    steps: [aService, stage => withAddresses(stage, 'Ready'), stage => withAddresses(stage, 'NotReady', 'two'), stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0})],
+    steps: [
+      aService,
+      stage => withAddresses(stage, 'Ready'),
+      stage => withAddresses(stage, 'NotReady', 'two'),
+      stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}),
+    ],
     touch: kinds.services,
     compare: [kinds.endpointSlices],
   },
@@ -220,7 +291,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       async stage => {
         await stage.make(kinds.deployments, {metadata: {name: 'd'}, spec: {replicas: 1, selector, template: template()}});
         const metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}];
-        await stage.make(kinds.horizontalPodAutoscalers, {metadata: {name: 'h'}, spec: {scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'd'}, minReplicas: 3, maxReplicas: 5, metrics}});
+        await stage.make(kinds.horizontalPodAutoscalers, {
+          metadata: {name: 'h'},
+          spec: {scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'd'}, minReplicas: 3, maxReplicas: 5, metrics},
+        });
       },
       stage => stage.change(kinds.horizontalPodAutoscalers, 'h', {spec: {minReplicas: 1, maxReplicas: 2}}),
     ],
@@ -232,9 +306,14 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
   job: {
     steps: [
-      stage => stage.make(kinds.jobs, {metadata: {name: 'j'}, spec: {completions: 3, parallelism: 2, backoffLimit: 2, template: jobTemplate()}}),
+      stage =>
+        stage.make(kinds.jobs, {metadata: {name: 'j'}, spec: {completions: 3, parallelism: 2, backoffLimit: 2, template: jobTemplate()}}),
       stage => stage.nodes('Succeeded'),
-      stage => stage.make(kinds.jobs, {metadata: {name: 'bad'}, spec: {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimit: 0, template: jobTemplate()}}),
+      stage =>
+        stage.make(kinds.jobs, {
+          metadata: {name: 'bad'},
+          spec: {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimit: 0, template: jobTemplate()},
+        }),
       stage => stage.nodes('Failed'),
     ],
     settleMs: 2 * minute,
@@ -305,7 +384,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     compare: [kinds.nodes, kinds.pods],
   },
   'persistentvolume-protection': {
-    steps: [stage => stage.make(kinds.persistentVolumes, aVolume('v'), aVolume('kept')), stage => stage.remove(kinds.persistentVolumes, 'v')],
+    steps: [
+      stage => stage.make(kinds.persistentVolumes, aVolume('v'), aVolume('kept')),
+      stage => stage.remove(kinds.persistentVolumes, 'v'),
+    ],
     touch: kinds.persistentVolumes,
     compare: [kinds.persistentVolumes],
   },
@@ -313,7 +395,15 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     steps: [
       async stage => {
         await stage.make(kinds.volumeAttributesClasses, aClass('free'), aClass('used'));
-        await stage.make(kinds.persistentVolumes, {metadata: {name: 'v'}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], csi: {driver: 'driver.example.com', volumeHandle: 'v'}, volumeAttributesClassName: 'used'}});
+        await stage.make(kinds.persistentVolumes, {
+          metadata: {name: 'v'},
+          spec: {
+            capacity: {storage: '1Gi'},
+            accessModes: ['ReadWriteOnce'],
+            csi: {driver: 'driver.example.com', volumeHandle: 'v'},
+            volumeAttributesClassName: 'used',
+          },
+        });
       },
       async stage => {
         for (const name of ['free', 'used']) await stage.remove(kinds.volumeAttributesClasses, name);
@@ -347,7 +437,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
           await stage.change(kinds.pods, name, {status: {phase: 'Succeeded'}}, 'status');
           await stage.clock.advance(1_000);
         }
-        await stage.make(kinds.pods, aPod('lost', {nodeName: 'gone'}, {finalizers: ['example.com/hold']}), aPod('kept', {nodeName: 'there'}));
+        await stage.make(
+          kinds.pods,
+          aPod('lost', {nodeName: 'gone'}, {finalizers: ['example.com/hold']}),
+          aPod('kept', {nodeName: 'there'}),
+        );
         await stage.change(kinds.pods, 'lost', {status: {phase: 'Running'}}, 'status');
       },
     ],
@@ -367,7 +461,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
   replicationcontroller: {
     steps: [
-      stage => stage.make(kinds.replicationControllers, {metadata: {name: 'r'}, spec: {replicas: 3, selector: labels, template: template()}}),
+      stage =>
+        stage.make(kinds.replicationControllers, {metadata: {name: 'r'}, spec: {replicas: 3, selector: labels, template: template()}}),
       nodes,
       stage => stage.change(kinds.replicationControllers, 'r', {spec: {replicas: 1}}),
       nodes,
@@ -404,7 +499,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
   'service-cidr': {
     steps: [
-      stage => stage.make(kinds.serviceCIDRs, {metadata: {name: 'more'}, spec: {cidrs: ['192.168.0.0/24']}}, {metadata: {name: 'stays'}, spec: {cidrs: ['192.168.1.0/24']}}),
+      stage =>
+        stage.make(
+          kinds.serviceCIDRs,
+          {metadata: {name: 'more'}, spec: {cidrs: ['192.168.0.0/24']}},
+          {metadata: {name: 'stays'}, spec: {cidrs: ['192.168.1.0/24']}},
+        ),
       stage => stage.remove(kinds.serviceCIDRs, 'more'),
     ],
     touch: kinds.serviceCIDRs,
@@ -419,7 +519,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     steps: [
       async stage => {
         await stage.make(kinds.serviceAccounts, ...named('a', 'b'));
-        await stage.make(kinds.secrets, tokenSecret(stage, 'of-a', 'a'), tokenSecret(stage, 'of-b', 'b'), tokenSecret(stage, 'of-none', 'none'));
+        await stage.make(
+          kinds.secrets,
+          tokenSecret(stage, 'of-a', 'a'),
+          tokenSecret(stage, 'of-b', 'b'),
+          tokenSecret(stage, 'of-none', 'none'),
+        );
       },
       stage => stage.change(kinds.serviceAccounts, 'a', {secrets: [{name: 'of-a'}, {name: 'kept'}]}),
       stage => stage.remove(kinds.secrets, 'of-a'),
@@ -433,10 +538,19 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
   statefulset: {
     steps: [
-      stage => stage.make(kinds.statefulSets, {
-        metadata: {name: 's'},
-        spec: {replicas: 3, serviceName: 's', selector, template: template(), volumeClaimTemplates: [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}]},
-      }),
+      stage =>
+        stage.make(kinds.statefulSets, {
+          metadata: {name: 's'},
+          spec: {
+            replicas: 3,
+            serviceName: 's',
+            selector,
+            template: template(),
+            volumeClaimTemplates: [
+              {metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}},
+            ],
+          },
+        }),
       nodes,
       stage => stage.change(kinds.statefulSets, 's', newTemplate),
       nodes,
@@ -451,7 +565,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     gates: ['StorageVersionMigrator'],
     steps: [
       stage => stage.make(kinds.configMaps, ...named('one', 'two')),
-      stage => stage.make(kinds.storageVersionMigrations, {metadata: {name: 'maps'}, spec: {resource: {group: '', resource: 'configmaps'}}}, {metadata: {name: 'nothing'}, spec: {resource: {group: 'example.com', resource: 'nothing'}}}),
+      stage =>
+        stage.make(
+          kinds.storageVersionMigrations,
+          {metadata: {name: 'maps'}, spec: {resource: {group: '', resource: 'configmaps'}}},
+          {metadata: {name: 'nothing'}, spec: {resource: {group: 'example.com', resource: 'nothing'}}},
+        ),
     ],
     settleMs: 5 * minute,
     touch: kinds.storageVersionMigrations,
@@ -463,8 +582,13 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     steps: [
       async stage => {
         const identity = {[stage.naming.subKey('apiserver', 'identity')]: stage.naming.component('apiserver')};
-        for (const name of ['first', 'second']) await stage.make(kinds.leases, {metadata: {name, namespace: stage.naming.systemNamespace, labels: identity}, spec: {}});
-        for (const [name, ...servers] of [['example.com.two', 'first', 'second', 'nobody'], ['example.com.one', 'second'], ['example.com.none', 'nobody']]) {
+        for (const name of ['first', 'second'])
+          await stage.make(kinds.leases, {metadata: {name, namespace: stage.naming.systemNamespace, labels: identity}, spec: {}});
+        for (const [name, ...servers] of [
+          ['example.com.two', 'first', 'second', 'nobody'],
+          ['example.com.one', 'second'],
+          ['example.com.none', 'nobody'],
+        ]) {
           await stage.make(kinds.storageVersions, {metadata: {name: name!}, spec: {}, status: {}});
           const storageVersions = servers.map(apiServerID => ({apiServerID, encodingVersion: 'v1', decodableVersions: ['v1']}));
           await stage.change(kinds.storageVersions, name!, {status: {storageVersions, commonEncodingVersion: 'v1'}}, 'status');
@@ -480,7 +604,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       async stage => {
         await stage.make(kinds.nodes, nodeWith('n1'));
         const forAWhile = [{key: 'bad', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 10}];
-        await stage.make(kinds.pods, aPod('one', {nodeName: 'n1'}), aPod('two', {nodeName: 'n1', tolerations: forAWhile}), aPod('ever', {nodeName: 'n1', tolerations: [{operator: 'Exists'}]}));
+        await stage.make(
+          kinds.pods,
+          aPod('one', {nodeName: 'n1'}),
+          aPod('two', {nodeName: 'n1', tolerations: forAWhile}),
+          aPod('ever', {nodeName: 'n1', tolerations: [{operator: 'Exists'}]}),
+        );
       },
       stage => stage.change(kinds.nodes, 'n1', {spec: {taints: [{key: 'bad', effect: 'NoExecute'}]}}),
     ],
@@ -488,13 +617,21 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     compare: [kinds.pods],
   },
   ttl: {
-    steps: [stage => stage.make(kinds.nodes, ...named('one', 'two')), stage => stage.change(kinds.nodes, 'one', {metadata: {annotations: {[stage.naming.subKey('node.alpha', 'ttl')]: '7'}}})],
+    steps: [
+      stage => stage.make(kinds.nodes, ...named('one', 'two')),
+      stage => stage.change(kinds.nodes, 'one', {metadata: {annotations: {[stage.naming.subKey('node.alpha', 'ttl')]: '7'}}}),
+    ],
     touch: kinds.nodes,
     compare: [kinds.nodes],
   },
   'ttl-after-finished': {
     steps: [
-      stage => stage.make(kinds.jobs, ...['one', 'two'].map(name => ({metadata: {name}, spec: {ttlSecondsAfterFinished: 20, template: jobTemplate()}})), {metadata: {name: 'kept'}, spec: {template: jobTemplate()}}),
+      stage =>
+        stage.make(
+          kinds.jobs,
+          ...['one', 'two'].map(name => ({metadata: {name}, spec: {ttlSecondsAfterFinished: 20, template: jobTemplate()}})),
+          {metadata: {name: 'kept'}, spec: {template: jobTemplate()}},
+        ),
       jobEnds,
     ],
     touch: kinds.jobs,
@@ -505,7 +642,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       stage =>
         stage.make(kinds.validatingAdmissionPolicies, {
           metadata: {name: 'wrong'},
-          spec: {matchConstraints: {resourceRules: [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}]}, validations: [{expression: 'object.spec.missing > 1'}]},
+          spec: {
+            matchConstraints: {
+              resourceRules: [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}],
+            },
+            validations: [{expression: 'object.spec.missing > 1'}],
+          },
         }),
       stage => stage.change(kinds.validatingAdmissionPolicies, 'wrong', {spec: {failurePolicy: 'Ignore'}}),
     ],
@@ -519,7 +661,13 @@ async function setsFollow({client}: Stage): Promise<void> {
   const sets = client.resource(kinds.replicaSets);
   for (const {metadata, spec} of (await sets.list()).items) {
     const {replicas = 0} = spec!;
-    const status = {replicas, fullyLabeledReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas, observedGeneration: metadata!.generation!};
+    const status = {
+      replicas,
+      fullyLabeledReplicas: replicas,
+      readyReplicas: replicas,
+      availableReplicas: replicas,
+      observedGeneration: metadata!.generation!,
+    };
     await sets.patch(metadata!.name!, 'merge', {status}, {namespace: home, subresource: 'status'});
   }
 }

@@ -44,7 +44,10 @@ export const stageOf = (clientOf: (user: string | UserInfo) => Client, clock: Vi
     },
     async nodes(phase = 'Running') {
       for (let round = 0; round < rounds; round++) {
-        const waiting = (await pods.list()).items.filter(({metadata, status}) => metadata?.deletionTimestamp || status?.phase === 'Pending' || (status?.phase === 'Running' && phase !== 'Running'));
+        const waiting = (await pods.list()).items.filter(
+          ({metadata, status}) =>
+            metadata?.deletionTimestamp || status?.phase === 'Pending' || (status?.phase === 'Running' && phase !== 'Running'),
+        );
         if (waiting.length === 0) return;
         for (const {metadata} of waiting) {
           const name = metadata!.name!;
@@ -62,5 +65,18 @@ export const stageOf = (clientOf: (user: string | UserInfo) => Client, clock: Vi
 const ended = (phase: string, now: number) => ({
   phase,
   conditions: [{type: 'Ready', status: phase === 'Running' ? 'True' : 'False', lastTransitionTime: wireTime(now)}],
-  ...(phase === 'Running' ? {} : {containerStatuses: [{name: 'c', image: 'i', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: phase === 'Succeeded' ? 0 : 1, finishedAt: wireTime(now)}}}]}),
+  ...(phase === 'Running'
+    ? {}
+    : {
+        containerStatuses: [
+          {
+            name: 'c',
+            image: 'i',
+            imageID: '',
+            ready: false,
+            restartCount: 0,
+            state: {terminated: {exitCode: phase === 'Succeeded' ? 0 : 1, finishedAt: wireTime(now)}},
+          },
+        ],
+      }),
 });

@@ -28,7 +28,12 @@ export const readPluginTexts = (path: string, naming: Naming, read: (path: strin
   const body = parseConfiguration(source);
   const old = body.kind || body.apiVersion ? undefined : ofOldForm(body.value);
   if (old) return new Map([[old, source]]);
-  const kind = {group: naming.group('apiserver.config'), versions: ['v1'], kind: 'AdmissionConfiguration', fields: {plugins: list(record({name: text, path: text, configuration: anything}))}};
+  const kind = {
+    group: naming.group('apiserver.config'),
+    versions: ['v1'],
+    kind: 'AdmissionConfiguration',
+    fields: {plugins: list(record({name: text, path: text, configuration: anything}))},
+  };
   const {plugins = []} = readConfiguration<{readonly plugins?: readonly Entry[]}>(body, [kind]);
   const texts = new Map<string, string>();
   for (const {name = '', path: file, configuration} of plugins) {

@@ -10,7 +10,11 @@ const clusterWide = 'clusterDefaultNodeSelector';
 
 /** Reads the node labels of each namespace from a file without a kind. Selectors are texts. */
 export const readNodeSelectors = (source: string): Read<NodeSelectors> => {
-  const {object} = decodeParsed<Readonly<Record<string, Readonly<Record<string, string>> | undefined>>>(parseConfiguration(source), record({[field]: map(text)}), 'Ignore');
+  const {object} = decodeParsed<Readonly<Record<string, Readonly<Record<string, string>> | undefined>>>(
+    parseConfiguration(source),
+    record({[field]: map(text)}),
+    'Ignore',
+  );
   const errors: FieldError[] = [];
   const selectors = new Map(
     Object.entries(object[field] ?? {}).map(([name, selector]): [string, Readonly<Record<string, string>>] => {

@@ -9,11 +9,22 @@ import type {Read} from './read.js';
 
 interface Configuration {
   readonly defaults?: Readonly<Partial<Record<Mode | `${Mode}-version`, string>>>;
-  readonly exemptions?: {readonly usernames?: readonly string[]; readonly namespaces?: readonly string[]; readonly runtimeClasses?: readonly string[]};
+  readonly exemptions?: {
+    readonly usernames?: readonly string[];
+    readonly namespaces?: readonly string[];
+    readonly runtimeClasses?: readonly string[];
+  };
 }
 
 const fields = {
-  defaults: record(Object.fromEntries((['enforce', 'audit', 'warn'] as const).flatMap(mode => [[mode, text], [`${mode}-version`, text]]))),
+  defaults: record(
+    Object.fromEntries(
+      (['enforce', 'audit', 'warn'] as const).flatMap(mode => [
+        [mode, text],
+        [`${mode}-version`, text],
+      ]),
+    ),
+  ),
   exemptions: record({usernames: list(text), namespaces: list(text), runtimeClasses: list(text)}),
 };
 
@@ -27,8 +38,16 @@ function* exempted(path: string, names: readonly string[], problemsOf: (name: st
 
 /** Reads the default levels of namespaces and the exemptions. */
 export const readPodSecurity = (source: string, {apiSuffix}: Naming): Read<PodSecuritySettings> => {
-  const kind = {group: `pod-security.admission.config.${apiSuffix}`, versions: ['v1', 'v1beta1', 'v1alpha1'], kind: 'PodSecurityConfiguration', fields};
-  const {defaults = {}, exemptions: {usernames = [], namespaces = [], runtimeClasses = []} = {}} = readConfiguration<Configuration>(source, [kind]);
+  const kind = {
+    group: `pod-security.admission.config.${apiSuffix}`,
+    versions: ['v1', 'v1beta1', 'v1alpha1'],
+    kind: 'PodSecurityConfiguration',
+    fields,
+  };
+  const {defaults = {}, exemptions: {usernames = [], namespaces = [], runtimeClasses = []} = {}} = readConfiguration<Configuration>(
+    source,
+    [kind],
+  );
   const errors: FieldError[] = [];
   const collect = <T>({value, error}: {readonly value: T; readonly error?: FieldError}): T => {
     if (error) errors.push(error);
@@ -44,5 +63,11 @@ export const readPodSecurity = (source: string, {apiSuffix}: Naming): Read<PodSe
     ...exempted('exemptions.runtimeClasses', runtimeClasses, dnsSubdomainProblems),
     ...exempted('exemptions.usernames', usernames, name => (name === '' ? ['username must not be empty'] : [])),
   );
-  return {value: {defaults: policy, exempt: {namespaces: new Set(namespaces), usernames: new Set(usernames), runtimeClasses: new Set(runtimeClasses)}}, errors};
+  return {
+    value: {
+      defaults: policy,
+      exempt: {namespaces: new Set(namespaces), usernames: new Set(usernames), runtimeClasses: new Set(runtimeClasses)},
+    },
+    errors,
+  };
 };

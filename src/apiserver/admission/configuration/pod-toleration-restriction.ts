@@ -10,8 +10,19 @@ const tolerations = list(record({key: text, operator: text, value: text, effect:
 
 /** Reads the default tolerations of namespaces. */
 export const readTolerations = (source: string, {apiSuffix}: Naming): Read<TolerationSettings> => {
-  const kind = {group: `podtolerationrestriction.admission.${apiSuffix}`, versions: ['v1alpha1'], kind: 'Configuration', fields: {default: tolerations, whitelist: tolerations}};
-  const {default: given = [], whitelist: allowed = []} = readConfiguration<{readonly default?: readonly Toleration[]; readonly whitelist?: readonly Toleration[]}>(source, [kind]);
+  const kind = {
+    group: `podtolerationrestriction.admission.${apiSuffix}`,
+    versions: ['v1alpha1'],
+    kind: 'Configuration',
+    fields: {default: tolerations, whitelist: tolerations},
+  };
+  const {default: given = [], whitelist: allowed = []} = readConfiguration<{
+    readonly default?: readonly Toleration[];
+    readonly whitelist?: readonly Toleration[];
+  }>(source, [kind]);
   const path = 'podtolerationrestriction.configuration';
-  return {value: {given, allowed}, errors: [...validateTolerations(given, `${path}.default`), ...validateTolerations(allowed, `${path}.whitelist`)]};
+  return {
+    value: {given, allowed},
+    errors: [...validateTolerations(given, `${path}.default`), ...validateTolerations(allowed, `${path}.whitelist`)],
+  };
 };

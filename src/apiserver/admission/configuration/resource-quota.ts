@@ -15,7 +15,12 @@ export interface LimitedResource {
 
 const fields = {
   limitedResources: list(
-    record({apiGroup: text, resource: text, matchContains: list(text), matchScopes: list(record({scopeName: text, operator: text, values: list(text)}))}),
+    record({
+      apiGroup: text,
+      resource: text,
+      matchContains: list(text),
+      matchScopes: list(record({scopeName: text, operator: text, values: list(text)})),
+    }),
   ),
 };
 

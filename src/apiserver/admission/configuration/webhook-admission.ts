@@ -19,5 +19,8 @@ export const readWebhookAdmission = (source: string, naming: Naming): Read<Webho
     {group, versions: ['v1'], kind: 'WebhookAdmissionConfiguration', fields},
     {group, versions: ['v1alpha1'], kind: 'WebhookAdmission', fields},
   ]);
-  return {value: {kubeConfigFile}, errors: isAbsolute(kubeConfigFile) ? [] : [invalid('kubeConfigFile', kubeConfigFile, 'must be an absolute file path')]};
+  return {
+    value: {kubeConfigFile},
+    errors: isAbsolute(kubeConfigFile) ? [] : [invalid('kubeConfigFile', kubeConfigFile, 'must be an absolute file path')],
+  };
 };

@@ -19,8 +19,16 @@ export interface ConditionOwner {
 export const conditionMetrics = (meter: Meter, clock: Clock, {kind, type}: ConditionOwner): ConditionMetrics => {
   const prefix = 'apiserver_admission_match_condition';
   const labels = ['name', 'kind', 'type', 'operation'];
-  const exclusions = meter.counter({name: `${prefix}_exclusions_total`, help: 'Requests that match conditions excluded, by the name of who has them.', labels});
-  const errors = meter.counter({name: `${prefix}_evaluation_errors_total`, help: 'Match conditions that could not be judged, by the name of who has them.', labels});
+  const exclusions = meter.counter({
+    name: `${prefix}_exclusions_total`,
+    help: 'Requests that match conditions excluded, by the name of who has them.',
+    labels,
+  });
+  const errors = meter.counter({
+    name: `${prefix}_evaluation_errors_total`,
+    help: 'Match conditions that could not be judged, by the name of who has them.',
+    labels,
+  });
   const evaluations = meter.histogram({
     name: `${prefix}_evaluation_seconds`,
     help: 'How long match conditions took to judge, in seconds, by the name of who has them.',

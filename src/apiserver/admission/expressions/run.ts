@@ -107,5 +107,8 @@ export const startRun = (subject: Bindings, budget: number, variables: ReadonlyM
 /** The variables through which expressions use the authorizer. */
 export const authorizerBindings = (user: UserInfo, attributes: AdmissionAttributes, authorizations: Authorizations): Bindings => {
   const {subresource, name} = attributes;
-  return authorizerVariables({user, authorizations}, {requestResource: attributes, requestSubResource: subresource, namespace: namespaceOf(attributes), name});
+  return authorizerVariables(
+    {user, authorizations},
+    {requestResource: attributes, requestSubResource: subresource, namespace: namespaceOf(attributes), name},
+  );
 };

@@ -14,10 +14,18 @@ export interface Subject {
 }
 
 /** Returns the variables of a request: the same data as webhooks receive. */
-export const subjectOf = async (attributes: AdmissionAttributes, matched: ObjectVersion, own: ObjectVersion, naming: Naming): Promise<Subject> => {
+export const subjectOf = async (
+  attributes: AdmissionAttributes,
+  matched: ObjectVersion,
+  own: ObjectVersion,
+  naming: Naming,
+): Promise<Subject> => {
   const {uid: _, object, oldObject, ...request} = (await reviewOf(attributes, matched, own, {naming, version: 'v1', uid: ''})).request;
   return {object: object as KubeObject | null, oldObject: oldObject as KubeObject | null, request};
 };
 
 /** The variables of match conditions: their request has the original resource, whichever version was matched. */
-export const conditionSubject = ({request, ...objects}: Subject): Subject => ({...objects, request: {...request, resource: request['requestResource']}});
+export const conditionSubject = ({request, ...objects}: Subject): Subject => ({
+  ...objects,
+  request: {...request, resource: request['requestResource']},
+});

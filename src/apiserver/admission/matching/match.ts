@@ -32,9 +32,13 @@ export type Matched = ObjectVersion | undefined;
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
 /** The namespace of a request; for a namespace itself its own name. */
-export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name || (attributes.object?.metadata?.name ?? '') : attributes.namespace);
+export const namespaceOf = (attributes: AdmissionAttributes): string =>
+  isNamespace(attributes) ? attributes.name || (attributes.object?.metadata?.name ?? '') : attributes.namespace;
 
-const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: Pick<KindName, 'group' | 'version' | 'resource'>): RuleSubject => ({
+const subjectOf = (
+  attributes: AdmissionAttributes,
+  {group, version, resource}: Pick<KindName, 'group' | 'version' | 'resource'>,
+): RuleSubject => ({
   operation: attributes.operation,
   group,
   version,
@@ -47,7 +51,12 @@ const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: 
 const isAnyOf = (rules: readonly Rule[], subject: RuleSubject): boolean => rules.some(rule => ruleMatches(rule, subject));
 
 /** Earlier rules come first, and the request's own version before others. */
-const matchingVersion = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, versions: ObjectVersions): ObjectVersion | undefined => {
+const matchingVersion = (
+  rules: readonly Rule[],
+  matchPolicy: string | undefined,
+  attributes: AdmissionAttributes,
+  versions: ObjectVersions,
+): ObjectVersion | undefined => {
   if (isAnyOf(rules, subjectOf(attributes, attributes))) return versions.own;
   if (matchPolicy !== 'Equivalent') return undefined;
   const others = versions.others();
@@ -71,7 +80,8 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
   const name = namespaceOf(attributes);
   if ((name === '' && attributes.resource !== 'namespaces') || selector.empty) return true;
   // The stored state of a namespace is outdated while it is being written.
-  if (isNamespace(attributes) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) return selector.matches(object?.metadata?.labels ?? {});
+  if (isNamespace(attributes) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'))
+    return selector.matches(object?.metadata?.labels ?? {});
   const matchesNamespace = (namespace: Awaited<ReturnType<FindNamespace>>): boolean => {
     if (!namespace) throw notFound({group: '', resource: 'namespaces'}, name);
     return selector.matches(namespace.metadata?.labels ?? {});
@@ -81,11 +91,20 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
 };
 
 /** Matches a request against criteria, synchronously if the namespace is available. The cheapest checks come first. */
-export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
+export const match = (
+  criteria: Criteria,
+  attributes: AdmissionAttributes,
+  {registry, findNamespace}: MatchingContext,
+): Matched | Promise<Matched> => {
   const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
   const versions = versionsOf(registry, attributes);
   const version = versions && (rules ? matchingVersion(rules, matchPolicy, attributes, versions) : versions.own);
-  if (!version || (excluded.length > 0 && matchingVersion(excluded, matchPolicy, attributes, versions)) || !hasLabels(objectSelector, attributes, version)) return undefined;
+  if (
+    !version ||
+    (excluded.length > 0 && matchingVersion(excluded, matchPolicy, attributes, versions)) ||
+    !hasLabels(objectSelector, attributes, version)
+  )
+    return undefined;
   const inside = inNamespace(namespaceSelector, attributes, findNamespace);
   return inside instanceof Promise ? inside.then(yes => (yes ? version : undefined)) : inside ? version : undefined;
 };

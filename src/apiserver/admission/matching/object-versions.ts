@@ -120,7 +120,8 @@ const makeVersion = ({resource, kind, version}: ServedResource, subresource: str
   const action = subresource ? own(definition.actions, subresource) : definition.review;
   if (action) return connectVersion(resource, formName(resource, kind, action.kind));
   const connect = own(definition.connectSubresources, subresource);
-  if (connect) return connectVersion(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
+  if (connect)
+    return connectVersion(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
   return storedVersion(resource, kind, version);
 };
 
@@ -152,7 +153,10 @@ export interface ObjectVersions {
 }
 
 /** Returns the versions of a request's objects; undefined if its resource is no longer served. */
-export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>): ObjectVersions | undefined => {
+export const versionsOf = (
+  registry: Pick<Registry, 'find' | 'served'>,
+  {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>,
+): ObjectVersions | undefined => {
   const served = registry.find(group, version, resource);
   if (!served) return undefined;
   return {
@@ -161,7 +165,11 @@ export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, 
       const {definition, settings} = served.resource;
       const {siblings} = settings;
       // The kind of a view is the same in all versions of the resource.
-      if (siblings) return siblings.served().filter(({kind}) => kind !== served.kind).map(other => siblingVersionOf(served, other, subresource, siblings));
+      if (siblings)
+        return siblings
+          .served()
+          .filter(({kind}) => kind !== served.kind)
+          .map(other => siblingVersionOf(served, other, subresource, siblings));
       const {naming} = served.resource.settings;
       const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
       return all

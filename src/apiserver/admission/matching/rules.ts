@@ -22,7 +22,8 @@ export interface RuleSubject {
   readonly name: string;
 }
 
-const isNamed = (list: readonly string[] | undefined, value: string): boolean => list?.some(item => item === '*' || item === value) ?? false;
+const isNamed = (list: readonly string[] | undefined, value: string): boolean =>
+  list?.some(item => item === '*' || item === value) ?? false;
 
 const isInScope = ({scope = '*'}: Rule, {group, version, resource, namespace}: RuleSubject): boolean => {
   if (scope === '*') return true;

@@ -16,16 +16,26 @@ export interface NodeRules {
 }
 
 /** Returns why a node's request is refused, or undefined. Rejects with 404 if an object it refers to does not exist. */
-export type NodeRule = (rules: NodeRules, node: string, attributes: AdmissionAttributes) => string | undefined | Promise<string | undefined>;
+export type NodeRule = (
+  rules: NodeRules,
+  node: string,
+  attributes: AdmissionAttributes,
+) => string | undefined | Promise<string | undefined>;
 
 /** Returns the current object. Throws a 404 with the name of its kind. */
-export const existing = async <T extends KubeObject>({reader, naming}: NodeRules, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
+export const existing = async <T extends KubeObject>(
+  {reader, naming}: NodeRules,
+  kind: Kind<T>,
+  namespace: string,
+  name: string,
+): Promise<Readonly<T>> => {
   const found = await reader.get(kind, namespace, name);
   if (!found) throw notFound({group: naming.group(kind.group), resource: kind.kind.toLowerCase()}, name);
   return found;
 };
 
-export const existingPod = (rules: NodeRules, namespace: string, name: string): Promise<Readonly<Pod>> => existing<Pod>(rules, kinds.pods, namespace, name);
+export const existingPod = (rules: NodeRules, namespace: string, name: string): Promise<Readonly<Pod>> =>
+  existing<Pod>(rules, kinds.pods, namespace, name);
 
 export const quoted = JSON.stringify;
 export const unexpected = ({operation}: AdmissionAttributes): string => `unexpected operation ${quoted(operation)}`;

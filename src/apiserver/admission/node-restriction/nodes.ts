@@ -18,8 +18,10 @@ export const nodeRule: NodeRule = ({naming}, node, {operation, name, object, old
     if (configSource) return `${nodeText} is not allowed to create pods with a non-nil configSource`;
     return labels.length > 0 ? `${nodeText} is not allowed to set the following labels: ${labels.join(', ')}` : undefined;
   }
-  if (configSource && !sameContent(configSource, old.spec?.configSource)) return `${nodeText} is not allowed to update configSource to a new non-nil configSource`;
+  if (configSource && !sameContent(configSource, old.spec?.configSource))
+    return `${nodeText} is not allowed to update configSource to a new non-nil configSource`;
   if (!sameContent(now.spec?.taints, old.spec?.taints)) return `${nodeText} is not allowed to modify taints`;
-  if (!sameContent(now.metadata?.ownerReferences, old.metadata?.ownerReferences)) return `${nodeText} is not allowed to modify ownerReferences`;
+  if (!sameContent(now.metadata?.ownerReferences, old.metadata?.ownerReferences))
+    return `${nodeText} is not allowed to modify ownerReferences`;
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 };

@@ -12,7 +12,13 @@ type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 /** A claim without the fields that the node may change. */
 const fixed = (claim: Claim): unknown => {
   const {resourceVersion: _revision, managedFields: _fields, ...metadata} = claim.metadata ?? {};
-  const {capacity: _capacity, conditions: _conditions, allocatedResources: _resources, allocatedResourceStatuses: _statuses, ...status} = claim.status ?? {};
+  const {
+    capacity: _capacity,
+    conditions: _conditions,
+    allocatedResources: _resources,
+    allocatedResourceStatuses: _statuses,
+    ...status
+  } = claim.status ?? {};
   return {...claim, metadata, status};
 };
 
@@ -23,10 +29,12 @@ export const claimRule: NodeRule = (_rules, node, attributes) => {
   return `node ${quoted(node)} is not allowed to update fields other than status.quantity and status.conditions`;
 };
 
-const nameOf = ({operation, object, name}: AdmissionAttributes): string | undefined => (operation === 'CREATE' ? object?.metadata?.name : name);
+const nameOf = ({operation, object, name}: AdmissionAttributes): string | undefined =>
+  operation === 'CREATE' ? object?.metadata?.name : name;
 
 export const leaseRule: NodeRule = ({naming}, node, attributes) => {
-  if (attributes.namespace !== naming.nodeLeaseNamespace) return `can only access leases in the ${quoted(naming.nodeLeaseNamespace)} system namespace`;
+  if (attributes.namespace !== naming.nodeLeaseNamespace)
+    return `can only access leases in the ${quoted(naming.nodeLeaseNamespace)} system namespace`;
   return nameOf(attributes) === node ? undefined : 'can only access node lease with the same name as the requesting node';
 };
 
@@ -34,7 +42,9 @@ export const csiNodeRule: NodeRule = (_rules, node, attributes) =>
   nameOf(attributes) === node ? undefined : 'can only access CSINode with the same name as the requesting node';
 
 export const sliceRule: NodeRule = (_rules, node, {operation, object, oldObject}) => {
-  const slice = (operation === 'CREATE' ? object : operation === 'DELETE' ? oldObject : undefined) as ObjectOf<typeof kinds.resourceSlices> | undefined;
+  const slice = (operation === 'CREATE' ? object : operation === 'DELETE' ? oldObject : undefined) as
+    | ObjectOf<typeof kinds.resourceSlices>
+    | undefined;
   if (!slice || slice.spec.nodeName === node) return undefined;
   return `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`;
 };
@@ -59,7 +69,8 @@ export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   if (attributes.operation !== 'CREATE') return `${unexpected(attributes)}, only create is allowed`;
   if (attributes.subresource) return `unexpected PodCertificateRequest subresource ${quoted(attributes.subresource)}`;
   const {spec} = attributes.object as PodCertificateRequest;
-  if (spec.nodeName !== node) return `PodCertificateRequest.Spec.NodeName=${quoted(spec.nodeName)}, which is not the requesting node ${quoted(node)}`;
+  if (spec.nodeName !== node)
+    return `PodCertificateRequest.Spec.NodeName=${quoted(spec.nodeName)}, which is not the requesting node ${quoted(node)}`;
   const {namespace} = attributes;
   const pod = await existingPod(rules, namespace, spec.podName);
   if (pod.metadata?.annotations?.[rules.naming.key('config.mirror')] !== undefined) return `pod ${quoted(spec.podName)} is a mirror pod`;
@@ -73,5 +84,8 @@ export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
     ['nodeUID', spec.nodeUID, liveNode.metadata?.uid],
   ];
   const wrong = claims.find(([, claimed, is]) => claimed !== is);
-  return wrong && `PodCertificateRequest for pod ${quoted(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quoted(wrong[1])}, which differs from ${quoted(wrong[2] ?? '')}`;
+  return (
+    wrong &&
+    `PodCertificateRequest for pod ${quoted(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quoted(wrong[1])}, which differs from ${quoted(wrong[2] ?? '')}`
+  );
 };

@@ -15,7 +15,16 @@ const projectedReference = ({configMap, secret, serviceAccountToken, clusterTrus
   return 'podCertificate' in more && more.podCertificate ? 'podcertificates' : undefined;
 };
 
-const volumeReference = ({configMap, secret, csi, glusterfs, persistentVolumeClaim, ephemeral, azureFile, projected}: Volume): string | undefined => {
+const volumeReference = ({
+  configMap,
+  secret,
+  csi,
+  glusterfs,
+  persistentVolumeClaim,
+  ephemeral,
+  azureFile,
+  projected,
+}: Volume): string | undefined => {
   if (configMap) return 'configmaps (via configmap volumes)';
   if (secret) return 'secrets (via secret volumes)';
   if (csi) return 'csidrivers (via CSI volumes)';
@@ -41,7 +50,8 @@ const create: NodeRule = async (rules, node, {object}) => {
   const {metadata, spec} = object as Pod;
   const mirror = naming.key('config.mirror');
   const nodeText = `node ${quoted(node)}`;
-  if (metadata?.annotations?.[mirror] === undefined) return `pod does not have ${quoted(mirror)} annotation, ${nodeText} can only create mirror pods`;
+  if (metadata?.annotations?.[mirror] === undefined)
+    return `pod does not have ${quoted(mirror)} annotation, ${nodeText} can only create mirror pods`;
   if (spec?.nodeName !== node) return `${nodeText} can only create pods with spec.nodeName set to itself`;
   const [owner, ...others] = metadata.ownerReferences ?? [];
   if (others.length > 0) return `${nodeText} can only create pods with a single owner reference set to itself`;

@@ -22,7 +22,12 @@ const driverOf = async (rules: NodeRules, pod: Pod, {csi, persistentVolumeClaim,
 /** Whether a pod has a volume that needs a token of the audience. A missing object is reported only if no other volume needs it. */
 const needsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise<boolean> => {
   const volumes = pod.spec?.volumes ?? [];
-  if (volumes.some(({projected}) => projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken && (serviceAccountToken.audience ?? '') === audience))) return true;
+  if (
+    volumes.some(({projected}) =>
+      projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken && (serviceAccountToken.audience ?? '') === audience),
+    )
+  )
+    return true;
   const problems: string[] = [];
   for (const volume of volumes) {
     try {
@@ -46,7 +51,12 @@ const isGranted = async ({authorizer}: NodeRules, {user, namespace, name}: Admis
   return (await authorizer.authorize({user, verb: 'request-serviceaccounts-token-audience', resource, path: ''})).decision === 'allow';
 };
 
-const audienceProblem = async (rules: NodeRules, attributes: AdmissionAttributes, pod: Pod, {spec}: TokenRequest): Promise<string | undefined> => {
+const audienceProblem = async (
+  rules: NodeRules,
+  attributes: AdmissionAttributes,
+  pod: Pod,
+  {spec}: TokenRequest,
+): Promise<string | undefined> => {
   const [audience = '', ...others] = spec.audiences ?? [];
   if (others.length > 0) return 'node may only request 0 or 1 audiences';
   try {
@@ -65,7 +75,8 @@ export const tokenRule: NodeRule = async (rules, node, attributes) => {
   if (operation !== 'CREATE' || subresource !== 'token') return undefined;
   const request = object as TokenRequest;
   const reference = request.spec.boundObjectRef;
-  if (reference?.apiVersion !== 'v1' || reference.kind !== kinds.pods.kind || !reference.name) return 'node requested token not bound to a pod';
+  if (reference?.apiVersion !== 'v1' || reference.kind !== kinds.pods.kind || !reference.name)
+    return 'node requested token not bound to a pod';
   if (!reference.uid) return 'node requested token with a pod binding without a uid';
   const pod = await existingPod(rules, namespace, reference.name);
   if (reference.uid !== pod.metadata?.uid) {

@@ -36,17 +36,25 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 export const containersNamed = (names: readonly string[]): string => `${plural(names.length, 'container')} ${quoted(names)}`;
 
 /** The names of the containers that meet a condition. */
-export const containersWhere = (spec: Readonly<PodSpec>, is: (container: AnyContainer) => boolean): string[] => containersOf(spec).filter(is).map(({name}) => name);
+export const containersWhere = (spec: Readonly<PodSpec>, is: (container: AnyContainer) => boolean): string[] =>
+  containersOf(spec)
+    .filter(is)
+    .map(({name}) => name);
 
 /** Describes the source of a setting: the pod, its containers, or both. */
-export const settingSources = (byPod: boolean, containers: readonly string[]): string[] => [...(byPod ? ['pod'] : []), ...(containers.length > 0 ? [containersNamed(containers)] : [])];
+export const settingSources = (byPod: boolean, containers: readonly string[]): string[] => [
+  ...(byPod ? ['pod'] : []),
+  ...(containers.length > 0 ? [containersNamed(containers)] : []),
+];
 
 /** Exempts Windows pods, which lack the settings that newer versions require. */
 export const exceptOnWindows =
   (check: PodCheck): PodCheck =>
-  pod => (pod.spec.os?.name === 'windows' ? undefined : check(pod));
+  pod =>
+    pod.spec.os?.name === 'windows' ? undefined : check(pod);
 
 /** Exempts pods in a user namespace, where root has no rights outside of it (KEP-127). */
 export const exceptInUserNamespace =
   (check: PodCheck): PodCheck =>
-  pod => (pod.spec.hostUsers === false ? undefined : check(pod));
+  pod =>
+    pod.spec.hostUsers === false ? undefined : check(pod);

@@ -11,7 +11,10 @@ export interface ExemptionSubject {
 }
 
 /** Returns the reason of an exemption; undefined if the pod is not exempt. */
-export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username, runtimeClass}: ExemptionSubject): 'namespace' | 'user' | 'runtimeClass' | undefined => {
+export const exemptionOf = (
+  {exempt}: PodSecuritySettings,
+  {namespace, username, runtimeClass}: ExemptionSubject,
+): 'namespace' | 'user' | 'runtimeClass' | undefined => {
   if (exempt.namespaces.has(namespace)) return 'namespace';
   if (exempt.usernames.has(username)) return 'user';
   return runtimeClass && exempt.runtimeClasses.has(runtimeClass) ? 'runtimeClass' : undefined;
@@ -20,9 +23,18 @@ export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username,
 const modes = ['enforce', 'audit', 'warn'] as const;
 
 /** The warning for labels of an exempt namespace, which have no effect; undefined if they equal the defaults. */
-export const exemptNamespaceWarning = (name: string, labels: Readonly<Record<string, string>>, policy: Policy, {defaults}: PodSecuritySettings, naming: Naming): string | undefined => {
-  if (modes.every(mode => policy[mode].level === 'privileged') || modes.every(mode => sameJson(policy[mode], defaults[mode]))) return undefined;
-  const enforcedModes = modes.filter(mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined));
+export const exemptNamespaceWarning = (
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  policy: Policy,
+  {defaults}: PodSecuritySettings,
+  naming: Naming,
+): string | undefined => {
+  if (modes.every(mode => policy[mode].level === 'privileged') || modes.every(mode => sameJson(policy[mode], defaults[mode])))
+    return undefined;
+  const enforcedModes = modes.filter(
+    mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined),
+  );
   const shown = enforcedModes.map(mode => `${mode}=${shownLevel(policy[mode])}`).join(', ');
   return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${shown}) will be ignored`;
 };

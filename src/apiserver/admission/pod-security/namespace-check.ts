@@ -19,7 +19,13 @@ const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] =
 };
 
 /** Warnings about existing pods of a namespace that violate the level. */
-export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, checkedPod: (pod: Readonly<Pod>) => CheckedPod, newest: number): string[] => {
+export const existingPodWarnings = (
+  namespace: string,
+  pods: readonly Readonly<Pod>[],
+  level: LevelVersion,
+  checkedPod: (pod: Readonly<Pod>) => CheckedPod,
+  newest: number,
+): string[] => {
   const names = new Map<string, string[]>();
   for (const pod of representativesFirst(pods).slice(0, maxPods)) {
     const found = findings(level, checkedPod(pod), newest);
@@ -33,8 +39,14 @@ export const existingPodWarnings = (namespace: string, pods: readonly Readonly<P
     return others === 0 ? `${first}: ${why}` : `${first} (and ${others} other ${others === 1 ? 'pod' : 'pods'}): ${why}`;
   });
   return [
-    ...(pods.length > maxPods ? [`new PodSecurity enforce level only checked against the first ${maxPods} of ${pods.length} existing pods`] : []),
-    ...(perReason.length > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(shownLevel(level))}`] : []),
+    ...(pods.length > maxPods
+      ? [`new PodSecurity enforce level only checked against the first ${maxPods} of ${pods.length} existing pods`]
+      : []),
+    ...(perReason.length > 0
+      ? [
+          `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(shownLevel(level))}`,
+        ]
+      : []),
     ...perReason.sort(),
   ];
 };

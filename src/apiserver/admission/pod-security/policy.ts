@@ -51,13 +51,20 @@ export const versionIn = (path: string, text: string): ReadLabel<number> => {
 };
 
 /** The label keys of a mode's level and version. */
-export const modeKeys = (naming: Naming, mode: Mode): readonly [level: string, version: string] => [naming.subKey('pod-security', mode), naming.subKey('pod-security', `${mode}-version`)];
+export const modeKeys = (naming: Naming, mode: Mode): readonly [level: string, version: string] => [
+  naming.subKey('pod-security', mode),
+  naming.subKey('pod-security', `${mode}-version`),
+];
 
 /**
  * Reads the policy from a namespace's labels, over `defaults`, with its errors. An invalid level enforces the strictest one, but does not audit or warn; the
  * enforced level is also warned about, unless the labels specify otherwise.
  */
-export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming, defaults: Policy = open): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
+export const policyIn = (
+  labels: Readonly<Record<string, string>>,
+  naming: Naming,
+  defaults: Policy = open,
+): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
   const errors: FieldError[] = [];
   const collect = <T>({value, error}: ReadLabel<T>): T => {
     if (error) errors.push(error);
@@ -71,7 +78,8 @@ export const policyIn = (labels: Readonly<Record<string, string>>, naming: Namin
     const [levelPath, level] = labelOf(mode);
     const [versionPath, version] = labelOf(mode, '-version');
     return {
-      level: level === undefined ? defaults[mode].level : collect(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
+      level:
+        level === undefined ? defaults[mode].level : collect(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
       minor: version === undefined ? defaults[mode].minor : collect(versionIn(versionPath, version)),
     };
   };

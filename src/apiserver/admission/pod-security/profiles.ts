@@ -6,9 +6,13 @@ const isOther = (type: string | undefined): boolean => type !== undefined && !al
 
 /** AppArmor profiles: by the field, and by the older annotations. */
 export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
-  const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
+  const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) =>
+    securityContext?.appArmorProfile?.type;
   const byPod = typeOf(spec);
-  const sources = settingSources(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
+  const sources = settingSources(
+    isOther(byPod),
+    containersWhere(spec, container => isOther(typeOf(container))),
+  );
   const types = sorted([byPod, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
   const prefix = naming.subKey('container.apparmor.security.beta', '');
   const marks = Object.entries(annotations)
@@ -18,7 +22,10 @@ export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   if (marks.length > 0) sources.push(plural(marks.length, 'annotation'));
   const values = [...types, ...marks];
   return sources.length > 0
-    ? {reason: plural(values.length, 'forbidden AppArmor profile'), detail: `${sources.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`}
+    ? {
+        reason: plural(values.length, 'forbidden AppArmor profile'),
+        detail: `${sources.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`,
+      }
     : undefined;
 };
 
@@ -27,7 +34,11 @@ export const seccompAnnotations: PodCheck = ({annotations, spec, naming}) => {
   const pod = naming.subKey('seccomp.security.alpha', 'pod');
   const keys = [pod, ...containersOf(spec).map(({name}) => naming.subKey('container.seccomp.security.alpha', name))];
   const isAllowed = (value: string): boolean => value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
-  const bad = sorted(keys.flatMap(key => (annotations[key] === undefined || isAllowed(annotations[key]) ? [] : `${key}=${JSON.stringify(annotations[key])}`)));
+  const bad = sorted(
+    keys.flatMap(key =>
+      annotations[key] === undefined || isAllowed(annotations[key]) ? [] : `${key}=${JSON.stringify(annotations[key])}`,
+    ),
+  );
   return bad.length > 0 ? {reason: 'seccompProfile', detail: `forbidden ${plural(bad.length, 'annotation')} ${bad.join(', ')}`} : undefined;
 };
 
@@ -36,14 +47,24 @@ export const seccompProfile =
   ({demanded}: {readonly demanded: boolean}): PodCheck =>
   ({spec}) => {
     const own = spec.securityContext?.seccompProfile?.type;
-    const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) => container.securityContext?.seccompProfile?.type;
-    const sources = settingSources(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
+    const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) =>
+      container.securityContext?.seccompProfile?.type;
+    const sources = settingSources(
+      isOther(own),
+      containersWhere(spec, container => isOther(typeOf(container))),
+    );
     if (sources.length > 0) {
       const types = sorted([own, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
-      return {reason: 'seccompProfile', detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`};
+      return {
+        reason: 'seccompProfile',
+        detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`,
+      };
     }
     const bare = demanded && own === undefined ? containersWhere(spec, container => typeOf(container) === undefined) : [];
     return bare.length > 0
-      ? {reason: 'seccompProfile', detail: `pod or ${containersNamed(bare)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`}
+      ? {
+          reason: 'seccompProfile',
+          detail: `pod or ${containersNamed(bare)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`,
+        }
       : undefined;
   };

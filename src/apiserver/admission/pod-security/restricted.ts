@@ -1,11 +1,27 @@
 import {containersOf} from '#src/model/pod/containers.js';
 import {procMount} from './baseline.js';
-import {exceptInUserNamespace, exceptOnWindows, containersNamed, containersWhere, plural, quoted, settingSources, sorted, type Check, type PodCheck} from './check.js';
+import {
+  exceptInUserNamespace,
+  exceptOnWindows,
+  containersNamed,
+  containersWhere,
+  plural,
+  quoted,
+  settingSources,
+  sorted,
+  type Check,
+  type PodCheck,
+} from './check.js';
 import {seccompProfile} from './profiles.js';
 
 const allowPrivilegeEscalation: PodCheck = ({spec}) => {
   const bad = containersWhere(spec, ({securityContext}) => securityContext?.allowPrivilegeEscalation !== false);
-  return bad.length > 0 ? {reason: 'allowPrivilegeEscalation != false', detail: `${containersNamed(bad)} must set securityContext.allowPrivilegeEscalation=false`} : undefined;
+  return bad.length > 0
+    ? {
+        reason: 'allowPrivilegeEscalation != false',
+        detail: `${containersNamed(bad)} must set securityContext.allowPrivilegeEscalation=false`,
+      }
+    : undefined;
 };
 
 const capabilities: PodCheck = ({spec}) => {
@@ -20,7 +36,17 @@ const capabilities: PodCheck = ({spec}) => {
   return details.length > 0 ? {reason: 'unrestricted capabilities', detail: details.join('; ')} : undefined;
 };
 
-const allowedVolumes = ['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'image', 'persistentVolumeClaim', 'projected', 'secret'];
+const allowedVolumes = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
 
 const volumes: PodCheck = ({spec}) => {
   const typesOf = (volume: object): string[] => Object.keys(volume).filter(field => field !== 'name');
@@ -36,7 +62,10 @@ const volumes: PodCheck = ({spec}) => {
 
 const runAsNonRoot: PodCheck = ({spec}) => {
   const own = spec.securityContext?.runAsNonRoot;
-  const sources = settingSources(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
+  const sources = settingSources(
+    own === false,
+    containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false),
+  );
   const reason = 'runAsNonRoot != true';
   if (sources.length > 0) return {reason, detail: `${sources.join(' and ')} must not set securityContext.runAsNonRoot=false`};
   const bare = own ? [] : containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === undefined);
@@ -44,7 +73,10 @@ const runAsNonRoot: PodCheck = ({spec}) => {
 };
 
 const runAsUser: PodCheck = ({spec}) => {
-  const sources = settingSources(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
+  const sources = settingSources(
+    spec.securityContext?.runAsUser === 0,
+    containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0),
+  );
   return sources.length > 0 ? {reason: 'runAsUser=0', detail: `${sources.join(' and ')} must not set runAsUser=0`} : undefined;
 };
 
@@ -52,11 +84,48 @@ const demandedSeccomp = seccompProfile({demanded: true});
 
 /** The restricted level: current best practice of hardening, at the cost of some compatibility. */
 export const restricted: readonly Check[] = [
-  {id: 'allowPrivilegeEscalation', level: 'restricted', since: [[8, allowPrivilegeEscalation], [25, exceptOnWindows(allowPrivilegeEscalation)]]},
-  {id: 'capabilities_restricted', level: 'restricted', since: [[22, capabilities], [25, exceptOnWindows(capabilities)]], overrides: 'capabilities_baseline'},
+  {
+    id: 'allowPrivilegeEscalation',
+    level: 'restricted',
+    since: [
+      [8, allowPrivilegeEscalation],
+      [25, exceptOnWindows(allowPrivilegeEscalation)],
+    ],
+  },
+  {
+    id: 'capabilities_restricted',
+    level: 'restricted',
+    since: [
+      [22, capabilities],
+      [25, exceptOnWindows(capabilities)],
+    ],
+    overrides: 'capabilities_baseline',
+  },
   {id: 'procMount_restricted', level: 'restricted', since: [[35, procMount]], overrides: 'procMount'},
   {id: 'restrictedVolumes', level: 'restricted', since: [[0, volumes]], overrides: 'hostPathVolumes'},
-  {id: 'runAsNonRoot', level: 'restricted', since: [[0, runAsNonRoot], [35, exceptInUserNamespace(runAsNonRoot)]]},
-  {id: 'runAsUser', level: 'restricted', since: [[23, runAsUser], [35, exceptInUserNamespace(runAsUser)]]},
-  {id: 'seccompProfile_restricted', level: 'restricted', since: [[19, demandedSeccomp], [25, exceptOnWindows(demandedSeccomp)]], overrides: 'seccompProfile_baseline'},
+  {
+    id: 'runAsNonRoot',
+    level: 'restricted',
+    since: [
+      [0, runAsNonRoot],
+      [35, exceptInUserNamespace(runAsNonRoot)],
+    ],
+  },
+  {
+    id: 'runAsUser',
+    level: 'restricted',
+    since: [
+      [23, runAsUser],
+      [35, exceptInUserNamespace(runAsUser)],
+    ],
+  },
+  {
+    id: 'seccompProfile_restricted',
+    level: 'restricted',
+    since: [
+      [19, demandedSeccomp],
+      [25, exceptOnWindows(demandedSeccomp)],
+    ],
+    overrides: 'seccompProfile_baseline',
+  },
 ];

@@ -26,12 +26,22 @@ export interface PolicyContext extends MatchingContext {
   readonly meter: Meter;
 }
 
-type Parts = Omit<PolicyContext, 'registry' | 'meter' | 'authorizer'> & {readonly authorizer: Authorizer | undefined; readonly policies: PolicyParts};
+type Parts = Omit<PolicyContext, 'registry' | 'meter' | 'authorizer'> & {
+  readonly authorizer: Authorizer | undefined;
+  readonly policies: PolicyParts;
+};
 
 const allowing: Authorizer = {authorize: () => ({decision: 'allow'})};
 
 /** Creates the context of one of the two plugins. */
-export const policyContext = ({naming, clock, reader, findNamespace, authorizer = allowing, policies: {registry, meter}}: Parts): PolicyContext => ({
+export const policyContext = ({
+  naming,
+  clock,
+  reader,
+  findNamespace,
+  authorizer = allowing,
+  policies: {registry, meter},
+}: Parts): PolicyContext => ({
   naming,
   clock,
   reader,

@@ -27,7 +27,10 @@ export interface EvaluationInput {
 }
 
 /** The variables of expressions, with the authorizer only where it is allowed. */
-export const bindingsOf = ({attributes, invocation, subject, namespace, authorizations}: EvaluationInput, {hasAuthorizer}: {readonly hasAuthorizer: boolean}): Bindings => ({
+export const bindingsOf = (
+  {attributes, invocation, subject, namespace, authorizations}: EvaluationInput,
+  {hasAuthorizer}: {readonly hasAuthorizer: boolean},
+): Bindings => ({
   ...subject,
   namespaceObject: namespace,
   params: invocation.param ?? null,
@@ -35,11 +38,17 @@ export const bindingsOf = ({attributes, invocation, subject, namespace, authoriz
 });
 
 /** Whether a policy's match conditions hold. One that is false decides. Rejects with `EvaluationFailed` when others fail. */
-export const matchConditionsHold = async ({conditions, variables}: Compiler, input: EvaluationInput, {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number}): Promise<boolean> => {
+export const matchConditionsHold = async (
+  {conditions, variables}: Compiler,
+  input: EvaluationInput,
+  {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number},
+): Promise<boolean> => {
   if (conditions.length === 0) return true;
   const {attributes, invocation, authorizations} = input;
   const bindings = bindingsOf({...input, subject: conditionSubject(input.subject), namespace: null}, {hasAuthorizer: true});
-  const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() => evaluateConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
+  const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() =>
+    evaluateConditions(conditions, startRun(bindings, budgetOfConditions, variables)),
+  );
   const {name, failsOpen} = invocation.policy;
   metrics.evaluated(name, attributes.operation, startedAt);
   if (!isOutOfBudget) for (const _ of errors) metrics.failed(name, attributes.operation);

@@ -10,4 +10,6 @@ const reviews = {
 /** Whether a request is exempt from policies: it concerns admission configuration itself, or is a review. */
 export const isExcluded = (attributes: AdmissionAttributes, naming: Naming): boolean =>
   isExempt(attributes, naming) ||
-  (['authentication', 'authorization'] as const).some(group => attributes.group === naming.group(group) && reviews[group].some(resource => resource === attributes.resource));
+  (['authentication', 'authorization'] as const).some(
+    group => attributes.group === naming.group(group) && reviews[group].some(resource => resource === attributes.resource),
+  );

@@ -7,7 +7,11 @@ export type CountMutation = (by: {readonly policy: string; readonly binding: str
 export const mutatingMetrics = (meter: Meter): CountMutation => {
   const labels = ['policy', 'policy_binding', 'error_type'];
   const prefix = 'apiserver_mutating_admission_policy_check';
-  const checks = meter.counter({name: `${prefix}_total`, help: 'Mutations by mutating admission policies, by policy, binding and error.', labels});
+  const checks = meter.counter({
+    name: `${prefix}_total`,
+    help: 'Mutations by mutating admission policies, by policy, binding and error.',
+    labels,
+  });
   const durations = meter.histogram({
     name: `${prefix}_duration_seconds`,
     help: 'How long mutations of mutating admission policies took, in seconds, by policy, binding and error.',

@@ -29,12 +29,20 @@ interface Invocations {
 }
 
 /** Applies the active mutating policies. If one changes the object, all plugins run once more, and of the policies those with reinvocation. */
-export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts; gate(name: string): boolean}): AdmissionPlugin => {
+export const mutatingPolicies = (
+  parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts; gate(name: string): boolean},
+): AdmissionPlugin => {
   const name = 'MutatingAdmissionPolicy';
   if (!parts.gate('MutatingAdmissionPolicy')) return {name};
   const context = policyContext(parts);
-  const source = parts.policies.sourceOf<MutatingPolicySpec>(kinds.mutatingAdmissionPolicies as Kind, kinds.mutatingAdmissionPolicyBindings as Kind);
-  const metrics = {count: mutatingMetrics(context.meter), conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
+  const source = parts.policies.sourceOf<MutatingPolicySpec>(
+    kinds.mutatingAdmissionPolicies as Kind,
+    kinds.mutatingAdmissionPolicyBindings as Kind,
+  );
+  const metrics = {
+    count: mutatingMetrics(context.meter),
+    conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'}),
+  };
   const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (policies: readonly Bound[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
     if (policies.length === 0 || isExcluded(attributes, context.naming)) return undefined;
@@ -63,12 +71,20 @@ interface Failing {
   readonly reason?: string;
 }
 
-const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySpec>>>, attributes: AdmissionAttributes, {memory, isSecond}: Invocations, context: PolicyContext, metrics: PolicyMetrics): Promise<void | 'again'> => {
+const mutate = async (
+  found: Awaited<ReturnType<typeof selected<MutatingPolicySpec>>>,
+  attributes: AdmissionAttributes,
+  {memory, isSecond}: Invocations,
+  context: PolicyContext,
+  metrics: PolicyMetrics,
+): Promise<void | 'again'> => {
   const failing: Failing[] = [];
   for (const one of found) {
     if ('matched' in one || one.policy.failsOpen) continue;
     const {policy, binding, problem} = one;
-    failing.push({text: binding ? deniedBy(policy.name, binding.name, problem) : `policy ${JSON.stringify(policy.name)} denied request: ${problem}`});
+    failing.push({
+      text: binding ? deniedBy(policy.name, binding.name, problem) : `policy ${JSON.stringify(policy.name)} denied request: ${problem}`,
+    });
   }
   const invocations = found.filter(one => 'matched' in one);
   let isPatched = false;
@@ -78,7 +94,8 @@ const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySp
     for (const invocation of invocations) {
       const {policy, binding} = invocation;
       const outcome = await mutation(invocation, {memory, isSecond});
-      if (!policy.failsOpen) failing.push(...outcome.problems.map(problem => ({text: deniedBy(policy.name, binding.name, problem), reason: 'Invalid'})));
+      if (!policy.failsOpen)
+        failing.push(...outcome.problems.map(problem => ({text: deniedBy(policy.name, binding.name, problem), reason: 'Invalid'})));
       isPatched ||= outcome.isPatched;
     }
     if (isPatched) memory.changed();
@@ -88,7 +105,8 @@ const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySp
   return isPatched ? 'again' : undefined;
 };
 
-const deniedBy = (policy: string, binding: string, problem: string): string => `policy '${policy}' with binding '${binding}' denied request: ${problem}`;
+const deniedBy = (policy: string, binding: string, problem: string): string =>
+  `policy '${policy}' with binding '${binding}' denied request: ${problem}`;
 
 /** The result of a policy: whether it changed the object, and its error. */
 interface Outcome {
@@ -98,11 +116,16 @@ interface Outcome {
 
 const unchanged: Outcome = {isPatched: false, problems: []};
 
-const keyOf = ({policy, binding, param}: PolicyInvocation): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
+const keyOf = ({policy, binding, param}: PolicyInvocation): string =>
+  JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
 
 /** Applies one policy after another to the object of a request. CEL is loaded with the first. */
 const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
-  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
+  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {mutated, readyMutations}] = await Promise.all([
+    import('#src/cel/kubernetes/authorization.js'),
+    import('./evaluation.js'),
+    import('./mutation.js'),
+  ]);
   const {clock, naming} = context;
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
@@ -110,9 +133,16 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
     const {policy, binding, matched, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = readyMutations(policy);
-    const inputOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, matched, own, naming)});
+    const inputOf = async () => ({
+      attributes,
+      invocation,
+      namespace,
+      authorizations,
+      subject: await subjectOf(attributes, matched, own, naming),
+    });
     try {
-      if (!(await matchConditionsHold(compiler, await inputOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
+      if (!(await matchConditionsHold(compiler, await inputOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()})))
+        return unchanged;
     } catch (error) {
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;
@@ -146,6 +176,10 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
 /** The 403 for failed policies, with the first error as its message and all of them as causes. */
 const refusal = (failing: readonly Failing[], attributes: AdmissionAttributes): StatusError => {
   const [{text, reason}] = failing as [Failing];
-  const {status} = refuse(attributes, '', failing.map(({text: message}) => ({message})));
+  const {status} = refuse(
+    attributes,
+    '',
+    failing.map(({text: message}) => ({message})),
+  );
   return new StatusError({...status, message: text, ...(reason && {reason})} as Status);
 };

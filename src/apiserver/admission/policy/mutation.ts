@@ -70,12 +70,15 @@ const valueOf = (value: Value): unknown => {
   try {
     return toJson(value);
   } catch (error) {
-    throw error instanceof JsonConversionError ? new EvaluationFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
+    throw error instanceof JsonConversionError
+      ? new EvaluationFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`)
+      : error;
   }
 };
 
 const operationOf = (value: Value): JsonPatchOperation => {
-  if (!(value instanceof ConstructedObject)) throw new EvaluationFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+  if (!(value instanceof ConstructedObject))
+    throw new EvaluationFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
   const text = (field: string): string => (value.fields.get(field) as string | undefined) ?? '';
   const given = value.fields.get('value');
   const from = text('from');
@@ -88,14 +91,19 @@ const patched = (object: KubeObject, value: Value): KubeObject => {
     return applyJsonPatch(object, operations) as KubeObject;
   } catch (error) {
     if (isTestFailure(error)) return copied(object) as KubeObject;
-    throw error instanceof StatusError ? new EvaluationFailed(`JSON Patch: ${(error.cause as Error | undefined)?.message ?? error.message}`) : error;
+    throw error instanceof StatusError
+      ? new EvaluationFailed(`JSON Patch: ${(error.cause as Error | undefined)?.message ?? error.message}`)
+      : error;
   }
 };
 
 const configured = (object: KubeObject, value: Value, version: ObjectVersion): KubeObject => {
   const {kindGroup, kindVersion, kind} = version;
   const node = version.schema();
-  if (!node) throw serviceUnavailable(`Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`);
+  if (!node)
+    throw serviceUnavailable(
+      `Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`,
+    );
   const made = named(value as ConstructedObject);
   try {
     return copied(applyConfiguration(object, toJson(made) as PlainObject, node)) as KubeObject;
@@ -115,8 +123,16 @@ const refuseUnknown = (object: KubeObject, version: ObjectVersion): void => {
  * Returns the request's object, in the version of admission, after one mutation; the given object is not changed. Rejects with `EvaluationFailed` where the
  * failure policy decides, and otherwise with a `StatusError`.
  */
-export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: EvaluationInput): Promise<KubeObject> => {
-  const {invocation: {matched}, attributes, authorizations} = held;
+export const mutated = async (
+  {compiler}: Pick<ReadyMutations, 'compiler'>,
+  mutation: ReadyMutation,
+  held: EvaluationInput,
+): Promise<KubeObject> => {
+  const {
+    invocation: {matched},
+    attributes,
+    authorizations,
+  } = held;
   const before = held.subject.object!;
   const value = await authorizations.runUntilDecided(() => evaluated(compiler, mutation, held));
   const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, matched);

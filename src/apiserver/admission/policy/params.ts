@@ -10,7 +10,9 @@ class Misconfigured extends Error {}
 
 /** Returns the served resource of a kind of parameters. Throws `Misconfigured` if there is none. */
 export const paramsServed = ({apiVersion = '', kind = ''}: ParamKind, {registry, naming}: PolicyContext): ServedResource => {
-  const found = registry.served.find(served => served.kind.kind === kind && naming.apiVersion(served.kind.group, served.kind.version) === apiVersion);
+  const found = registry.served.find(
+    served => served.kind.kind === kind && naming.apiVersion(served.kind.group, served.kind.version) === apiVersion,
+  );
   if (found) return found;
   const groupVersion = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   throw new Misconfigured(`failed to find resource referenced by paramKind: '${groupVersion}, Kind=${kind}'`);
@@ -31,18 +33,34 @@ const namespaceFor = ({namespace: stated}: ParamRef, {kind}: ServedResource, req
  * Returns the parameters of a binding, with each of which its policy is evaluated: a single undefined if it has none, and an empty list if they are missing
  * and that is allowed. Rejects with `Misconfigured` if it is not. Reads their current state, in the version that the policy specifies.
  */
-export const paramsOf = async (served: ServedResource | undefined, ref: ParamRef | undefined, requestNamespace: string, context: PolicyContext): Promise<readonly (Readonly<KubeObject> | undefined)[]> => {
+export const paramsOf = async (
+  served: ServedResource | undefined,
+  ref: ParamRef | undefined,
+  requestNamespace: string,
+  context: PolicyContext,
+): Promise<readonly (Readonly<KubeObject> | undefined)[]> => {
   if (!served || !ref) return [undefined];
   const {reader, naming, registry} = context;
   const {kind} = served;
   const namespace = namespaceFor(ref, served, requestNamespace);
-  const found = ref.name ? [await reader.get(kind, namespace, ref.name)].filter(one => one !== undefined) : await chosen(reader.list(kind, namespace), ref);
-  if (found.length === 0 && ref.parameterNotFoundAction === 'Deny') throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
-  const version = versionsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
+  const found = ref.name
+    ? [await reader.get(kind, namespace, ref.name)].filter(one => one !== undefined)
+    : await chosen(reader.list(kind, namespace), ref);
+  if (found.length === 0 && ref.parameterNotFoundAction === 'Deny')
+    throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
+  const version = versionsOf(registry, {
+    group: naming.group(kind.group),
+    version: kind.version,
+    resource: kind.plural,
+    subresource: '',
+  })?.own;
   return version ? Promise.all(found.map(async object => version.of(object))) : found;
 };
 
-const chosen = async (all: Promise<readonly Readonly<KubeObject>[]>, {selector: stated}: ParamRef): Promise<readonly Readonly<KubeObject>[]> => {
+const chosen = async (
+  all: Promise<readonly Readonly<KubeObject>[]>,
+  {selector: stated}: ParamRef,
+): Promise<readonly Readonly<KubeObject>[]> => {
   const selector = labelSelectorOf(stated as LabelSelectorObject | undefined);
   return (await all).filter(({metadata}) => selector.matches(metadata?.labels ?? {}));
 };

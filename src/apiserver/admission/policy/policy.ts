@@ -46,7 +46,10 @@ export interface BoundPolicy<S extends CommonSpec = CommonSpec> {
   readonly bindings: readonly Binding[];
 }
 
-const criteriaOf = ({resourceRules, excludeResourceRules, matchPolicy, namespaceSelector, objectSelector}: MatchResources, needsRules: boolean): Criteria => ({
+const criteriaOf = (
+  {resourceRules, excludeResourceRules, matchPolicy, namespaceSelector, objectSelector}: MatchResources,
+  needsRules: boolean,
+): Criteria => ({
   rules: needsRules || resourceRules?.length ? (resourceRules ?? []) : undefined,
   excluded: excludeResourceRules,
   matchPolicy,

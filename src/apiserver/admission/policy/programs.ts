@@ -22,7 +22,10 @@ export const compilerFor = ({paramKind, matchConditions = [], variables: stated 
   const composition = stated.length > 0 ? new Composition() : undefined;
   const hasParams = paramKind !== undefined;
   const compile: Compiler['compile'] = (yields, expression, {hasAuthorizer = true} = {}) => {
-    const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches: yields === 'jsonPatch' || yields === 'applied'}, 'stored');
+    const environment = admissionEnvironment(
+      {hasParams, hasAuthorizer, writesPatches: yields === 'jsonPatch' || yields === 'applied'},
+      'stored',
+    );
     return compileAdmission(composition?.environmentFor(environment) ?? environment, expression, resultTypes[yields]);
   };
   const variables = new Map<string, Ready>();
@@ -33,4 +36,3 @@ export const compilerFor = ({paramKind, matchConditions = [], variables: stated 
   }
   return {variables, compile, conditions: matchConditions.map(({expression}) => ({expression, ready: compile('condition', expression)}))};
 };
-

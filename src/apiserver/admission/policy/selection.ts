@@ -36,7 +36,11 @@ const invalidPolicy = <S extends CommonSpec>(policy: Policy<S>, binding: Binding
 });
 
 /** Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be evaluated. */
-export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | InvalidPolicy<S>)[]> => {
+export const selected = async <S extends CommonSpec>(
+  policies: readonly BoundPolicy<S>[],
+  attributes: AdmissionAttributes,
+  context: PolicyContext,
+): Promise<readonly (Invocation<S> | InvalidPolicy<S>)[]> => {
   const invocations: (Invocation<S> | InvalidPolicy<S>)[] = [];
   for (const bound of policies) {
     const {policy} = bound;
@@ -52,7 +56,12 @@ export const selected = async <S extends CommonSpec>(policies: readonly BoundPol
   return invocations;
 };
 
-const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPolicy<S>, versions: Pick<Invocation, 'matched' | 'own'>, attributes: AdmissionAttributes, context: PolicyContext) => {
+const invocationsOf = async <S extends CommonSpec>(
+  {policy, bindings}: BoundPolicy<S>,
+  versions: Pick<Invocation, 'matched' | 'own'>,
+  attributes: AdmissionAttributes,
+  context: PolicyContext,
+) => {
   const {paramKind} = policy.spec;
   const served: ServedResource | undefined = paramKind && paramsServed(paramKind, context);
   const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
@@ -69,7 +78,10 @@ const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPoli
 };
 
 /** Returns the current namespace of a request; null for a namespace itself. Rejects with 404 if it does not exist. */
-export const requestNamespace = async ({group, resource, namespace}: AdmissionAttributes, {findNamespace}: PolicyContext): Promise<Readonly<Namespace> | null> => {
+export const requestNamespace = async (
+  {group, resource, namespace}: AdmissionAttributes,
+  {findNamespace}: PolicyContext,
+): Promise<Readonly<Namespace> | null> => {
   if (namespace === '' || (group === '' && resource === 'namespaces')) return null;
   const found = await findNamespace(namespace);
   if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);

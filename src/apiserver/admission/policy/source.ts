@@ -11,7 +11,11 @@ export interface PolicySource<S extends CommonSpec = CommonSpec> {
 }
 
 /** Follows the policies of a kind and their bindings from first use on. A write is effective when its response is sent, since the store notifies of it no later. */
-export const policySource = <S extends CommonSpec>(registry: Registry, kinds: {readonly policies: Kind; readonly bindings: Kind}, signal: AbortSignal): PolicySource<S> => {
+export const policySource = <S extends CommonSpec>(
+  registry: Registry,
+  kinds: {readonly policies: Kind; readonly bindings: Kind},
+  signal: AbortSignal,
+): PolicySource<S> => {
   const policies = new Map<string, Policy<S>>();
   const bindings = new Map<string, Binding>();
   let bound: readonly BoundPolicy<S>[] = [];

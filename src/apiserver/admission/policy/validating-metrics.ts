@@ -24,7 +24,11 @@ export type CountCheck = (action: 'allow' | 'deny' | 'audit' | 'warn', check: Ch
 export const validatingMetrics = (meter: Meter): CountCheck => {
   const labels = ['policy', 'policy_binding', 'error_type', 'enforcement_action'];
   const prefix = 'apiserver_validating_admission_policy_check';
-  const checks = meter.counter({name: `${prefix}_total`, help: 'Checks by validating admission policies, by policy, binding, error and what was enforced.', labels});
+  const checks = meter.counter({
+    name: `${prefix}_total`,
+    help: 'Checks by validating admission policies, by policy, binding, error and what was enforced.',
+    labels,
+  });
   const durations = meter.histogram({
     name: `${prefix}_duration_seconds`,
     help: 'How long expressions of validating admission policies took, in seconds, by policy, binding, error and what was enforced.',

@@ -25,8 +25,14 @@ interface PolicyMetrics {
 /** Evaluates requests by the active validating policies. */
 export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts}): AdmissionPlugin => {
   const context = policyContext(parts);
-  const source = parts.policies.sourceOf<ValidatingPolicySpec>(kinds.validatingAdmissionPolicies as Kind, kinds.validatingAdmissionPolicyBindings as Kind);
-  const metrics = {count: validatingMetrics(context.meter), conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
+  const source = parts.policies.sourceOf<ValidatingPolicySpec>(
+    kinds.validatingAdmissionPolicies as Kind,
+    kinds.validatingAdmissionPolicyBindings as Kind,
+  );
+  const metrics = {
+    count: validatingMetrics(context.meter),
+    conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'}),
+  };
   const validate = async (policies: readonly Bound[], attributes: AdmissionAttributes): Promise<void> => {
     if (policies.length === 0 || isExcluded(attributes, context.naming)) return;
     const found = await selected(policies, attributes, context);
@@ -50,7 +56,12 @@ interface Denial {
   readonly reason: string;
 }
 
-const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>, attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics): Promise<void> => {
+const evaluate = async (
+  found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>,
+  attributes: AdmissionAttributes,
+  context: PolicyContext,
+  metrics: PolicyMetrics,
+): Promise<void> => {
   const denials: Denial[] = [];
   const annotations = new Annotations();
   const validation = found.some(one => 'matched' in one) ? await validationOf(attributes, context, metrics) : undefined;
@@ -61,7 +72,9 @@ const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPoli
       continue;
     }
     const {decisions, annotations: notes} = await validation!(one);
-    for (const [index, decision] of decisions.entries()) if (enforce(one, index, decision, attributes, metrics.count, context)) denials.push({policy: policy.name, binding: one.binding.name, message: decision.message, reason: decision.reason});
+    for (const [index, decision] of decisions.entries())
+      if (enforce(one, index, decision, attributes, metrics.count, context))
+        denials.push({policy: policy.name, binding: one.binding.name, message: decision.message, reason: decision.reason});
     for (const note of notes) {
       if ('value' in note) annotations.add(`${policy.name}/${note.key}`, note.value);
       else if (!policy.failsOpen) {
@@ -76,7 +89,11 @@ const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPoli
 
 /** Evaluates one policy after another on a request. CEL is loaded with the first. */
 const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
-  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
+  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {readyPolicy, validated}] = await Promise.all([
+    import('#src/cel/kubernetes/authorization.js'),
+    import('./evaluation.js'),
+    import('./validation.js'),
+  ]);
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
   const subjects = new Map<ObjectVersion, Subject>();
@@ -93,7 +110,8 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
       }
       const held = {attributes, invocation, subject, namespace, authorizations};
       const ready = readyPolicy(policy);
-      if (!(await matchConditionsHold(ready.compiler, held, {metrics: metrics.conditions, startedAt}))) return {decisions: [], annotations: []};
+      if (!(await matchConditionsHold(ready.compiler, held, {metrics: metrics.conditions, startedAt})))
+        return {decisions: [], annotations: []};
       return await authorizations.runUntilDecided(() => validated(ready, held, context.clock));
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
@@ -103,7 +121,14 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
 };
 
 /** Enforces a decision by the binding's actions. Returns whether the request is to be denied. */
-const enforce = ({policy, binding}: PolicyInvocation, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
+const enforce = (
+  {policy, binding}: PolicyInvocation,
+  index: number,
+  decision: Decision,
+  attributes: AdmissionAttributes,
+  count: CountCheck,
+  {naming}: PolicyContext,
+): boolean => {
   const {outcome, message, tookMs} = decision;
   if (outcome === 'admit') return false;
   const check = {policy: policy.name, binding: binding.name, message, tookMs};
@@ -127,8 +152,11 @@ const enforce = ({policy, binding}: PolicyInvocation, index: number, decision: D
   return isDenied;
 };
 
-const failureText = ({name: binding, spec: {policyName: policy, validationActions}}: Binding, expressionIndex: number, message: string): string =>
-  JSON.stringify([{message, policy, binding, expressionIndex, validationActions}]);
+const failureText = (
+  {name: binding, spec: {policyName: policy, validationActions}}: Binding,
+  expressionIndex: number,
+  message: string,
+): string => JSON.stringify([{message, policy, binding, expressionIndex, validationActions}]);
 
 /** The audit annotations of policies. Values of several bindings are joined; each is listed once. */
 class Annotations {

@@ -43,7 +43,11 @@ const compiled = (spec: ValidatingPolicySpec): ReadyPolicy => {
       messageExpression: messageExpression ? messageOf(messageExpression) : undefined,
       reason,
     })),
-    annotations: (spec.auditAnnotations ?? []).map(({key, valueExpression: expression}) => ({key, expression, ready: compiler.compile('annotation', expression)})),
+    annotations: (spec.auditAnnotations ?? []).map(({key, valueExpression: expression}) => ({
+      key,
+      expression,
+      ready: compiler.compile('annotation', expression),
+    })),
   };
 };
 
@@ -102,7 +106,11 @@ const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs:
 };
 
 /** Evaluates a policy's validations, then its annotations. Authorizer checks must be resolved before; see `Authorizations.settle`. */
-export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: EvaluationInput, clock: Clock): Validated => {
+export const validated = (
+  {compiler: {variables}, validations, annotations}: ReadyPolicy,
+  held: EvaluationInput,
+  clock: Clock,
+): Validated => {
   const run = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables);
   const outcomes = all(validations, validation => timed(run, validation, clock));
   if ('error' in outcomes) throw new EvaluationFailed(outcomes.error);
@@ -115,7 +123,12 @@ export const validated = ({compiler: {variables}, validations, annotations}: Rea
     if ('error' in result) return failed(result.error, tookMs);
     if ('error' in messages) return failed(`failed messageExpression: ${messages.error}`, tookMs);
     if (result.value === true) return {outcome: 'admit', message: '', reason: '', tookMs};
-    return {outcome: 'deny', message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`, reason, tookMs};
+    return {
+      outcome: 'deny',
+      message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`,
+      reason,
+      tookMs,
+    };
   });
   const annotationRun = startRun(withoutAuthorizer, budgetOfPolicy, variables);
   const values = all(annotations, annotation => annotationOf(annotation, timed(annotationRun, annotation, clock)));

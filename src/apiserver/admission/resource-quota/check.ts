@@ -1,5 +1,13 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
-import {addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities, zeroQuantity, type Quantity} from '#src/api/quantity.js';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  subtractQuantities,
+  zeroQuantity,
+  type Quantity,
+} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator, ScopeSelector} from '#src/model/quota/evaluator.js';
@@ -28,7 +36,8 @@ const text = (amounts: ReadonlyMap<string, Quantity>): string =>
     .map(([name, amount]) => `${name}=${formatQuantity(amount)}`)
     .join(',');
 
-const amountIn = (list: List | undefined, name: string): Quantity => (list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]));
+const amountIn = (list: List | undefined, name: string): Quantity =>
+  list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]);
 
 /** The increase of usage; an update is charged with the difference. Throws for negative usage. */
 const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
@@ -36,7 +45,8 @@ const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
   const negative = [...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) < 0).map(([name]) => name);
   if (negative.length > 0) throw refuse(attributes, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
   if (attributes.operation === 'UPDATE' && attributes.oldObject?.metadata?.resourceVersion) {
-    for (const [name, amount] of evaluator.usage(attributes.oldObject, now)) usage.set(name, subtractQuantities(usage.get(name) ?? zeroQuantity, amount));
+    for (const [name, amount] of evaluator.usage(attributes.oldObject, now))
+      usage.set(name, subtractQuantities(usage.get(name) ?? zeroQuantity, amount));
   }
   for (const [name, amount] of usage) if (compareQuantities(amount, zeroQuantity) === 0) usage.delete(name);
   return usage;
@@ -58,9 +68,15 @@ const matching = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: C
 const matchesAny = (name: string, {matchContains = []}: LimitedResource): boolean => matchContains.some(part => name.includes(part));
 
 /** Throws if the request uses a resource that needs a quota and has none. */
-const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readonly<Quota>[], {attributes, evaluator, limited}: Charge): void => {
+const checkCovered = (
+  quotas: readonly Readonly<Quota>[],
+  found: readonly Readonly<Quota>[],
+  {attributes, evaluator, limited}: Charge,
+): void => {
   const covered = new Set(found.flatMap(({status}) => Object.keys(status?.hard ?? {})));
-  const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(name => limited.some(each => matchesAny(name, each)) && !covered.has(name));
+  const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(
+    name => limited.some(each => matchesAny(name, each)) && !covered.has(name),
+  );
   if (uncovered.length > 0) throw refuse(attributes, `insufficient quota to consume: ${uncovered.sort().join(',')}`);
   const within = (scope: ScopeSelector) => evaluator.matchesScope?.(scope, attributes.object) ?? false;
   const requested = limited.flatMap(({matchScopes = []}) => matchScopes).filter(within);
@@ -85,9 +101,15 @@ export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Use
       const exceeded = own.filter(([name]) => compareQuantities(after.get(name)!, amountIn(status?.hard, name)) > 0);
       if (exceeded.length > 0) {
         const of = (list: List | undefined) => text(new Map(exceeded.map(([name]) => [name, amountIn(list, name)])));
-        throw refuse(attributes, `exceeded quota: ${metadata?.name}, requested: ${text(new Map(exceeded))}, used: ${of(status?.used)}, limited: ${of(status?.hard)}`);
+        throw refuse(
+          attributes,
+          `exceeded quota: ${metadata?.name}, requested: ${text(new Map(exceeded))}, used: ${of(status?.used)}, limited: ${of(status?.hard)}`,
+        );
       }
-      return [metadata?.name ?? '', {...status?.used, ...Object.fromEntries([...after].map(([name, amount]) => [name, formatQuantity(amount)]))}];
+      return [
+        metadata?.name ?? '',
+        {...status?.used, ...Object.fromEntries([...after].map(([name, amount]) => [name, formatQuantity(amount)]))},
+      ];
     }),
   );
 };

@@ -59,7 +59,10 @@ export class QuotaLedger {
         return await this.#try(namespace, batch);
       } catch (error) {
         if (error instanceof Overtaken && attempts < maxAttempts) continue;
-        const failure = error instanceof Overtaken ? statusError('Conflict', 'the quotas of the namespace change too often to be charged; try again') : error;
+        const failure =
+          error instanceof Overtaken
+            ? statusError('Conflict', 'the quotas of the namespace change too often to be charged; try again')
+            : error;
         for (const {refuse} of batch) refuse(failure);
         return;
       }
@@ -99,4 +102,5 @@ export class QuotaLedger {
   }
 }
 
-const withUsed = (quota: Readonly<Quota>, used: Readonly<Record<string, string>> | undefined): Readonly<Quota> => (used ? {...quota, status: {...quota.status, used: {...used}}} : quota);
+const withUsed = (quota: Readonly<Quota>, used: Readonly<Record<string, string>> | undefined): Readonly<Quota> =>
+  used ? {...quota, status: {...quota.status, used: {...used}}} : quota;

@@ -36,19 +36,27 @@ const defaultTimeoutMs = 30_000;
 /** The error after the request's deadline. */
 export const requestTimedOut = () => timeout('request did not complete within requested timeout');
 
-export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean => original !== undefined && (original.signal.aborted || clock.monotonic() >= (original.deadlineAt ?? Infinity));
+export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean =>
+  original !== undefined && (original.signal.aborted || clock.monotonic() >= (original.deadlineAt ?? Infinity));
 
 const controlCharacter = /\p{Cc}/u;
 
 /** Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a `StatusError` if it must not be called. */
-export const callHook = async ({hook, attributes, matched, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
+export const callHook = async (
+  {hook, attributes, matched, own}: HookCall,
+  mutates: boolean,
+  {naming, clock, random, caller}: HookCallContext,
+): Promise<ReviewResult> => {
   const {name, timeoutMs = defaultTimeoutMs} = hook;
   if (attributes.dryRun) {
     if (hook.isHarmless === undefined) throw new CallFailed(name, 'Webhook SideEffects is nil', {code: 400});
     if (!hook.isHarmless) throw noDryRun(name);
   }
   const version = hook.reviewVersions.find(accepted => reviewVersions.includes(accepted));
-  if (version === undefined) throw new CallFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
+  if (version === undefined)
+    throw new CallFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {
+      code: 400,
+    });
   const uid = random.uuid();
   const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, matched, own, {naming, version, uid});

@@ -17,14 +17,21 @@ const programBytes = 200;
 
 /** CEL is loaded with the first condition. */
 const language = async () => {
-  const [{admissionEnvironment, compileAdmission, resultTypes}, {Authorizations}, {authorizerBindings, startRun}, conditions] = await Promise.all([
-    import('#src/cel/kubernetes/admission.js'),
-    import('#src/cel/kubernetes/authorization.js'),
-    import('#src/apiserver/admission/expressions/run.js'),
-    import('#src/apiserver/admission/expressions/conditions.js'),
-  ]);
+  const [{admissionEnvironment, compileAdmission, resultTypes}, {Authorizations}, {authorizerBindings, startRun}, conditions] =
+    await Promise.all([
+      import('#src/cel/kubernetes/admission.js'),
+      import('#src/cel/kubernetes/authorization.js'),
+      import('#src/apiserver/admission/expressions/run.js'),
+      import('#src/apiserver/admission/expressions/conditions.js'),
+    ]);
   const environment = admissionEnvironment({hasParams: false, hasAuthorizer: true}, 'stored');
-  return {...conditions, Authorizations, authorizerBindings, startRun, compile: (expression: string) => compileAdmission(environment, expression, resultTypes.condition)};
+  return {
+    ...conditions,
+    Authorizations,
+    authorizerBindings,
+    startRun,
+    compile: (expression: string) => compileAdmission(environment, expression, resultTypes.condition),
+  };
 };
 
 /** Evaluates match conditions within their common cost limit. */

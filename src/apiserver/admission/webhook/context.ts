@@ -30,8 +30,23 @@ export interface HookParts {
 export const hookContext = (
   kind: Kind,
   type: HookType,
-  {naming, clock, random, findNamespace, webhooks}: Pick<HookCallContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
+  {
+    naming,
+    clock,
+    random,
+    findNamespace,
+    webhooks,
+  }: Pick<HookCallContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
 ): HookContext => {
   const {sourceOf, callerFor, meter, ...parts} = webhooks;
-  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), caller: callerFor(type), metrics: webhookMetrics(meter, clock, type)};
+  return {
+    ...parts,
+    naming,
+    clock,
+    random,
+    findNamespace,
+    source: sourceOf(kind),
+    caller: callerFor(type),
+    metrics: webhookMetrics(meter, clock, type),
+  };
 };

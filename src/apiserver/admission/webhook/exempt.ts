@@ -11,4 +11,5 @@ const kinds = new Set([
 ]);
 
 /** Whether a request is for a webhook or policy configuration, for which webhooks are not called, so that it can always be repaired. */
-export const isExempt = ({group, kind}: AdmissionAttributes, naming: Naming): boolean => group === naming.group('admissionregistration') && kinds.has(kind);
+export const isExempt = ({group, kind}: AdmissionAttributes, naming: Naming): boolean =>
+  group === naming.group('admissionregistration') && kinds.has(kind);

@@ -38,7 +38,11 @@ export const webhookMetrics = (meter: Meter, clock: Clock, type: HookType): Webh
     help: 'Requests refused because of admission webhooks, by name, operation, phase, and whose fault that was.',
     labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
   });
-  const opened = meter.counter({name: `${prefix}_webhook_fail_open_count`, help: 'Requests that went on although an admission webhook could not be asked, by name and phase.', labels: ['name', 'type']});
+  const opened = meter.counter({
+    name: `${prefix}_webhook_fail_open_count`,
+    help: 'Requests that went on although an admission webhook could not be asked, by name and phase.',
+    labels: ['name', 'type'],
+  });
   const conditions = conditionMetrics(meter, clock, {kind: 'webhook', type});
   const sinceMs = (startedAt: number): number => (clock.monotonic() - startedAt) / 1000;
   return {
@@ -64,7 +68,8 @@ interface Result {
 
 const resultOf = (error: unknown, failsOpen: boolean): Result => {
   if (error === undefined) return {code: 200, fault: 'no_error', isRejected: false, isCounted: false};
-  if (error instanceof CallFailed) return {code: error.code, fault: 'calling_webhook_error', isRejected: !failsOpen, isCounted: !error.isCanceled};
+  if (error instanceof CallFailed)
+    return {code: error.code, fault: 'calling_webhook_error', isRejected: !failsOpen, isCounted: !error.isCanceled};
   if (error instanceof Denied) return {code: error.refusal.code, fault: 'no_error', isRejected: true, isCounted: true};
   return {code: 0, fault: 'apiserver_internal_error', isRejected: true, isCounted: true};
 };

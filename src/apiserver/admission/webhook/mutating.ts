@@ -37,7 +37,12 @@ interface Round {
   readonly invocation: number;
 }
 
-const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, invocation}: Round, context: HookContext): Promise<boolean> => {
+const callAll = async (
+  hooks: readonly Hook[],
+  attributes: AdmissionAttributes,
+  {memory, invocation}: Round,
+  context: HookContext,
+): Promise<boolean> => {
   let anyChanged = false;
   for (const [index, hook] of hooks.entries()) {
     const hookCall = await hookCallFor(hook, attributes, context);
@@ -57,7 +62,12 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
   const {hook, attributes} = hookCall;
   const {metrics, clock, log, naming} = context;
   const {name: webhook, configuration} = hook;
-  const annotate = (kind: string, value: object, least?: 'Request') => attributes.annotate?.(`${kind}.webhook.${naming.group('admission')}/${place}`, JSON.stringify({configuration, webhook, ...value}), least);
+  const annotate = (kind: string, value: object, least?: 'Request') =>
+    attributes.annotate?.(
+      `${kind}.webhook.${naming.group('admission')}/${place}`,
+      JSON.stringify({configuration, webhook, ...value}),
+      least,
+    );
   const startedAt = clock.monotonic();
   let patched: Patched | undefined;
   let failure: unknown;

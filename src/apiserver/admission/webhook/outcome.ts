@@ -8,7 +8,11 @@ export class CallFailed extends Error {
   /** Whether the client aborted the request. */
   readonly isCanceled: boolean;
 
-  constructor(hook: string, reason: string, {code, isCanceled = false, cause}: {readonly code: number; readonly isCanceled?: boolean; readonly cause?: unknown}) {
+  constructor(
+    hook: string,
+    reason: string,
+    {code, isCanceled = false, cause}: {readonly code: number; readonly isCanceled?: boolean; readonly cause?: unknown},
+  ) {
     super(`failed calling webhook ${JSON.stringify(hook)}: ${reason}`, {cause});
     this.code = code;
     this.isCanceled = isCanceled;

@@ -15,7 +15,11 @@ const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[
   try {
     return parsePatch('json', Buffer.from(patch, 'base64'), 'Ignore').content as readonly JsonPatchOperation[];
   } catch (cause) {
-    throw new CallFailed(hook, `received undecodable patch in webhook response: ${(cause as Error).message.replace('[]handlers.jsonPatchOp', 'jsonpatch.Patch')}`, {code: 503, cause});
+    throw new CallFailed(
+      hook,
+      `received undecodable patch in webhook response: ${(cause as Error).message.replace('[]handlers.jsonPatchOp', 'jsonpatch.Patch')}`,
+      {code: 503, cause},
+    );
   }
 };
 
@@ -26,11 +30,21 @@ export interface Patched {
 }
 
 /** Throws if a patch changes the kind. Those of custom resources are set by their definition. */
-const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, kind: own}: ObjectVersion, {registry, naming}: HookContext): void => {
+const checkKind = (
+  before: Readonly<KubeObject>,
+  after: KubeObject,
+  {kindGroup, kind: own}: ObjectVersion,
+  {registry, naming}: HookContext,
+): void => {
   const {apiVersion = '', kind = ''} = after;
   if ((apiVersion === before.apiVersion && kind === before.kind) || naming.groupToken(kindGroup) === undefined) return;
-  const known = registry.served.find(served => naming.apiVersion(served.kind.group, served.kind.version) === apiVersion && served.kind.kind === kind);
-  if (!known) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+  const known = registry.served.find(
+    served => naming.apiVersion(served.kind.group, served.kind.version) === apiVersion && served.kind.kind === kind,
+  );
+  if (!known)
+    throw new Error(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+    );
   throw new Error(`converting (${known.kind.version}.${kind}) to (${kindGroup.split('.', 1)[0] || 'core'}.${own}): unknown conversion`);
 };
 
@@ -38,12 +52,19 @@ const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, 
  * Applies a webhook's patch to the object of a request. Rejects with `CallingFailed` for an invalid patch, and with an internal error for one that cannot be
  * applied or changes the kind.
  */
-export const applyReview = async ({hook, attributes, matched}: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
+export const applyReview = async (
+  {hook, attributes, matched}: HookCall,
+  {patch, patchType}: ReviewResult,
+  context: HookContext,
+): Promise<Patched | undefined> => {
   if (!patch) return undefined;
   const operations = operationsOf(patch, hook.name);
   if (operations.length === 0) return undefined;
   const {object} = attributes;
-  if (!object) throw internalError(`admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`);
+  if (!object)
+    throw internalError(
+      `admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`,
+    );
   if (patchType !== 'JSONPatch') throw new CallFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
   const before = await matched.of(object);
   try {

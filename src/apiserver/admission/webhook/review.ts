@@ -15,10 +15,16 @@ export interface Review extends KubeObject {
   readonly request: {readonly uid: string} & PlainObject;
 }
 
-const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
+const given = <T>(name: string, value: T | undefined): Record<string, T> =>
+  value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value};
 
 /** Returns the review of a request in a version that the webhook supports. */
-export const reviewOf = async (attributes: AdmissionAttributes, matched: ObjectVersion, own: ObjectVersion, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
+export const reviewOf = async (
+  attributes: AdmissionAttributes,
+  matched: ObjectVersion,
+  own: ObjectVersion,
+  {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string},
+): Promise<Review> => {
   const {operation, subresource, user, object, oldObject} = attributes;
   return {
     kind: 'AdmissionReview',
@@ -34,7 +40,12 @@ export const reviewOf = async (attributes: AdmissionAttributes, matched: ObjectV
       ...given('name', attributes.ofCollection ? '' : attributes.name),
       ...given('namespace', namespaceOf(attributes)),
       operation,
-      userInfo: {...given('username', user.name), ...given('uid', user.uid), ...given('groups', user.groups), ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {})},
+      userInfo: {
+        ...given('username', user.name),
+        ...given('uid', user.uid),
+        ...given('groups', user.groups),
+        ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {}),
+      },
       object: object ? await matched.of(object) : null,
       oldObject: oldObject ? await matched.of(oldObject) : null,
       dryRun: attributes.dryRun,
@@ -95,17 +106,22 @@ interface Response {
 const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields: responseFields};
 
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
-export const readReview = (answer: PlainObject, request: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, request);
+export const readReview = (answer: PlainObject, request: {readonly naming: Naming; readonly version: string}) =>
+  readAs<KubeObject & {readonly response?: Response}>(answer, review, request);
 
 /** Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating webhooks may send patches. */
-export const reviewResult = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): ReviewResult => {
+export const reviewResult = (
+  answer: KubeObject & {readonly response?: Response},
+  {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean},
+): ReviewResult => {
   const {response} = answer;
   if (!response) throw new Error('webhook response was absent');
   const {patch = '', patchType} = response;
   if (version === 'v1') {
     const expected = {apiVersion: naming.apiVersion('admission', version), kind: 'AdmissionReview'};
     if (response.uid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
-    if (groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
+    if (groupVersionKind(answer) !== groupVersionKind(expected))
+      throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
     if (mutates && patch && patchType === undefined) throw new Error('webhook returned response.patch but not response.patchType');
     if (mutates && !patch && patchType !== undefined) throw new Error('webhook returned response.patchType but not response.patch');
     if (patchType === '') throw new Error('webhook returned invalid response.patchType of ""');

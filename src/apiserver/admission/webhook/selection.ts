@@ -16,7 +16,11 @@ export interface SelectionContext extends MatchingContext {
 }
 
 /** Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot be decided. */
-export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<HookCall | undefined> => {
+export const hookCallFor = async (
+  hook: Hook,
+  attributes: AdmissionAttributes,
+  context: SelectionContext,
+): Promise<HookCall | undefined> => {
   const matched = await match(hook.criteria, attributes, context);
   const own = matched && versionsOf(context.registry, attributes)?.own;
   if (!own) return undefined;
@@ -34,7 +38,8 @@ const matchConditionsHold = async (hookCall: HookCall, {clock, evaluateCondition
   });
   metrics.conditionsEvaluated(hook.name, operation, startedAt);
   if (!isOutOfBudget) for (const _ of errors) metrics.conditionFailed(hook.name, operation);
-  if (!isFalse && errors.length > 0 && !hook.failsOpen) throw forbidden({group, resource}, name, errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
+  if (!isFalse && errors.length > 0 && !hook.failsOpen)
+    throw forbidden({group, resource}, name, errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
   const hold = !isFalse && errors.length === 0;
   if (!hold) metrics.excluded(hook.name, operation);
   return hold;

@@ -85,7 +85,8 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     const account = await reader.get(kinds.serviceAccounts, namespace, name);
     if (!account) throw new InvalidToken(`serviceaccounts ${JSON.stringify(name)} not found`);
     if (isGone(account)) throw new InvalidToken(`service account ${namespace}/${name} has been deleted`);
-    if (account.metadata?.uid !== uid) throw new InvalidToken(`service account UID (${account.metadata?.uid}) does not match claim (${uid})`);
+    if (account.metadata?.uid !== uid)
+      throw new InvalidToken(`service account UID (${account.metadata?.uid}) does not match claim (${uid})`);
   };
 
   const userOf = ({namespace, account, pod, node}: PrivateClaims, jti: string | undefined): UserInfo => {

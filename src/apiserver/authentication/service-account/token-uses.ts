@@ -28,7 +28,10 @@ export type NoteUse = (use: TokenUse, about: string, request: AuthenticationRequ
 /** Counts uses of tokens on a meter. */
 export const tokenUses = (meter: Meter, naming: Naming): NoteUse => {
   const counters = Object.fromEntries(
-    Object.entries(metrics).map(([use, [name, what]]) => [use, meter.counter({name: `serviceaccount_${name}`, help: `Cumulative ${what}`})]),
+    Object.entries(metrics).map(([use, [name, what]]) => [
+      use,
+      meter.counter({name: `serviceaccount_${name}`, help: `Cumulative ${what}`}),
+    ]),
   );
   return (use, about, request) => {
     counters[use]!.add();

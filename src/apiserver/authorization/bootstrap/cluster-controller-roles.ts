@@ -6,17 +6,20 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     rule('delete get list watch', 'certificates', 'certificatesigningrequests'),
     rule('update', 'certificates', 'certificatesigningrequests/approval certificatesigningrequests/status'),
     rule('approve', 'certificates', 'signers', naming.signers.apiserverClientAgent),
-    rule('sign', 'certificates', 'signers', naming.signers.apiserverClient, naming.signers.apiserverClientAgent, naming.signers.agentServing, naming.signers.legacyUnknown),
+    rule(
+      'sign',
+      'certificates',
+      'signers',
+      naming.signers.apiserverClient,
+      naming.signers.apiserverClientAgent,
+      naming.signers.agentServing,
+      naming.signers.legacyUnknown,
+    ),
     rule('create', 'authorization', 'subjectaccessreviews'),
     reportEvents,
   ],
-  'clusterrole-aggregation-controller': [
-    rule('escalate get list patch update watch', 'rbac.authorization', 'clusterroles'),
-  ],
-  'generic-garbage-collector': [
-    rule('delete get list patch update watch', '*', '*'),
-    reportEvents,
-  ],
+  'clusterrole-aggregation-controller': [rule('escalate get list patch update watch', 'rbac.authorization', 'clusterroles')],
+  'generic-garbage-collector': [rule('delete get list patch update watch', '*', '*'), reportEvents],
   'legacy-service-account-token-cleaner': [
     rule('get', 'core', 'configmaps', naming.legacyTokenTracking),
     rule('delete patch', 'core', 'secrets'),
@@ -33,33 +36,19 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     rule('delete get list watch', 'core', 'pods'),
     reportEvents,
   ],
-  'resourcequota-controller': [
-    rule('list watch', '*', '*'),
-    rule('update', 'core', 'resourcequotas/status'),
-    reportEvents,
-  ],
-  'root-ca-cert-publisher': [
-    rule('create update', 'core', 'configmaps'),
-    reportEvents,
-  ],
-  'service-account-controller': [
-    rule('create', 'core', 'serviceaccounts'),
-    reportEvents,
-  ],
-  'service-ca-cert-publisher': [
-    rule('create update', 'core', 'configmaps'),
-    reportEvents,
-  ],
-  'ttl-controller': [
-    rule('list patch update watch', 'core', 'nodes'),
-    reportEvents,
-  ],
+  'resourcequota-controller': [rule('list watch', '*', '*'), rule('update', 'core', 'resourcequotas/status'), reportEvents],
+  'root-ca-cert-publisher': [rule('create update', 'core', 'configmaps'), reportEvents],
+  'service-account-controller': [rule('create', 'core', 'serviceaccounts'), reportEvents],
+  'service-ca-cert-publisher': [rule('create update', 'core', 'configmaps'), reportEvents],
+  'ttl-controller': [rule('list patch update watch', 'core', 'nodes'), reportEvents],
   'validatingadmissionpolicy-status-controller': [
     rule(read, 'admissionregistration', 'validatingadmissionpolicies'),
     rule('get patch update', 'admissionregistration', 'validatingadmissionpolicies/status'),
     reportEvents,
   ],
-  ...(gate('PodCertificateRequest') ? {podcertificaterequestcleaner: [rule(`delete ${read}`, 'certificates', 'podcertificaterequests')]} : {}),
+  ...(gate('PodCertificateRequest')
+    ? {podcertificaterequestcleaner: [rule(`delete ${read}`, 'certificates', 'podcertificaterequests')]}
+    : {}),
   ...(gate('ClusterTrustBundle')
     ? {
         [naming.component('apiserver-serving-clustertrustbundle-publisher')]: [

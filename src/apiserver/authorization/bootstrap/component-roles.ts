@@ -48,10 +48,7 @@ export const componentRoles = ({naming, clusterRole, reportEvents, rule, when}: 
     ...when('DRADeviceTaintRules', rule(read, 'resource', 'devicetaintrules')),
     ...when('GenericWorkload', rule(read, 'scheduling', 'workloads')),
   ]),
-  clusterRole('system:heapster', [
-    rule(read, 'core', 'events namespaces nodes pods'),
-    rule(read, 'extensions', 'deployments'),
-  ]),
+  clusterRole('system:heapster', [rule(read, 'core', 'events namespaces nodes pods'), rule(read, 'extensions', 'deployments')]),
   clusterRole('system:persistent-volume-provisioner', [
     rule('create delete get list watch', 'core', 'persistentvolumes'),
     rule('get list update watch', 'core', 'persistentvolumeclaims'),

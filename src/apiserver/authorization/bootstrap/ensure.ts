@@ -11,7 +11,9 @@ interface Address {
 
 /** The required part of a client. */
 export interface PolicyClient {
-  resource<T extends KubeObject>(kind: Kind<T>): {
+  resource<T extends KubeObject>(
+    kind: Kind<T>,
+  ): {
     list(): Promise<{items: T[]}>;
     get(name: string, options?: Address): Promise<T>;
     create(object: T, options?: Address): Promise<T>;
@@ -49,7 +51,12 @@ class Ensurer {
   }
 
   /** Creates or updates the expected objects. */
-  async all<T extends KubeObject>(kind: Kind<T>, existing: ReadonlyMap<string, T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
+  async all<T extends KubeObject>(
+    kind: Kind<T>,
+    existing: ReadonlyMap<string, T>,
+    expected: readonly T[],
+    reconcile: Reconcile<T>,
+  ): Promise<void> {
     await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 

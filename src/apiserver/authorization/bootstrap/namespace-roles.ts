@@ -8,7 +8,10 @@ const locking = 'create get list update watch';
 export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyBuilders): Role[] => {
   const {systemNamespace: system, publicNamespace} = naming;
   const leaderLocking = (component: string): Role =>
-    role(system, `system::leader-locking-${component}`, [rule(locking, 'coordination', 'leases'), rule(locking, 'coordination', 'leasecandidates')]);
+    role(system, `system::leader-locking-${component}`, [
+      rule(locking, 'coordination', 'leases'),
+      rule(locking, 'coordination', 'leasecandidates'),
+    ]);
   return [
     role(system, 'extension-apiserver-authentication-reader', [rule(read, 'core', 'configmaps', 'extension-apiserver-authentication')]),
     role(system, controllerRole('bootstrap-signer'), [rule(read, 'core', 'secrets')]),
@@ -27,7 +30,8 @@ export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyBuilder
 /** The bindings of these roles. */
 export const namespaceBindings = ({naming, binding, user, account}: PolicyBuilders): RoleBinding[] => {
   const {systemNamespace: system, publicNamespace} = naming;
-  const own = (namespace: string, name: string): RoleBinding => binding(namespace, controllerRole(name), controllerRole(name), account(name));
+  const own = (namespace: string, name: string): RoleBinding =>
+    binding(namespace, controllerRole(name), controllerRole(name), account(name));
   const [manager, scheduler] = ['controller-manager', 'scheduler'] as const;
   const leaderLocking = (component: string, ...more: string[]): RoleBinding => {
     const name = `system::leader-locking-${naming.component(component)}`;

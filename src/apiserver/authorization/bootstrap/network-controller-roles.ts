@@ -23,11 +23,7 @@ export const networkControllerRoles = ({reportEvents, rule}: PolicyBuilders): Co
     rule('create', 'discovery', 'endpointslices/restricted'),
     reportEvents,
   ],
-  'route-controller': [
-    rule('list watch', 'core', 'nodes'),
-    rule('patch', 'core', 'nodes/status'),
-    reportEvents,
-  ],
+  'route-controller': [rule('list watch', 'core', 'nodes'), rule('patch', 'core', 'nodes/status'), reportEvents],
   'service-controller': [
     rule(read, 'core', 'services'),
     rule('patch update', 'core', 'services/status'),

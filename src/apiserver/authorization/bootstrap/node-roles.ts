@@ -39,11 +39,7 @@ export const nodeRoles = ({naming, clusterRole, reportEvents, rule, when}: Polic
     rule('*', 'core', 'nodes/configz nodes/healthz nodes/pods'),
   ]),
   clusterRole('system:node-bootstrapper', [rule('create get list watch', 'certificates', 'certificatesigningrequests')]),
-  clusterRole('system:node-problem-detector', [
-    rule('get', 'core', 'nodes'),
-    rule('patch', 'core', 'nodes/status'),
-    reportEvents,
-  ]),
+  clusterRole('system:node-problem-detector', [rule('get', 'core', 'nodes'), rule('patch', 'core', 'nodes/status'), reportEvents]),
   clusterRole('system:node-proxier', [
     rule('list watch', 'core', 'endpoints services'),
     rule(read, 'core', 'nodes'),

@@ -17,7 +17,8 @@ type AnyBinding = RoleBinding | ClusterRoleBinding;
 
 const noStep = {do: 'nothing'} as const;
 
-const isProtected = (metadata: ObjectMeta | undefined, naming: Naming): boolean => metadata?.annotations?.[naming.annotations.autoupdate] === 'false';
+const isProtected = (metadata: ObjectMeta | undefined, naming: Naming): boolean =>
+  metadata?.annotations?.[naming.annotations.autoupdate] === 'false';
 
 /** Adds missing entries and keeps changed ones. */
 const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta | undefined): ObjectMeta => ({
@@ -26,7 +27,8 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
   annotations: {...expected?.annotations, ...existing?.annotations},
 });
 
-const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? noStep : {do: 'update', object});
+const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> =>
+  sameContent(existing, object) ? noStep : {do: 'update', object};
 
 /** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not changed. */
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
@@ -46,7 +48,10 @@ export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expect
 };
 
 const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
-  one.kind === other.kind && one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '') && (one.apiGroup ?? '') === (other.apiGroup ?? '');
+  one.kind === other.kind &&
+  one.name === other.name &&
+  (one.namespace ?? '') === (other.namespace ?? '') &&
+  (one.apiGroup ?? '') === (other.apiGroup ?? '');
 
 /** Adds missing subjects to a binding and keeps additional ones, unless updates are disabled; a binding to another role is created anew. */
 export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
@@ -59,5 +64,9 @@ export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, 
     const metadata = {...expected.metadata, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
     return {do: 'recreate', old: existing, object: {...expected, metadata, ...(subjects.length > 0 ? {subjects} : {})}};
   }
-  return unlessSame(existing, {...existing, metadata: mergedMetadata(existing.metadata, expected.metadata), ...(lacking.length > 0 ? {subjects} : {})});
+  return unlessSame(existing, {
+    ...existing,
+    metadata: mergedMetadata(existing.metadata, expected.metadata),
+    ...(lacking.length > 0 ? {subjects} : {}),
+  });
 };

@@ -37,15 +37,8 @@ export const storageControllerRoles = ({reportEvents, rule}: PolicyBuilders): Co
     rule('watch', 'core', 'events'),
     rule('get', 'core', 'services'),
   ],
-  'pv-protection-controller': [
-    rule('get list update watch', 'core', 'persistentvolumes'),
-    reportEvents,
-  ],
-  'pvc-protection-controller': [
-    rule('get list update watch', 'core', 'persistentvolumeclaims'),
-    rule(read, 'core', 'pods'),
-    reportEvents,
-  ],
+  'pv-protection-controller': [rule('get list update watch', 'core', 'persistentvolumes'), reportEvents],
+  'pvc-protection-controller': [rule('get list update watch', 'core', 'persistentvolumeclaims'), rule(read, 'core', 'pods'), reportEvents],
   'selinux-warning-controller': [
     reportEvents,
     rule(read, 'core', 'persistentvolumes'),

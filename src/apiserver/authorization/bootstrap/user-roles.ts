@@ -3,10 +3,7 @@ import type {PolicyBuilders} from './builders.js';
 
 /** The roles of administrators, of all users, and of monitoring. */
 export const userRoles = ({clusterRole, paths, rule, when}: PolicyBuilders): ClusterRole[] => [
-  clusterRole('cluster-admin', [
-    rule('*', '*', '*'),
-    paths('*', '*'),
-  ]),
+  clusterRole('cluster-admin', [rule('*', '*', '*'), paths('*', '*')]),
   clusterRole('system:discovery', [
     paths('get', '/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', '/version', '/version/'),
   ]),

@@ -56,11 +56,7 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
     rule('create delete list patch watch', 'core', 'pods'),
     reportEvents,
   ],
-  'pod-garbage-collector': [
-    rule('delete list watch', 'core', 'pods'),
-    rule(read, 'core', 'nodes'),
-    rule('patch', 'core', 'pods/status'),
-  ],
+  'pod-garbage-collector': [rule('delete list watch', 'core', 'pods'), rule(read, 'core', 'nodes'), rule('patch', 'core', 'pods/status')],
   'replicaset-controller': [
     rule('get list update watch', 'apps extensions', 'replicasets'),
     rule('update', 'apps extensions', 'replicasets/status'),
@@ -87,10 +83,7 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
     rule('update', 'core', 'pods/finalizers'),
     reportEvents,
   ],
-  'ttl-after-finished-controller': [
-    rule('delete get list watch', 'batch', 'jobs'),
-    reportEvents,
-  ],
+  'ttl-after-finished-controller': [rule('delete get list watch', 'batch', 'jobs'), reportEvents],
   'resource-claim-controller': [
     rule(read, 'core', 'pods'),
     rule('update', 'core', 'pods/finalizers'),
@@ -105,7 +98,11 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
           rule(`delete ${read}`, 'core', 'pods'),
           rule('patch update', 'core', 'pods/status'),
           rule(read, 'resource', 'deviceclasses resourceclaims resourceslices'),
-          ...when('DRADeviceTaintRules', rule(read, 'resource', 'devicetaintrules'), rule('patch update', 'resource', 'devicetaintrules/status')),
+          ...when(
+            'DRADeviceTaintRules',
+            rule(read, 'resource', 'devicetaintrules'),
+            rule('patch update', 'resource', 'devicetaintrules/status'),
+          ),
           reportEvents,
         ],
       }

@@ -54,31 +54,59 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
   readonly #rules: readonly PolicyRule[];
   readonly #nodeRules: ReadonlyMap<string, NodeRule>;
 
-  constructor({graph, naming, rules, gate}: {readonly graph: NodeGraph; readonly naming: Naming; readonly rules: readonly PolicyRule[]; gate(name: string): boolean}) {
+  constructor({
+    graph,
+    naming,
+    rules,
+    gate,
+  }: {
+    readonly graph: NodeGraph;
+    readonly naming: Naming;
+    readonly rules: readonly PolicyRule[];
+    gate(name: string): boolean;
+  }) {
     this.#graph = graph;
     this.#rules = rules;
     const inGroup = (group: Parameters<Naming['group']>[0], resource: string): string => `${naming.group(group)}/${resource}`;
     this.#nodeRules = new Map<string, NodeRule>([
       ['/secrets', request => this.#read('secrets', request)],
       ['/configmaps', request => this.#read('configmaps', request)],
-      ['/persistentvolumeclaims', request => (request.target.subresource === 'status' ? this.#changeStatus('persistentvolumeclaims', request) : this.#get('persistentvolumeclaims', request))],
+      [
+        '/persistentvolumeclaims',
+        request =>
+          request.target.subresource === 'status'
+            ? this.#changeStatus('persistentvolumeclaims', request)
+            : this.#get('persistentvolumeclaims', request),
+      ],
       ['/persistentvolumes', request => this.#get('persistentvolumes', request)],
-      ['/serviceaccounts', request => (gate('PlatletServiceAccountTokenForCredentialProviders') && request.verb === 'get' ? this.#get('serviceaccounts', request) : this.#token(request))],
+      [
+        '/serviceaccounts',
+        request =>
+          gate('PlatletServiceAccountTokenForCredentialProviders') && request.verb === 'get'
+            ? this.#get('serviceaccounts', request)
+            : this.#token(request),
+      ],
       ['/nodes', request => this.#ofNode(request)],
       ['/pods', request => this.#ofPod(request)],
       [inGroup('resource', 'resourceclaims'), request => this.#get('resourceclaims', request)],
       [inGroup('resource', 'resourceslices'), request => this.#slice(request)],
       [inGroup('storage', 'volumeattachments'), request => this.#get('volumeattachments', request)],
-      [inGroup('storage', 'csinodes'), request => (request.target.subresource ? no('cannot authorize CSINode subresources') : onOwnName('a CSINode', request, 'CSINode'))],
+      [
+        inGroup('storage', 'csinodes'),
+        request => (request.target.subresource ? no('cannot authorize CSINode subresources') : onOwnName('a CSINode', request, 'CSINode')),
+      ],
       [
         inGroup('coordination', 'leases'),
         request => {
           if (!isOwnerVerb(request.verb)) return onOwnName('a node lease', request, 'node lease');
-          if (request.target.namespace !== naming.nodeLeaseNamespace) return no(`can only access leases in the ${JSON.stringify(naming.nodeLeaseNamespace)} system namespace`);
+          if (request.target.namespace !== naming.nodeLeaseNamespace)
+            return no(`can only access leases in the ${JSON.stringify(naming.nodeLeaseNamespace)} system namespace`);
           return onOwnName('a node lease', request, 'node lease');
         },
       ],
-      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (request: RuleInput) => this.#podCertificate(request)] as const] : []),
+      ...(gate('PodCertificateRequest')
+        ? [[inGroup('certificates', 'podcertificaterequests'), (request: RuleInput) => this.#podCertificate(request)] as const]
+        : []),
     ]);
   }
 
@@ -94,7 +122,12 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
 
   rulesFor(user: UserInfo): UserRules {
     const isNode = nodeOfUser(user) !== undefined;
-    return {resourceRules: [], nonResourceRules: [], incomplete: isNode, ...(isNode ? {error: 'node authorizer does not support user rule resolution'} : {})};
+    return {
+      resourceRules: [],
+      nonResourceRules: [],
+      incomplete: isNode,
+      ...(isNode ? {error: 'node authorizer does not support user rule resolution'} : {}),
+    };
   }
 
   #related(what: ReadableKind, {node, target: {namespace, name}}: RuleInput): Decision {
@@ -119,7 +152,9 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
 
   #token(request: RuleInput): Decision {
     if (request.verb !== 'create' || !request.target.name) return no('can only create tokens for individual service accounts');
-    return request.target.subresource === 'token' ? this.#related('serviceaccounts', request) : no('can only create token subresource of serviceaccount');
+    return request.target.subresource === 'token'
+      ? this.#related('serviceaccounts', request)
+      : no('can only create token subresource of serviceaccount');
   }
 
   #ofNode({node, verb, target: {subresource, name}}: RuleInput): Decision {
@@ -128,12 +163,17 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     if (verb === 'create' || isChange(verb)) return allow;
     if (!isRead(verb)) return no();
     if (name === node) return allow;
-    return no(name ? `node '${node}' cannot read '${name}', only its own Node object` : `node '${node}' cannot read all nodes, only its own Node object`);
+    return no(
+      name
+        ? `node '${node}' cannot read '${name}', only its own Node object`
+        : `node '${node}' cannot read all nodes, only its own Node object`,
+    );
   }
 
   #ofPod(request: RuleInput): Decision {
     const {node, verb, target} = request;
-    if (target.subresource) return (target.subresource === 'status' && isChange(verb)) || (target.subresource === 'eviction' && verb === 'create') ? allow : no();
+    if (target.subresource)
+      return (target.subresource === 'status' && isChange(verb)) || (target.subresource === 'eviction' && verb === 'create') ? allow : no();
     if (verb === 'get') return this.#get('pods', request);
     if (verb === 'create' || verb === 'delete') return allow;
     if (verb !== 'list' && verb !== 'watch') return no();
@@ -147,7 +187,9 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     if (verb === 'create') return allow;
     if (verb === 'get' || verb === 'delete' || isChange(verb)) return this.#related('resourceslices', request);
     if (verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') {
-      return no('only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection');
+      return no(
+        'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+      );
     }
     if (narrowed(target, 'spec.nodeName', node)) return allow;
     return no('can only list/watch/deletecollection resourceslices with nodeName field selector');
@@ -160,6 +202,8 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     if (verb === 'get') return this.#related('podcertificaterequests', request);
     if (verb !== 'list' && verb !== 'watch') return no('can only get, list, watch, or create a PodCertificateRequest');
     if (narrowed(target, 'spec.nodeName', node)) return allow;
-    return target.name ? this.#related('podcertificaterequests', request) : no('can only list/watch podcertificaterequests with spec.nodeName field selector');
+    return target.name
+      ? this.#related('podcertificaterequests', request)
+      : no('can only list/watch podcertificaterequests with spec.nodeName field selector');
   }
 }

@@ -40,9 +40,24 @@ export class NodeGraph {
     await Promise.all([
       listAndWatchKind(registry, kinds.pods, this.pod, signal),
       listAndWatchKind(registry, kinds.persistentVolumes, this.volume, signal),
-      listAndWatchKind(registry, kinds.volumeAttachments, this.#ofNode('volumeattachments', ({spec}) => spec.nodeName), signal),
-      listAndWatchKind(registry, kinds.resourceSlices, this.#ofNode('resourceslices', ({spec}) => spec.nodeName), signal),
-      listAndWatchKind(registry, kinds.podCertificateRequests, this.#ofNode('podcertificaterequests', ({spec}) => spec.nodeName), signal),
+      listAndWatchKind(
+        registry,
+        kinds.volumeAttachments,
+        this.#ofNode('volumeattachments', ({spec}) => spec.nodeName),
+        signal,
+      ),
+      listAndWatchKind(
+        registry,
+        kinds.resourceSlices,
+        this.#ofNode('resourceslices', ({spec}) => spec.nodeName),
+        signal,
+      ),
+      listAndWatchKind(
+        registry,
+        kinds.podCertificateRequests,
+        this.#ofNode('podcertificaterequests', ({spec}) => spec.nodeName),
+        signal,
+      ),
     ]);
   }
 
@@ -84,7 +99,10 @@ export class NodeGraph {
     }
   };
 
-  #ofNode<T extends {readonly metadata?: {readonly namespace?: string; readonly name?: string}}>(what: ReadableKind, nodeOf: (object: Readonly<T>) => string | undefined) {
+  #ofNode<T extends {readonly metadata?: {readonly namespace?: string; readonly name?: string}}>(
+    what: ReadableKind,
+    nodeOf: (object: Readonly<T>) => string | undefined,
+  ) {
     return (object: Readonly<T>, gone: boolean): void => {
       const key = referenceKey(what, object.metadata?.namespace ?? '', object.metadata?.name ?? '');
       const node = gone ? undefined : nodeOf(object);

@@ -21,8 +21,10 @@ export type ReadableKind =
 export const referenceKey = (what: ReadableKind, namespace: string, name: string): string => `${what}/${namespace}/${name}`;
 
 /** The name of the resource claim of a pod's entry; undefined until it is generated. */
-const claimName = ({status}: Readonly<Pod>, {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string}): string | undefined =>
-  resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
+const claimName = (
+  {status}: Readonly<Pod>,
+  {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string},
+): string | undefined => resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
 
 /** Returns the objects that the node of a pod may read: the pod and all it refers to. A mirror pod gives access to nothing. */
 export const referencesOf = (naming: Naming, pod: Readonly<Pod>): string[] => {
@@ -31,14 +33,20 @@ export const referencesOf = (naming: Naming, pod: Readonly<Pod>): string[] => {
   const {spec} = pod;
   if (!spec || annotations?.[naming.key('config.mirror')] !== undefined) return [own];
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
-  const all = (what: ReadableKind, names: readonly (string | undefined)[]): string[] => names.flatMap(each => (each ? [referenceKey(what, namespace, each)] : []));
+  const all = (what: ReadableKind, names: readonly (string | undefined)[]): string[] =>
+    names.flatMap(each => (each ? [referenceKey(what, namespace, each)] : []));
   return [
     ...new Set([
       own,
       ...all('serviceaccounts', [spec.serviceAccountName]),
       ...all('secrets', secretNamesOf(spec)),
       ...all('configmaps', configMapNamesOf(spec)),
-      ...all('persistentvolumeclaims', (spec.volumes ?? []).map(volume => volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${name}-${volume.name}` : undefined))),
+      ...all(
+        'persistentvolumeclaims',
+        (spec.volumes ?? []).map(
+          volume => volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${name}-${volume.name}` : undefined),
+        ),
+      ),
       ...all('resourceclaims', [...(spec.resourceClaims ?? []).map(claim => claimName(pod, claim)), extended]),
     ]),
   ];

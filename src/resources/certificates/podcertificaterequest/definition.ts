@@ -14,8 +14,10 @@ const daySeconds = 86_400;
 
 const outcomes: ReadonlySet<string> = new Set(['Issued', 'Denied', 'Failed']);
 
-const selected = (field: 'signerName' | 'podName' | 'nodeName') => ({spec}: Readonly<PodCertificateRequest>): string =>
-  (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
+const selected =
+  (field: 'signerName' | 'podName' | 'nodeName') =>
+  ({spec}: Readonly<PodCertificateRequest>): string =>
+    (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
 
 /** PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its status once. */
 export const podCertificateRequests = defineResource<PodCertificateRequest>({
@@ -39,7 +41,12 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
         if (!old || sameStatus(request.status, old.status)) return [];
         const {signerName} = old.spec;
         if (await mayForSigner({naming, authorizer}, user, 'sign', signerName)) return [];
-        return [forbiddenField('spec.signerName', `User ${JSON.stringify(user.name)} is not permitted to "sign" for signer ${JSON.stringify(signerName)}`)];
+        return [
+          forbiddenField(
+            'spec.signerName',
+            `User ${JSON.stringify(user.name)} is not permitted to "sign" for signer ${JSON.stringify(signerName)}`,
+          ),
+        ];
       },
     },
   },
@@ -54,7 +61,15 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
     {name: 'ServiceAccountName', description: 'The account of the pod.', of: ({spec}) => spec.serviceAccountName},
     {name: 'NodeName', description: 'The node of the pod.', of: selected('nodeName')},
     {name: 'SignerName', description: 'The signer that is asked.', of: selected('signerName')},
-    {name: 'State', description: 'Whether it waits, or was issued, denied or failed.', of: ({status}) => status?.conditions?.findLast(({type}) => outcomes.has(type))?.type ?? 'Pending'},
-    {name: 'UnverifiedUserAnnotations', description: 'What the pod has to say to the signer.', of: ({spec}) => labelsCell(spec.unverifiedUserAnnotations)},
+    {
+      name: 'State',
+      description: 'Whether it waits, or was issued, denied or failed.',
+      of: ({status}) => status?.conditions?.findLast(({type}) => outcomes.has(type))?.type ?? 'Pending',
+    },
+    {
+      name: 'UnverifiedUserAnnotations',
+      description: 'What the pod has to say to the signer.',
+      of: ({spec}) => labelsCell(spec.unverifiedUserAnnotations),
+    },
   ],
 });

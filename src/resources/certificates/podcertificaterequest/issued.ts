@@ -32,7 +32,8 @@ function* validateNames({dnsNames, emailAddresses}: Certificate): Iterable<Field
   for (const name of dnsNames) {
     if (name === '') yield invalid(chainPath, name, 'leaf certificate should not contain empty DNSName');
     if (name.includes('..')) yield invalid(chainPath, name, "leaf certificate's DNSName should not contain '..'");
-    if (name.startsWith('.') || name.endsWith('.')) yield invalid(chainPath, name, "leaf certificate's DNSName should not start or end with '.'");
+    if (name.startsWith('.') || name.endsWith('.'))
+      yield invalid(chainPath, name, "leaf certificate's DNSName should not start or end with '.'");
   }
   for (const mail of emailAddresses) {
     if (!isMailAddress.test(mail)) yield invalid(chainPath, mail, 'leaf certificate should not contain invalid EmailAddress');
@@ -55,21 +56,37 @@ interface Times {
 }
 
 /** Returns the first error of the times; each one depends on those before it. */
-const timeProblem = ({notBefore, notAfter, beginRefreshAt}: Times, leaf: Certificate, maxSeconds: number, {clock, naming}: HookContext): FieldError | undefined => {
+const timeProblem = (
+  {notBefore, notAfter, beginRefreshAt}: Times,
+  leaf: Certificate,
+  maxSeconds: number,
+  {clock, naming}: HookContext,
+): FieldError | undefined => {
   const wrong = (path: string, time: number, detail: string) => invalid(path, wireTime(time), detail);
-  if (notBefore !== leaf.notBefore) return wrong(beforePath, notBefore, 'must be set to the NotBefore time encoded in the leaf certificate');
-  if (Math.abs(notBefore - clock.now()) >= 5 * minute) return wrong(beforePath, notBefore, `must be set to within 5 minutes of ${naming.component('apiserver')}'s current time`);
+  if (notBefore !== leaf.notBefore)
+    return wrong(beforePath, notBefore, 'must be set to the NotBefore time encoded in the leaf certificate');
+  if (Math.abs(notBefore - clock.now()) >= 5 * minute)
+    return wrong(beforePath, notBefore, `must be set to within 5 minutes of ${naming.component('apiserver')}'s current time`);
   if (notAfter !== leaf.notAfter) return wrong(afterPath, notAfter, 'must be set to the NotAfter time encoded in the leaf certificate');
   const life = notAfter - notBefore;
   if (life < 60 * minute) return invalid(chainPath, life * nanosInMs, 'leaf certificate lifetime must be >= 1 hour');
-  if (life > maxSeconds * 1000) return invalid(chainPath, life * nanosInMs, `leaf certificate lifetime must be <= spec.maxExpirationSeconds (${maxSeconds})`);
-  if (beginRefreshAt < notBefore + 10 * minute) return wrong(refreshPath, beginRefreshAt, 'must be at least 10 minutes after status.notBefore');
-  if (beginRefreshAt > notAfter - 10 * minute) return wrong(refreshPath, beginRefreshAt, 'must be at least 10 minutes before status.notAfter');
+  if (life > maxSeconds * 1000)
+    return invalid(chainPath, life * nanosInMs, `leaf certificate lifetime must be <= spec.maxExpirationSeconds (${maxSeconds})`);
+  if (beginRefreshAt < notBefore + 10 * minute)
+    return wrong(refreshPath, beginRefreshAt, 'must be at least 10 minutes after status.notBefore');
+  if (beginRefreshAt > notAfter - 10 * minute)
+    return wrong(refreshPath, beginRefreshAt, 'must be at least 10 minutes before status.notAfter');
   return undefined;
 };
 
-function* validateTimes({spec, status = {}}: Readonly<PodCertificateRequest>, leaf: Certificate, context: HookContext): Iterable<FieldError> {
-  const [notBefore, notAfter, beginRefreshAt] = [status.notBefore, status.notAfter, status.beginRefreshAt].map(time => parseTime(time ?? undefined));
+function* validateTimes(
+  {spec, status = {}}: Readonly<PodCertificateRequest>,
+  leaf: Certificate,
+  context: HookContext,
+): Iterable<FieldError> {
+  const [notBefore, notAfter, beginRefreshAt] = [status.notBefore, status.notAfter, status.beginRefreshAt].map(time =>
+    parseTime(time ?? undefined),
+  );
   const consistent = 'must be present and consistent with the issued certificate';
   if (notBefore === undefined) yield required(beforePath, consistent);
   if (notAfter === undefined) yield required(afterPath, consistent);
@@ -101,7 +118,8 @@ export function* validateIssued(request: Readonly<PodCertificateRequest>, contex
   if (problem || !leaf) return yield invalid(chainPath, chain, problem ?? '');
   const names = [...validateNames(leaf)];
   yield* names;
-  if (!isIssuedTo(leaf, request.spec.pkixPublicKey)) return yield invalid(chainPath, chain, 'leaf certificate was not issued to the requested public key');
+  if (!isIssuedTo(leaf, request.spec.pkixPublicKey))
+    return yield invalid(chainPath, chain, 'leaf certificate was not issued to the requested public key');
   const times = [...validateTimes(request, leaf, context)];
   yield* times;
   if (times.length > 0) return;

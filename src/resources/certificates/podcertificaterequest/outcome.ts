@@ -37,7 +37,8 @@ export function* validateOutcome(request: Request, old: Request, context: HookCo
   const problems = [...validateOutcomes(conditions), ...validateConditions(conditions, 'status.conditions')];
   if (problems.length > 0) return yield* problems;
   if (has(old, ...outcomes)) {
-    if (!sameStatus(request.status, old.status)) yield invalidUnshown('status', 'immutable after PodCertificateRequest is issued, denied, or failed');
+    if (!sameStatus(request.status, old.status))
+      yield invalidUnshown('status', 'immutable after PodCertificateRequest is issued, denied, or failed');
   } else if (has(request, 'Denied', 'Failed')) {
     if (sameStatus(request.status, {conditions: [...conditions]})) return;
     yield invalidUnshown('status', 'non-condition status fields must be empty when denying or failing the PodCertificateRequest');

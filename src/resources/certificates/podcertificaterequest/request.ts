@@ -36,7 +36,9 @@ const keyProblem = (key: KeyObject, shown: string): FieldError | undefined => {
       return namedCurve === 'secp224r1' ? invalid(keyPath, 'curve P-224', 'elliptic public keys must use curve P256 or P384') : undefined;
     case 'rsa': {
       const bits = Math.ceil(modulusLength / 8) * 8;
-      return bits === 3072 || bits === 4096 ? undefined : invalid(keyPath, `${bits}-bit modulus`, 'RSA keys must have modulus size 3072 or 4096');
+      return bits === 3072 || bits === 4096
+        ? undefined
+        : invalid(keyPath, `${bits}-bit modulus`, 'RSA keys must have modulus size 3072 or 4096');
     }
     default:
       return invalid(keyPath, shown, 'unknown public key type; supported types are Ed25519, ECDSA, and RSA');
@@ -51,7 +53,8 @@ function* validateKey({pkixPublicKey = '', proofOfPossession = '', podUID = ''}:
   if (!key) return yield invalid(keyPath, pkixPublicKey, 'must be a valid PKIX-serialized public key');
   const problem = keyProblem(key, pkixPublicKey);
   if (problem) yield problem;
-  else if (!provesPossession(key, Buffer.from(podUID), proof)) yield invalidUnshown(proofPath, 'could not verify proof-of-possession signature');
+  else if (!provesPossession(key, Buffer.from(podUID), proof))
+    yield invalidUnshown(proofPath, 'could not verify proof-of-possession signature');
 }
 
 /** Validates that a new request is complete and its proof of possession is valid. */

@@ -24,7 +24,9 @@ export const parseProxyTarget = (what: string, id: string): ProxyTarget => {
   return {scheme, name, port: port!};
 };
 
-const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/127', 'fe80::/10', 'ff00::/8'].map(text => parseRange(text)!);
+const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/127', 'fe80::/10', 'ff00::/8'].map(
+  text => parseRange(text)!,
+);
 
 /** Reports whether calls may go to an address: not to loopback, link-local or unspecified ones. */
 export const isAllowedDestination = (text: string): boolean => {
@@ -33,10 +35,17 @@ export const isAllowedDestination = (text: string): boolean => {
 };
 
 /** Returns a proxy subresource, which relays calls of every method. */
-export const proxySubresource = (options: string, namespaced: boolean, locate: (connection: ConnectContext) => Promise<ConnectDestination>): ConnectSubresource => ({
+export const proxySubresource = (
+  options: string,
+  namespaced: boolean,
+  locate: (connection: ConnectContext) => Promise<ConnectDestination>,
+): ConnectSubresource => ({
   kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), namespaced),
   verbs: ['create', 'delete', 'get', 'patch', 'update'],
   mode: 'calls',
-  options: {kind: options, fields: [{name: 'path', type: 'string', description: 'The path that is called, as the rest of this path says it.'}]},
+  options: {
+    kind: options,
+    fields: [{name: 'path', type: 'string', description: 'The path that is called, as the rest of this path says it.'}],
+  },
   locate,
 });

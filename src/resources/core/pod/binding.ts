@@ -41,11 +41,17 @@ export const bindingAction: Action<Binding> = {
     const name = binding.metadata?.name ?? '';
     if (context.name && name !== context.name) throw badRequest('name in URL does not match name in Binding object');
     check(binding);
-    await context.writer.change(kinds.pods, context.namespace, name, pod => {
-      const reason = refusal(name, pod);
-      if (reason) throw conflict({group: '', resource: 'pods/binding'}, name, reason);
-      bind(pod, binding, context);
-    }, binding.metadata);
+    await context.writer.change(
+      kinds.pods,
+      context.namespace,
+      name,
+      pod => {
+        const reason = refusal(name, pod);
+        if (reason) throw conflict({group: '', resource: 'pods/binding'}, name, reason);
+        bind(pod, binding, context);
+      },
+      binding.metadata,
+    );
     return {...success(), code: 201};
   },
 };

@@ -15,7 +15,8 @@ interface Summary {
   readonly lastRestart: number | undefined;
 }
 
-const later = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : Math.max(a, b));
+const later = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.max(a, b);
 
 /** Counts restarts and keeps the time of the last. */
 class Restarts {
@@ -54,13 +55,18 @@ const starting = ({spec, status}: Readonly<Pod>): Starting => {
       if (container.ready) ready++;
       continue;
     }
-    const at = terminated ? endedText(terminated) : waiting?.reason && waiting.reason !== 'PodInitializing' ? waiting.reason : `${i}/${spec?.initContainers?.length ?? 0}`;
+    const at = terminated
+      ? endedText(terminated)
+      : waiting?.reason && waiting.reason !== 'PodInitializing'
+        ? waiting.reason
+        : `${i}/${spec?.initContainers?.length ?? 0}`;
     return {at: `Init:${at}`, ready, all, ofSidecars};
   }
   return {at: undefined, ready, all, ofSidecars};
 };
 
-const isTrue = ({status}: Readonly<Pod>, type: string): boolean => status?.conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;
+const isTrue = ({status}: Readonly<Pod>, type: string): boolean =>
+  status?.conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;
 
 /** Returns the status of a pod's main containers; the first one with a reason determines it. */
 const running = (pod: Readonly<Pod>, before: string, restarts: Restarts): {readonly status: string; readonly ready: number} => {
@@ -129,7 +135,12 @@ export const podColumns: readonly Column<Pod>[] = [
   ageColumn,
   {name: 'IP', description: 'The first address of the pod.', priority: 1, of: ({status}) => status?.podIPs?.[0]?.ip || '<none>'},
   {name: 'Node', description: 'The node the pod is bound to.', priority: 1, of: ({spec}) => spec?.nodeName || '<none>'},
-  {name: 'Nominated Node', description: 'The node that is being made free for the pod.', priority: 1, of: ({status}) => status?.nominatedNodeName || '<none>'},
+  {
+    name: 'Nominated Node',
+    description: 'The node that is being made free for the pod.',
+    priority: 1,
+    of: ({status}) => status?.nominatedNodeName || '<none>',
+  },
   {name: 'Readiness Gates', description: 'How many of the conditions the pod waits for are true, of how many.', priority: 1, of: gatesText},
 ];
 

@@ -30,7 +30,13 @@ const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: Conne
 const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: ConnectOptions): string => {
   const query = new URLSearchParams();
   for (const part of (command as readonly string[] | undefined) ?? []) query.append('command', part);
-  for (const [name, requested] of [['error', stderr], ['input', stdin], ['output', stdout], ['tty', tty]] as const) if (requested) query.set(name, '1');
+  for (const [name, requested] of [
+    ['error', stderr],
+    ['input', stdin],
+    ['output', stdout],
+    ['tty', tty],
+  ] as const)
+    if (requested) query.set(name, '1');
   if (ports) query.set('port', (ports as readonly number[]).join(','));
   return query.size > 0 ? `?${query.toString()}` : '';
 };
@@ -46,7 +52,12 @@ const stream = (options: string, path: string, fields: readonly ConnectOption[])
     const pod = await podOf(connection, name);
     const container = fields.some(field => field.name === 'container') ? `/${containerOf(pod, connection.options)}` : '';
     if (!pod.spec?.nodeName) throw badRequest(`pod ${name} does not have a host assigned`);
-    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName, 'pods')), path: `/${path}/${namespace}/${name}${container}${streamQuery(connection.options)}`, agent: true};
+    return {
+      scheme: 'https',
+      ...(await agentOf(connection, pod.spec.nodeName, 'pods')),
+      path: `/${path}/${namespace}/${name}${container}${streamQuery(connection.options)}`,
+      agent: true,
+    };
   },
 });
 
@@ -61,7 +72,12 @@ const log: ConnectSubresource = {
     const pod = await podOf(connection, name);
     const container = containerOf(pod, options);
     if (!pod.spec?.nodeName) return undefined;
-    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName, 'pods')), path: `/containerLogs/${namespace}/${name}/${container}${logQuery(options, connection)}`, agent: true};
+    return {
+      scheme: 'https',
+      ...(await agentOf(connection, pod.spec.nodeName, 'pods')),
+      path: `/containerLogs/${namespace}/${name}/${container}${logQuery(options, connection)}`,
+      agent: true,
+    };
   },
 };
 
@@ -85,8 +101,13 @@ const terminal: readonly ConnectOption[] = [
 /** The connect subresources of pods, answered by the node's agent or the pod. */
 export const podConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   attach: stream('PodAttachOptions', 'attach', terminal),
-  exec: stream('PodExecOptions', 'exec', [{name: 'command', type: 'strings', description: 'The command and its arguments, none of them read by a shell.'}, ...terminal]),
+  exec: stream('PodExecOptions', 'exec', [
+    {name: 'command', type: 'strings', description: 'The command and its arguments, none of them read by a shell.'},
+    ...terminal,
+  ]),
   log,
-  portforward: stream('PodPortForwardOptions', 'portForward', [{name: 'ports', type: 'ports', description: 'The ports to forward, where the caller speaks WebSocket.'}]),
+  portforward: stream('PodPortForwardOptions', 'portForward', [
+    {name: 'ports', type: 'ports', description: 'The ports to forward, where the caller speaks WebSocket.'},
+  ]),
   proxy,
 };

@@ -11,5 +11,6 @@ export interface PlacedContainer {
 export function* everyContainer(spec: Readonly<PodSpec>, path = 'spec'): Iterable<PlacedContainer> {
   for (const [i, container] of (spec.initContainers ?? []).entries()) yield {container, path: `${path}.initContainers[${i}]`, sort: 'init'};
   for (const [i, container] of (spec.containers ?? []).entries()) yield {container, path: `${path}.containers[${i}]`, sort: 'regular'};
-  for (const [i, container] of (spec.ephemeralContainers ?? []).entries()) yield {container, path: `${path}.ephemeralContainers[${i}]`, sort: 'ephemeral'};
+  for (const [i, container] of (spec.ephemeralContainers ?? []).entries())
+    yield {container, path: `${path}.ephemeralContainers[${i}]`, sort: 'ephemeral'};
 }

@@ -11,7 +11,8 @@ export type DefaultContext = Pick<HookContext, 'naming' | 'gate'>;
 /** Sets host ports to the container ports for pods in the host network. */
 const hostPortsOf = ({hostNetwork, containers, initContainers}: PodSpec): void => {
   if (!hostNetwork) return;
-  for (const {ports = []} of [...(containers ?? []), ...(initContainers ?? [])]) for (const port of ports) port.hostPort ||= port.containerPort;
+  for (const {ports = []} of [...(containers ?? []), ...(initContainers ?? [])])
+    for (const port of ports) port.hostPort ||= port.containerPort;
 };
 
 /** Sets missing requests to the limits. */

@@ -17,7 +17,11 @@ const containersOf = (spec: Readonly<PodSpec>) => [...everyContainer(spec)];
 const projections = (spec: Readonly<PodSpec>) => (spec.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
 const spreads = (spec: Readonly<PodSpec>) => spec.topologySpreadConstraints ?? [];
 
-const ofSpec = (gate: string, field: keyof PodSpec): GatedFields => ({gate, inUse: spec => spec[field] !== undefined, drop: spec => void delete spec[field]});
+const ofSpec = (gate: string, field: keyof PodSpec): GatedFields => ({
+  gate,
+  inUse: spec => spec[field] !== undefined,
+  drop: spec => void delete spec[field],
+});
 
 const gated: readonly GatedFields[] = [
   ofSpec('HostnameOverride', 'hostnameOverride'),
@@ -52,7 +56,8 @@ const gated: readonly GatedFields[] = [
       const names = new Set((spec.volumes ?? []).flatMap(({name, image}) => (image ? [name] : [])));
       if (names.size === 0) return;
       spec.volumes = spec.volumes!.filter(({image}) => !image);
-      for (const {container} of everyContainer(spec)) if (container.volumeMounts) container.volumeMounts = container.volumeMounts.filter(({name}) => !names.has(name));
+      for (const {container} of everyContainer(spec))
+        if (container.volumeMounts) container.volumeMounts = container.volumeMounts.filter(({name}) => !names.has(name));
     },
   },
   {
@@ -97,25 +102,39 @@ const gated: readonly GatedFields[] = [
     inUse: spec => containersOf(spec).some(({container}) => (container.securityContext?.procMount ?? 'Default') !== 'Default'),
     drop(spec) {
       // Older servers stored the default explicitly, so it is set rather than removed: stored objects stay equal.
-      for (const {container: {securityContext}} of everyContainer(spec)) if (securityContext?.procMount !== undefined) securityContext.procMount = 'Default';
+      for (const {
+        container: {securityContext},
+      } of everyContainer(spec))
+        if (securityContext?.procMount !== undefined) securityContext.procMount = 'Default';
     },
   },
 ];
 
 /** Drops the fields of a spec whose gates are off, unless the stored spec uses them. */
-export const dropDisabledFields = (spec: PodSpec | undefined, old: Readonly<PodSpec> | undefined, gate: (name: string) => boolean): void => {
+export const dropDisabledFields = (
+  spec: PodSpec | undefined,
+  old: Readonly<PodSpec> | undefined,
+  gate: (name: string) => boolean,
+): void => {
   if (!spec) return;
   for (const fields of gated) if (!gate(fields.gate) && !(old && fields.inUse(old))) fields.drop(spec);
 };
 
 /** Does the same for a pod template. */
-export const dropDisabledTemplateFields = (template: PodTemplateSpec | undefined, old: Readonly<PodTemplateSpec> | undefined, gate: (name: string) => boolean): void =>
-  dropDisabledFields(template?.spec, old?.spec, gate);
+export const dropDisabledTemplateFields = (
+  template: PodTemplateSpec | undefined,
+  old: Readonly<PodTemplateSpec> | undefined,
+  gate: (name: string) => boolean,
+): void => dropDisabledFields(template?.spec, old?.spec, gate);
 
 type GatedStatus = PodStatus & {resources?: unknown; allocatedResources?: unknown};
 
 /** Drops the fields of a status whose gates are off, unless the stored status has them. */
-export const dropDisabledStatusFields = (status: PodStatus | undefined, old: Readonly<PodStatus> | undefined, gate: (name: string) => boolean): void => {
+export const dropDisabledStatusFields = (
+  status: PodStatus | undefined,
+  old: Readonly<PodStatus> | undefined,
+  gate: (name: string) => boolean,
+): void => {
   if (!status) return;
   const fields = status as GatedStatus;
   const before = old as GatedStatus | undefined;

@@ -15,10 +15,13 @@ const laterSeconds = 10;
 const maxUnseen = 2000;
 
 const busy = (budget: string): Error =>
-  tooManyRequests(tooSoon, laterSeconds, [{reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`}]);
+  tooManyRequests(tooSoon, laterSeconds, [
+    {reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`},
+  ]);
 
 /** Reports whether a pod can be evicted without a budget, since it does no work. */
-const needsNoBudget = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
+const needsNoBudget = (pod: Readonly<Pod>): boolean =>
+  isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
 
 const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   try {
@@ -63,7 +66,13 @@ const takeDisruption = (budget: PodDisruptionBudget, pod: string, {naming, clock
   status.disruptedPods = {...status.disruptedPods, [pod]: wireTime(clock.now())};
   if (allowed > 1) return;
   const others = (status.conditions ?? []).filter(({type}) => type !== 'DisruptionAllowed');
-  const now = {type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', message: '', lastTransitionTime: wireTime(clock.now())};
+  const now = {
+    type: 'DisruptionAllowed',
+    status: 'False',
+    reason: 'InsufficientPods',
+    message: '',
+    lastTransitionTime: wireTime(clock.now()),
+  };
   status.conditions = [...others, {...now, ...(metadata?.generation ? {observedGeneration: metadata.generation} : {})}];
 };
 
@@ -91,10 +100,17 @@ const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: strin
   }
   const marked = await context.writer.change(kinds.pods, context.namespace, name, current => {
     checkState(current, options.preconditions?.uid, own);
-    setPodCondition(current, {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting'}, context);
+    setPodCondition(
+      current,
+      {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting'},
+      context,
+    );
   });
   const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: marked.metadata!.resourceVersion!})};
-  await context.writer.delete(kinds.pods, context.namespace, name, {...options, ...(Object.keys(preconditions).length > 0 ? {preconditions} : {})});
+  await context.writer.delete(kinds.pods, context.namespace, name, {
+    ...options,
+    ...(Object.keys(preconditions).length > 0 ? {preconditions} : {}),
+  });
 };
 
 /** Throws unless the pod has the expected uid and resource version. */
@@ -102,10 +118,18 @@ const checkState = ({metadata}: Readonly<Pod>, uid: string | undefined, version:
   const ref = {group: '', resource: 'Pod'};
   const name = metadata?.name ?? '';
   if (uid && uid !== metadata?.uid) {
-    throw conflict(ref, name, `the UID in the precondition (${uid}) does not match the UID in record (${metadata?.uid}). The object might have been deleted and then recreated`);
+    throw conflict(
+      ref,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata?.uid}). The object might have been deleted and then recreated`,
+    );
   }
   if (version && version !== metadata?.resourceVersion) {
-    throw conflict(ref, name, `the ResourceVersion in the precondition (${version}) does not match the ResourceVersion in record (${metadata?.resourceVersion}). The object might have been modified`);
+    throw conflict(
+      ref,
+      name,
+      `the ResourceVersion in the precondition (${version}) does not match the ResourceVersion in record (${metadata?.resourceVersion}). The object might have been modified`,
+    );
   }
 };
 
@@ -116,7 +140,11 @@ const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<
 };
 
 /** Checks an eviction against the pod's budget. Returns the resource version for which the decision holds, if it depends on it. */
-const checkBudget = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
+const checkBudget = async (
+  pod: Readonly<Pod>,
+  options: DeleteOptions,
+  context: ActionContext,
+): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
   const {reader, writer, namespace} = context;
   const [budget, other] = (await reader.list(kinds.podDisruptionBudgets, namespace)).filter(candidate => covers(candidate, pod));
   if (other) return multipleBudgets;
@@ -157,7 +185,9 @@ export const evictionAction: Action<Eviction> = {
     const options: DeleteOptions & {ignoreStoreReadErrorWithClusterBreakingPotential?: boolean} = eviction.deleteOptions ?? {};
     if (options.ignoreStoreReadErrorWithClusterBreakingPotential) {
       const path = 'deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential';
-      throw invalidObject({group: context.naming.group('policy'), kind: 'Eviction'}, name, [invalid(path, true, 'can not be set for pod eviction, try after removing the option')]);
+      throw invalidObject({group: context.naming.group('policy'), kind: 'Eviction'}, name, [
+        invalid(path, true, 'can not be set for pod eviction, try after removing the option'),
+      ]);
     }
     const pod = await removeIdle(name, options, context);
     if (!pod) return done();

@@ -20,16 +20,21 @@ export const logFields: readonly ConnectOption[] = [
 ];
 
 /** Validates log options. Streams can be selected only with the gate `PodLogsQuerySplitStreams`. */
-export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceTime, stream}: ConnectOptions, {gate}: {gate(name: string): boolean}): Iterable<FieldError> {
+export function* validateLogOptions(
+  {tailLines, limitBytes, sinceSeconds, sinceTime, stream}: ConnectOptions,
+  {gate}: {gate(name: string): boolean},
+): Iterable<FieldError> {
   if (Number(tailLines) < 0) yield invalid('tailLines', tailLines, negativeText);
   if (Number(limitBytes) < 1) yield invalid('limitBytes', limitBytes, positiveText);
-  if (sinceSeconds !== undefined && sinceTime !== undefined) yield forbiddenField('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
+  if (sinceSeconds !== undefined && sinceTime !== undefined)
+    yield forbiddenField('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
   else if (Number(sinceSeconds) < 1) yield invalid('sinceSeconds', sinceSeconds, positiveText);
   if (stream === undefined) return;
   if (!gate('PodLogsQuerySplitStreams')) yield forbiddenField('stream', 'may not be specified');
   else {
     if (!streams.includes(String(stream))) yield notSupported('stream', stream, streams);
-    if (stream !== 'All' && tailLines !== undefined) yield forbiddenField('[]', '`tailLines` and specific `stream` are mutually exclusive for now');
+    if (stream !== 'All' && tailLines !== undefined)
+      yield forbiddenField('[]', '`tailLines` and specific `stream` are mutually exclusive for now');
   }
 }
 
@@ -39,7 +44,8 @@ export const logQuery = (options: ConnectOptions, {gate}: {gate(name: string): b
   const query = new URLSearchParams();
   for (const {name} of logFields) {
     const value = wanted[name];
-    if (name !== 'container' && name !== 'insecureSkipTLSVerifyBackend' && value !== undefined && value !== false) query.set(name, String(value));
+    if (name !== 'container' && name !== 'insecureSkipTLSVerifyBackend' && value !== undefined && value !== false)
+      query.set(name, String(value));
   }
   return query.size > 0 ? `?${query.toString()}` : '';
 };

@@ -15,7 +15,12 @@ import {appArmorText} from './warnings.js';
 type Labels = Readonly<Record<string, string>>;
 
 /** Adds the pod's own label values to a selector. */
-const addOwnValues = (selector: NonNullable<PodAffinityTerm['labelSelector']>, keys: readonly string[] = [], operator: 'In' | 'NotIn', labels: Labels): void => {
+const addOwnValues = (
+  selector: NonNullable<PodAffinityTerm['labelSelector']>,
+  keys: readonly string[] = [],
+  operator: 'In' | 'NotIn',
+  labels: Labels,
+): void => {
   for (const key of keys) {
     const value = labels[key];
     if (value !== undefined) (selector.matchExpressions ??= []).push({key, operator, values: [value]});
@@ -31,7 +36,8 @@ const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
     addOwnValues(term.labelSelector, term.mismatchLabelKeys, 'NotIn', labels);
   }
   if (!mergesSpreadKeys(gate)) return;
-  for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) addOwnValues(labelSelector, matchLabelKeys, 'In', labels);
+  for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? [])
+    if (labelSelector) addOwnValues(labelSelector, matchLabelKeys, 'In', labels);
 };
 
 /** Copies AppArmor annotations to fields (KEP-24) and warns about deprecated ones. */
@@ -58,7 +64,14 @@ export const prepareNewPod = (pod: Pod, context: HookContext): void => {
   pod.status = {phase: 'Pending', qosClass: qosClassOf(spec)};
   if (spec.schedulingGates?.length) {
     pod.status.conditions = [
-      {type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: gatedText, lastProbeTime: null as never, lastTransitionTime: wireTime(context.clock.now())},
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        reason: 'SchedulingGated',
+        message: gatedText,
+        lastProbeTime: null as never,
+        lastTransitionTime: wireTime(context.clock.now()),
+      },
     ];
   }
   settleSelectors(pod, context);
@@ -74,7 +87,8 @@ export const countSpecChange = (pod: Pod, old: Readonly<Pod>): void => {
 export const prepareStatus = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
   const status = (pod.status ??= {});
   const before = old.status ?? {};
-  if (old.metadata?.ownerReferences) pod.metadata!.ownerReferences = structuredClone(old.metadata.ownerReferences) as NonNullable<typeof old.metadata.ownerReferences>;
+  if (old.metadata?.ownerReferences)
+    pod.metadata!.ownerReferences = structuredClone(old.metadata.ownerReferences) as NonNullable<typeof old.metadata.ownerReferences>;
   else delete pod.metadata?.ownerReferences;
   if (!status.qosClass && before.qosClass) status.qosClass = before.qosClass;
   if (!status.observedGeneration && before.observedGeneration) status.observedGeneration = before.observedGeneration;
@@ -97,7 +111,8 @@ const resized = (containers: readonly Container[], old: readonly Container[]): C
     return merged;
   });
 
-const sameNames = (containers: readonly Container[], old: readonly Container[]): boolean => containers.length === old.length && containers.every(({name}, i) => name === old[i]!.name);
+const sameNames = (containers: readonly Container[], old: readonly Container[]): boolean =>
+  containers.length === old.length && containers.every(({name}, i) => name === old[i]!.name);
 
 /** Restricts a resize to resources, as long as the containers are the same. */
 export const prepareResize = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {

@@ -22,7 +22,12 @@ const templateRules = (context: HookContext, old: Readonly<PodTemplateSpec> | un
 });
 
 /** Validates a pod template. `path` is its field, for example `spec.template`. */
-export function* validatePodTemplate(template: Readonly<PodTemplateSpec> | undefined, path: string, context: HookContext, old?: Readonly<PodTemplateSpec>): Iterable<FieldError> {
+export function* validatePodTemplate(
+  template: Readonly<PodTemplateSpec> | undefined,
+  path: string,
+  context: HookContext,
+  old?: Readonly<PodTemplateSpec>,
+): Iterable<FieldError> {
   const rules = templateRules(context, old);
   const {metadata = {}, spec = {containers: []} as PodSpec} = template ?? {};
   yield* validateLabels(metadata.labels, `${path}.labels`);
@@ -30,5 +35,6 @@ export function* validatePodTemplate(template: Readonly<PodTemplateSpec> | undef
   yield* validatePodAnnotations(metadata.annotations, spec, `${path}.annotations`, rules);
   yield* validatePodSpec(spec, `${path}.spec`, rules);
   yield* validateProfilesMatch(metadata.annotations, spec, `${path}.spec`, context.naming);
-  if (spec.ephemeralContainers?.length) yield forbiddenField(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template');
+  if (spec.ephemeralContainers?.length)
+    yield forbiddenField(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template');
 }

@@ -28,7 +28,8 @@ function* overlaps(files: readonly Placed[]): Iterable<string> {
   const placed: Placed[] = [];
   for (const {path: given, source} of files) {
     const file = {path: given.replace(/\/+$/, ''), source};
-    for (const other of file.path ? placed : []) if (other.path && overlap(file.path, other.path)) yield `${shown(file)} with ${shown(other)}`;
+    for (const other of file.path ? placed : [])
+      if (other.path && overlap(file.path, other.path)) yield `${shown(file)} with ${shown(other)}`;
     placed.push(file);
   }
 }
@@ -40,12 +41,23 @@ const filesOf = (items: Items | undefined, source: string): Placed[] => (items ?
 const certificateFiles = {certificateChainPath: 'chain', keyPath: 'key', credentialBundlePath: 'credential bundle'} as const;
 
 /** Returns the files of one source of a projected volume; the first source type with files counts. */
-const projectedFiles = ({configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate}: VolumeProjection): Placed[] => {
+const projectedFiles = ({
+  configMap,
+  secret,
+  downwardAPI,
+  serviceAccountToken,
+  clusterTrustBundle,
+  podCertificate,
+}: VolumeProjection): Placed[] => {
   if (configMap?.items) return filesOf(configMap.items, `ConfigMap ${JSON.stringify(configMap.name ?? '')}`);
   if (secret?.items) return filesOf(secret.items, `Secret ${JSON.stringify(secret.name ?? '')}`);
   if (downwardAPI?.items) return filesOf(downwardAPI.items, 'DownwardAPI');
   if (serviceAccountToken) return filesOf([serviceAccountToken], 'ServiceAccountToken');
-  if (clusterTrustBundle) return filesOf([clusterTrustBundle], `ClusterTrustBundle ${JSON.stringify(clusterTrustBundle.name ?? clusterTrustBundle.signerName ?? '')}`);
+  if (clusterTrustBundle)
+    return filesOf(
+      [clusterTrustBundle],
+      `ClusterTrustBundle ${JSON.stringify(clusterTrustBundle.name ?? clusterTrustBundle.signerName ?? '')}`,
+    );
   return (['certificateChainPath', 'keyPath', 'credentialBundlePath'] as const).flatMap(field => {
     const path = podCertificate?.[field];
     return path ? [{path, source: `PodCertificate ${certificateFiles[field]}`}] : [];
@@ -58,7 +70,8 @@ function* sharedPlaces({name, configMap, secret, downwardAPI, projected}: Volume
   for (const text of overlaps(filesOf(secret?.items, ''))) yield clash(`Secret ${JSON.stringify(secret?.secretName ?? '')}`, text);
   for (const text of overlaps(filesOf(downwardAPI?.items, ''))) yield clash('DownwardAPI', text);
   const sources = projected?.sources ?? [];
-  for (const source of sources) if (Object.keys(source).length === 0) yield `volume ${JSON.stringify(name)} (Projected) has no sources provided`;
+  for (const source of sources)
+    if (Object.keys(source).length === 0) yield `volume ${JSON.stringify(name)} (Projected) has no sources provided`;
   for (const text of overlaps(sources.flatMap(projectedFiles))) yield clash('Projected', text);
 }
 

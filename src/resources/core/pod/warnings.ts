@@ -23,8 +23,10 @@ function* nodeLabels(spec: PodSpec, path: string, naming: Naming): Iterable<stri
   }
   const affinity = spec.affinity?.nodeAffinity;
   const at = `${path}.affinity.nodeAffinity`;
-  for (const [i, term] of (affinity?.[mandatory]?.nodeSelectorTerms ?? []).entries()) yield* nodeTermWarnings(term, `${at}.${mandatory}.nodeSelectorTerms[${i}]`, naming);
-  for (const [i, {preference}] of (affinity?.[preferred] ?? []).entries()) yield* nodeTermWarnings(preference, `${at}.${preferred}[${i}].preference`, naming, {values: true});
+  for (const [i, term] of (affinity?.[mandatory]?.nodeSelectorTerms ?? []).entries())
+    yield* nodeTermWarnings(term, `${at}.${mandatory}.nodeSelectorTerms[${i}]`, naming);
+  for (const [i, {preference}] of (affinity?.[preferred] ?? []).entries())
+    yield* nodeTermWarnings(preference, `${at}.${preferred}[${i}].preference`, naming, {values: true});
   for (const [i, {topologyKey, labelSelector}] of (spec.topologySpreadConstraints ?? []).entries()) {
     const where = `${path}.topologySpreadConstraints[${i}]`;
     const text = nodeLabelText(topologyKey, naming);
@@ -40,7 +42,8 @@ const deprecatedAnnotations = (naming: Naming): readonly (readonly [key: string,
 ];
 
 function* repeated(values: readonly string[], path: string, field: string): Iterable<string> {
-  for (const [i, value] of values.entries()) if (values.indexOf(value) < i) yield `${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value)}`;
+  for (const [i, value] of values.entries())
+    if (values.indexOf(value) < i) yield `${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value)}`;
 }
 
 const bytes = ['memory', 'ephemeral-storage'];
@@ -48,7 +51,8 @@ const bytes = ['memory', 'ephemeral-storage'];
 function* fractions(list: Readonly<Record<string, string>> | undefined, path: string): Iterable<string> {
   for (const name of bytes) {
     const text = list?.[name];
-    if (text !== undefined && !isWholeQuantity(parseQuantity(text))) yield `${path}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
+    if (text !== undefined && !isWholeQuantity(parseQuantity(text)))
+      yield `${path}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
   }
 }
 
@@ -106,13 +110,21 @@ function* portNames(spec: PodSpec, path: string): Iterable<string> {
   for (const {container, path: at} of everyContainer(spec, path)) {
     for (const [i, {name}] of (container.ports ?? []).entries()) {
       const first = name && known.get(name);
-      if (first) yield `${at}.ports[${i}]: duplicate port name ${JSON.stringify(name)} with ${first}, services and probes that select ports by name will use ${first}`;
+      if (first)
+        yield `${at}.ports[${i}]: duplicate port name ${JSON.stringify(name)} with ${first}, services and probes that select ports by name will use ${first}`;
       else if (name) known.set(name, `${at}.ports[${i}]`);
     }
   }
 }
 
-function* containers(spec: PodSpec, meta: ObjectMeta, path: string, metaPath: string, naming: Naming, isTemplate: boolean): Iterable<string> {
+function* containers(
+  spec: PodSpec,
+  meta: ObjectMeta,
+  path: string,
+  metaPath: string,
+  naming: Naming,
+  isTemplate: boolean,
+): Iterable<string> {
   const keys = podAnnotations(naming);
   for (const {container, path: at} of everyContainer(spec, path)) {
     const seccomp = `${keys.seccompContainer}${container.name}`;
@@ -123,7 +135,8 @@ function* containers(spec: PodSpec, meta: ObjectMeta, path: string, metaPath: st
     const annotation = meta.annotations?.[appArmor];
     const ofPod = spec.securityContext?.appArmorProfile;
     const isOfPod = ofPod !== undefined && annotation !== undefined && semanticallyEqual(ofPod, appArmorOf(annotation));
-    if (isTemplate && annotation !== undefined && !container.securityContext?.appArmorProfile && !isOfPod) yield appArmorText(`${metaPath}.annotations[${appArmor}]`);
+    if (isTemplate && annotation !== undefined && !container.securityContext?.appArmorProfile && !isOfPod)
+      yield appArmorText(`${metaPath}.annotations[${appArmor}]`);
     yield* fractions(container.resources?.limits, `${at}.resources.limits`);
     yield* fractions(container.resources?.requests, `${at}.resources.requests`);
     yield* hidden(container, at);
@@ -135,9 +148,14 @@ export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, na
   const path = `${prefix}spec`;
   const metaPath = `${prefix}metadata`;
   yield* nodeLabels(spec, path, naming);
-  for (const [key, text] of deprecatedAnnotations(naming)) if (meta.annotations?.[key] !== undefined) yield `${metaPath}.annotations[${key}]: ${text}`;
+  for (const [key, text] of deprecatedAnnotations(naming))
+    if (meta.annotations?.[key] !== undefined) yield `${metaPath}.annotations[${key}]: ${text}`;
   yield* volumeWarnings(spec, path);
-  yield* repeated((spec.hostAliases ?? []).map(({ip}) => ip), `${path}.hostAliases`, 'ip');
+  yield* repeated(
+    (spec.hostAliases ?? []).map(({ip}) => ip),
+    `${path}.hostAliases`,
+    'ip',
+  );
   const secrets = (spec.imagePullSecrets ?? []).map(({name = ''}) => name);
   yield* repeated(secrets, `${path}.imagePullSecrets`, 'name');
   for (const [i, name] of secrets.entries()) if (!name) yield `${path}.imagePullSecrets[${i}].name: invalid empty name ""`;
@@ -149,11 +167,14 @@ export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, na
   yield* containers(spec, meta, path, metaPath, naming, prefix !== '');
   yield* ports(spec, path);
   yield* portNames(spec, path);
-  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) yield `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
+    yield `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   for (const {term, path: at, weight} of podTerms(spec.affinity, `${path}.affinity`)) {
-    if (!term.labelSelector) yield `${at}${weight === undefined ? '' : '.podAffinityTerm'}.labelSelector: a null labelSelector results in matching no pod`;
+    if (!term.labelSelector)
+      yield `${at}${weight === undefined ? '' : '.podAffinityTerm'}.labelSelector: a null labelSelector results in matching no pod`;
   }
-  for (const [i, server] of (spec.dnsConfig?.nameservers ?? []).entries()) yield* ipWarnings(`${path}.dnsConfig.nameservers[${i}]`, server, naming);
+  for (const [i, server] of (spec.dnsConfig?.nameservers ?? []).entries())
+    yield* ipWarnings(`${path}.dnsConfig.nameservers[${i}]`, server, naming);
   for (const [i, {ip}] of (spec.hostAliases ?? []).entries()) yield* ipWarnings(`${path}.hostAliases[${i}].ip`, ip, naming);
 }
 

@@ -5,13 +5,25 @@ import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 import {Reservation} from './reservation.js';
 import {decideFamilies, isUnchangedPreference} from './ip-families.js';
-import {headless, isHeadless, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
+import {
+  headless,
+  isHeadless,
+  needsClusterIp,
+  needsHealthPort,
+  needsNodePorts,
+  nodePortsOf,
+  sameList,
+  type Service,
+  type ServiceSpec,
+} from './traits.js';
 
-const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): Error => invalidObject({group: '', kind: 'Service'}, service.metadata?.name ?? '', errors);
+const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): Error =>
+  invalidObject({group: '', kind: 'Service'}, service.metadata?.name ?? '', errors);
 
 const holderOf = ({metadata}: Readonly<Service>): AddressHolder => ({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
 
-const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean => type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
+const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean =>
+  type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
 
 /** Sets the first list item from the single address, for clients that do not know the list. */
 const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined): void => {
@@ -44,7 +56,8 @@ const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
       if (known && !used.includes(known)) port.nodePort = known;
     }
   }
-  if (needsHealthPort(old) && needsHealthPort(spec) && !spec.healthCheckNodePort && old.healthCheckNodePort) spec.healthCheckNodePort = old.healthCheckNodePort;
+  if (needsHealthPort(old) && needsHealthPort(spec) && !spec.healthCheckNodePort && old.healthCheckNodePort)
+    spec.healthCheckNodePort = old.healthCheckNodePort;
 };
 
 /** Allocates the requested addresses at the given indexes, or any free ones. */
@@ -56,7 +69,9 @@ const takeAddresses = async (service: Service, places: readonly number[], reserv
     const requested = addresses[place];
     const family = ipFamilies[place] === 'IPv6' ? 'IPv6' : 'IPv4';
     try {
-      addresses[place] = requested ? await reservation.address(requested, holderOf(service)) : await reservation.anyAddress(family, holderOf(service));
+      addresses[place] = requested
+        ? await reservation.address(requested, holderOf(service))
+        : await reservation.anyAddress(family, holderOf(service));
     } catch (error) {
       if (!(error instanceof PoolError)) throw error;
       if (!requested) throw internalError(`failed to allocate a serviceIP: ${error.message}`);
@@ -157,7 +172,11 @@ const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | unde
 };
 
 /** Allocates the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a refusal. */
-export const allocateService = async (service: Service, stored: Readonly<Service> | undefined, context: AllocationContext): Promise<Allocation> => {
+export const allocateService = async (
+  service: Service,
+  stored: Readonly<Service> | undefined,
+  context: AllocationContext,
+): Promise<Allocation> => {
   const spec = (service.spec ??= {});
   const old = stored ? (stored.spec ?? {}) : undefined;
   if (old) keepAllocated(spec, old);

@@ -22,7 +22,8 @@ function* families({ipFamilies = [], ipFamilyPolicy}: Readonly<ServiceSpec>): It
     if (ipFamilies.indexOf(family) < i) yield duplicate(at, family);
   }
   const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
-  if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy)) yield notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, policies);
+  if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy))
+    yield notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, policies);
 }
 
 function* addresses(clusterIPs: readonly string[], stored: readonly string[] | undefined, strict: boolean): Iterable<FieldError> {
@@ -33,7 +34,11 @@ function* addresses(clusterIPs: readonly string[], stored: readonly string[] | u
 }
 
 /** Validates a service's addresses, IP families and family policy against each other. Called before allocation as well, which relies on it. */
-export function* validateClusterIps(spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec> | undefined, strict: boolean): Iterable<FieldError> {
+export function* validateClusterIps(
+  spec: Readonly<ServiceSpec>,
+  old: Readonly<ServiceSpec> | undefined,
+  strict: boolean,
+): Iterable<FieldError> {
   if (spec.type === 'ExternalName') return;
   const {clusterIPs = [], ipFamilies = []} = spec;
   yield* agreement(spec);

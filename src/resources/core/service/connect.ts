@@ -45,7 +45,8 @@ export const serviceConnectSubresources: Readonly<Record<string, ConnectSubresou
     for (const {addresses = [], ports = []} of rotated(subsets, connection)) {
       const found = ports.find(one => (one.name ?? '') === portName);
       for (const address of found ? rotated(addresses, connection).slice(0, maxTried) : []) {
-        if (await isOfPod(connection, address)) return {scheme: scheme || 'http', host: address.ip, port: String(found!.port), path: '', agent: false};
+        if (await isOfPod(connection, address))
+          return {scheme: scheme || 'http', host: address.ip, port: String(found!.port), path: '', agent: false};
       }
     }
     throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(connection.name)}`);

@@ -5,7 +5,18 @@ import {defineResource, type Column, type HookContext} from '#src/resources/defi
 import {ipWarnings, rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {allocateService, releaseService} from './allocation.js';
 import {serviceConnectSubresources} from './connect.js';
-import {headless, isExternal, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
+import {
+  headless,
+  isExternal,
+  isLoadBalancer,
+  needsClusterIp,
+  needsHealthPort,
+  needsNodePorts,
+  nodePortsOf,
+  sameList,
+  type Service,
+  type ServiceSpec,
+} from './traits.js';
 import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
 
 /** The default timeout of client affinity: three hours. */
@@ -47,7 +58,8 @@ const dropFieldsOfOldType = (service: Service, {spec: old = {}}: Readonly<Servic
   if (needsNodePorts(old) && !needsNodePorts(spec) && nodePortsOf(spec).every(port => before.includes(port))) {
     for (const port of spec.ports ?? []) delete port.nodePort;
   }
-  if (needsHealthPort(old) && !needsHealthPort(spec) && old.healthCheckNodePort === spec.healthCheckNodePort) delete spec.healthCheckNodePort;
+  if (needsHealthPort(old) && !needsHealthPort(spec) && old.healthCheckNodePort === spec.healthCheckNodePort)
+    delete spec.healthCheckNodePort;
   if (isLoadBalancer(old) && !isLoadBalancer(spec)) {
     if (old.allocateLoadBalancerNodePorts === spec.allocateLoadBalancerNodePorts) delete spec.allocateLoadBalancerNodePorts;
     if (old.loadBalancerClass === spec.loadBalancerClass) delete spec.loadBalancerClass;
@@ -58,8 +70,10 @@ const dropFieldsOfOldType = (service: Service, {spec: old = {}}: Readonly<Servic
 
 function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {naming}: HookContext): Iterable<string> {
   const {topologyHints, topologyMode} = serviceKeys(naming);
-  if (metadata?.annotations?.[topologyHints] !== undefined) yield `annotation ${topologyHints} is deprecated, please use ${topologyMode} instead`;
-  if (spec.clusterIP && spec.clusterIP !== headless) for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address, naming);
+  if (metadata?.annotations?.[topologyHints] !== undefined)
+    yield `annotation ${topologyHints} is deprecated, please use ${topologyMode} instead`;
+  if (spec.clusterIP && spec.clusterIP !== headless)
+    for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address, naming);
   if (spec.type === 'ClusterIP' && spec.clusterIP === headless) {
     const ignored = (field: string): string => `spec.${field} is ignored for headless services`;
     if (spec.loadBalancerIP) yield ignored('loadBalancerIP');
@@ -68,14 +82,17 @@ function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {nam
   }
   for (const [i, address] of (spec.externalIPs ?? []).entries()) yield* ipWarnings(`spec.externalIPs[${i}]`, address, naming);
   if (spec.loadBalancerIP) yield* ipWarnings('spec.loadBalancerIP', spec.loadBalancerIP, naming);
-  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range, naming);
-  if (spec.type === 'ExternalName' && (spec.externalIPs ?? []).length > 0) yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
+  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries())
+    yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range, naming);
+  if (spec.type === 'ExternalName' && (spec.externalIPs ?? []).length > 0)
+    yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
   if (spec.type !== 'ExternalName' && spec.externalName) yield 'spec.externalName is ignored when spec.type is not "ExternalName"';
   if (spec.trafficDistribution === 'PreferClose') yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"';
 }
 
 function* statusWarnings({status}: Readonly<Service>, _old: unknown, {naming}: HookContext): Iterable<string> {
-  for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
+  for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries())
+    if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
 }
 
 /** Formats a load balancer's addresses for tables. */
@@ -91,7 +108,9 @@ const externalText = ({spec = {}, status}: Readonly<Service>): string => {
 };
 
 const portsText = ({spec}: Readonly<Service>): string =>
-  (spec?.ports ?? []).map(({port, nodePort, protocol}) => (nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`)).join(',') || '<none>';
+  (spec?.ports ?? [])
+    .map(({port, nodePort, protocol}) => (nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`))
+    .join(',') || '<none>';
 
 const labelsText = (labels: Readonly<Record<string, string>> = {}): string =>
   Object.entries(labels)
@@ -115,7 +134,8 @@ export const services = defineResource<Service>({
   shortNames: ['svc'],
   categories: ['all'],
   storedAs: 'services/specs',
-  nameProblems: (name, prefix, context) => (context?.gate('RelaxedServiceNameValidation') ? dnsLabelProblems : dnsLabel1035Problems)(prefix ? asPrefix(name) : name),
+  nameProblems: (name, prefix, context) =>
+    (context?.gate('RelaxedServiceNameValidation') ? dnsLabelProblems : dnsLabel1035Problems)(prefix ? asPrefix(name) : name),
   createOnUpdate: true,
   deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {loadBalancer: {}}},

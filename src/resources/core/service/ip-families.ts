@@ -16,7 +16,8 @@ export const isUnchangedPreference = (spec: Readonly<ServiceSpec>, old: Readonly
   sameList(spec.clusterIPs, old.clusterIPs) &&
   sameList(spec.ipFamilies, old.ipFamilies);
 
-const isSelectorlessHeadless = ({clusterIP, selector = {}}: Readonly<ServiceSpec>): boolean => clusterIP === headless && Object.keys(selector).length === 0;
+const isSelectorlessHeadless = ({clusterIP, selector = {}}: Readonly<ServiceSpec>): boolean =>
+  clusterIP === headless && Object.keys(selector).length === 0;
 
 /** Removes the second family if a single one is requested; omitting it without such a request is an error. */
 function* reduce(spec: ServiceSpec, old: Readonly<ServiceSpec>): Iterable<FieldError> {
@@ -26,15 +27,18 @@ function* reduce(spec: ServiceSpec, old: Readonly<ServiceSpec>): Iterable<FieldE
     return;
   }
   const reduced = (now: readonly string[] = [], before: readonly string[] = []): boolean => now.length > 0 && now.length < before.length;
-  if (reduced(spec.clusterIPs, old.clusterIPs)) yield invalid(path, spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP");
-  if (reduced(spec.ipFamilies, old.ipFamilies)) yield invalid(path, spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary IP family");
+  if (reduced(spec.clusterIPs, old.clusterIPs))
+    yield invalid(path, spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP");
+  if (reduced(spec.ipFamilies, old.ipFamilies))
+    yield invalid(path, spec.ipFamilyPolicy, "must be 'SingleStack' to release the secondary IP family");
 }
 
 function* infer(spec: ServiceSpec, known: readonly IpFamily[]): Iterable<FieldError> {
   const {clusterIPs = [], ipFamilyPolicy: policy} = spec;
   const families = [...(spec.ipFamilies ?? [])];
   if (policy === 'SingleStack') {
-    const both = (what: string): FieldError => invalid(path, policy, `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`);
+    const both = (what: string): FieldError =>
+      invalid(path, policy, `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`);
     if (clusterIPs.length === 2) yield both('cluster IPs');
     if (families.length === 2) yield both('IP families');
   }
@@ -49,7 +53,8 @@ function* infer(spec: ServiceSpec, known: readonly IpFamily[]): Iterable<FieldEr
 }
 
 function* conform({ipFamilyPolicy: policy, ipFamilies = []}: Readonly<ServiceSpec>, known: readonly IpFamily[]): Iterable<FieldError> {
-  if (policy === 'RequireDualStack' && known.length < 2) yield invalid(path, policy, 'this cluster is not configured for dual-stack services');
+  if (policy === 'RequireDualStack' && known.length < 2)
+    yield invalid(path, policy, 'this cluster is not configured for dual-stack services');
   for (const [i, family] of ipFamilies.entries()) {
     if (!known.some(one => one === family)) yield invalid(`spec.ipFamilies[${i}]`, family, 'not configured on this cluster');
   }
@@ -63,7 +68,12 @@ const complete = (spec: ServiceSpec, known: readonly IpFamily[], takesBoth: bool
 };
 
 /** Determines the IP families of a service from its spec and those of the cluster; the first of `known` is the default. */
-export const decideFamilies = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined, known: readonly IpFamily[], strict: boolean): FieldError[] => {
+export const decideFamilies = (
+  spec: ServiceSpec,
+  old: Readonly<ServiceSpec> | undefined,
+  known: readonly IpFamily[],
+  strict: boolean,
+): FieldError[] => {
   if (!needsClusterIp(spec) || (old && isUnchangedPreference(spec, old))) return [];
   spec.ipFamilyPolicy ??= old?.ipFamilyPolicy ?? (isSelectorlessHeadless(spec) ? 'RequireDualStack' : 'SingleStack');
   const wrong = collectErrors(validateClusterIps(spec, old, strict));

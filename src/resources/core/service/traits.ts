@@ -16,10 +16,12 @@ export const needsClusterIp = (spec: Spec): boolean => spec?.type !== 'ExternalN
 export const isLoadBalancer = (spec: Spec): boolean => spec?.type === 'LoadBalancer';
 export const needsNodePorts = (spec: Spec): boolean => spec?.type === 'NodePort' || isLoadBalancer(spec);
 /** Reports whether a service is reachable from outside, by an external address or node port. */
-export const isExternal = (spec: Spec): boolean => needsNodePorts(spec) || (spec?.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0);
+export const isExternal = (spec: Spec): boolean =>
+  needsNodePorts(spec) || (spec?.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0);
 /** Reports whether load balancers check nodes for local endpoints on a separate port. */
 export const needsHealthPort = (spec: Spec): boolean => isLoadBalancer(spec) && spec?.externalTrafficPolicy === 'Local';
 
 export const nodePortsOf = (spec: Spec): number[] => (spec?.ports ?? []).flatMap(({nodePort}) => nodePort || []);
 
-export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean => a.length === b.length && a.every((item, i) => item === b[i]);
+export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i]);

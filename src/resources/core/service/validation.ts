@@ -107,13 +107,18 @@ function* uniquePorts({type, ports: all = []}: Spec): Iterable<FieldError> {
     if (nodePort && !isFirst('node', protocol, nodePort)) yield duplicate(`spec.ports[${i}].nodePort`, nodePort);
   }
   for (const [i, {port: number, protocol}] of all.entries()) {
-    if (!isFirst('port', protocol, number)) yield duplicate(`spec.ports[${i}]`, {Name: '', Protocol: protocol, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0});
+    if (!isFirst('port', protocol, number))
+      yield duplicate(`spec.ports[${i}]`, {Name: '', Protocol: protocol, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0});
   }
 }
 
 const onlyBalancers = "may only be used when `type` is 'LoadBalancer'";
 
-function* sourceRanges({metadata, spec = {}}: Readonly<Service>, old: Readonly<Service> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
+function* sourceRanges(
+  {metadata, spec = {}}: Readonly<Service>,
+  old: Readonly<Service> | undefined,
+  {naming, gate}: HookContext,
+): Iterable<FieldError> {
   const strict = gate('StrictIPCIDRValidation');
   const {loadBalancerSourceRanges: all = []} = spec;
   if (all.length > 0) {
@@ -155,7 +160,12 @@ function* traffic(spec: Spec): Iterable<FieldError> {
   } else if (!outer) yield required('spec.externalTrafficPolicy');
   else yield* oneOf('spec.externalTrafficPolicy', outer, trafficPolicies);
   if (!needsHealthPort(spec)) {
-    if (health) yield invalid('spec.healthCheckNodePort', health, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
+    if (health)
+      yield invalid(
+        'spec.healthCheckNodePort',
+        health,
+        "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+      );
   } else if (!health) yield required('spec.healthCheckNodePort');
   else yield* each('spec.healthCheckNodePort', health, portProblems(health));
   if (inner !== undefined) yield* oneOf('spec.internalTrafficPolicy', inner, trafficPolicies);
@@ -177,7 +187,11 @@ function* changes(service: Readonly<Service>, old: Readonly<Service>): Iterable<
 }
 
 /** Validates a service after its addresses and ports were allocated. */
-export function* validateService(service: Readonly<Service>, old: Readonly<Service> | undefined, context: HookContext): Iterable<FieldError> {
+export function* validateService(
+  service: Readonly<Service>,
+  old: Readonly<Service> | undefined,
+  context: HookContext,
+): Iterable<FieldError> {
   const {spec = {}} = service;
   const strict = context.gate('StrictIPCIDRValidation');
   if (old) yield* changes(service, old);
@@ -199,7 +213,11 @@ export function* validateService(service: Readonly<Service>, old: Readonly<Servi
 const modes = ['Proxy', 'VIP'];
 
 /** Validates the load balancer status. */
-export function* validateServiceStatus({spec, status}: Readonly<Service>, old: Readonly<Service> | undefined, {gate}: HookContext): Iterable<FieldError> {
+export function* validateServiceStatus(
+  {spec, status}: Readonly<Service>,
+  old: Readonly<Service> | undefined,
+  {gate}: HookContext,
+): Iterable<FieldError> {
   const path = 'status.loadBalancer.ingress';
   const ingress = status?.loadBalancer?.ingress ?? [];
   if (!isLoadBalancer(spec) && ingress.length > 0) return yield forbiddenField(path, "may only be used when `spec.type` is 'LoadBalancer'");

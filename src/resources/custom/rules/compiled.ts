@@ -27,7 +27,8 @@ export interface CompiledRule {
 const ruleBase: Environment = storedExpressions;
 
 /** Reports whether an expression references a variable. */
-export const references = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
+export const references = ({ast}: Program, name: string): boolean =>
+  [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
 
 /** Returns the CEL type of a schema; undefined if expressions cannot represent it. */
 export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
@@ -37,7 +38,11 @@ export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type:
 };
 
 /** Compiles the rules of one schema (KEP-2876), with the error of those that do not compile. */
-export const compileRules = ({[extensions.validations]: rules = []}: JsonSchema, node: SchemaNode, isRoot: boolean): readonly CompiledRule[] => {
+export const compileRules = (
+  {[extensions.validations]: rules = []}: JsonSchema,
+  node: SchemaNode,
+  isRoot: boolean,
+): readonly CompiledRule[] => {
   if (rules.length === 0) return [];
   const part = typeOfSchema(node, isRoot);
   if (!part) return [];
@@ -54,7 +59,14 @@ const compileRule = (rule: ValidationRule, environment: Environment, schema: Jso
   const empty = {rule, isTransition: false, fieldPath};
   if (text === '') return empty;
   const program = compile(environment, text, bool);
-  if (isCompileError(program)) return {...empty, error: program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message};
+  if (isCompileError(program))
+    return {...empty, error: program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message};
   const message = rule.messageExpression?.trim() ? compile(environment, rule.messageExpression, string) : undefined;
-  return {rule, program, isTransition: references(program, 'oldSelf'), fieldPath, ...(message && !isCompileError(message) ? {message} : {})};
+  return {
+    rule,
+    program,
+    isTransition: references(program, 'oldSelf'),
+    fieldPath,
+    ...(message && !isCompileError(message) ? {message} : {}),
+  };
 };

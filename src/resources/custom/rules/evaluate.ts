@@ -43,7 +43,8 @@ const atKey = (correlation: Correlation, name: string): Correlation => {
   return {own: correlation.own.key(name), parent: correlation.own};
 };
 
-const atIndex = (correlation: Correlation, index: number): Correlation => (correlation.own ? {own: correlation.own.index(index), parent: correlation.own} : correlation);
+const atIndex = (correlation: Correlation, index: number): Correlation =>
+  correlation.own ? {own: correlation.own.index(index), parent: correlation.own} : correlation;
 
 /** A value with its path and its old value. `before` is undefined if there is nothing to compare with. */
 interface Evaluated {
@@ -54,7 +55,8 @@ interface Evaluated {
 }
 
 const childPath = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
-const formatPath = (path: string, field = ''): string => (field === '' ? path : field.startsWith('[') ? `${path}${field}` : childPath(path, field)) || '<nil>';
+const formatPath = (path: string, field = ''): string =>
+  (field === '' ? path : field.startsWith('[') ? `${path}${field}` : childPath(path, field)) || '<nil>';
 
 const ruleText = ({message, rule = ''}: ValidationRule): string => (message || rule).trim();
 const defaultMessage = (rule: ValidationRule): string => (rule.message ? rule.message.trim() : `failed rule: ${ruleText(rule)}`);
@@ -99,7 +101,8 @@ export class RuleTree {
     // Collect one more than is reported, so that it is known that there are more.
     if (session.errors.length > maxErrors) return false;
     if (!this.#evaluateOwn(evaluated, session)) return false;
-    for (const tree of this.#allOf()) if (!tree.evaluate({...evaluated, correlation: {own: undefined, parent: evaluated.correlation.parent}}, session)) return false;
+    for (const tree of this.#allOf())
+      if (!tree.evaluate({...evaluated, correlation: {own: undefined, parent: evaluated.correlation.parent}}, session)) return false;
     if (Array.isArray(value)) return this.#evaluateItems(evaluated, value, Array.isArray(before) ? before : undefined, session);
     if (isPlainObject(value)) return this.#evaluateFields(evaluated, value, isPlainObject(before) ? before : undefined, session);
     return true;
@@ -153,52 +156,99 @@ export class RuleTree {
     return (this.#also ??= (this.#schema.allOf ?? []).filter(hasRules).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
   }
 
-  #evaluateItems({path, correlation}: Evaluated, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
+  #evaluateItems(
+    {path, correlation}: Evaluated,
+    items: readonly unknown[],
+    before: readonly unknown[] | undefined,
+    session: Session,
+  ): boolean {
     const schema = itemsOf(this.#schema);
     const tree = schema && this.#node.items && this.#part('[]', schema, this.#node.items);
     if (!tree) return true;
     const {listType, listMapKeys = []} = this.#node;
     const old = listType === 'map' && before ? keyedItems(before, listMapKeys) : undefined;
-    return items.every((value, index) => tree.evaluate({value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, correlation: atIndex(correlation, index)}, session));
+    return items.every((value, index) =>
+      tree.evaluate(
+        {value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, correlation: atIndex(correlation, index)},
+        session,
+      ),
+    );
   }
 
-  #evaluateFields({path, correlation}: Evaluated, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
+  #evaluateFields(
+    {path, correlation}: Evaluated,
+    fields: Readonly<Record<string, unknown>>,
+    before: Readonly<Record<string, unknown>> | undefined,
+    session: Session,
+  ): boolean {
     const correlates = this.#node.mapType !== 'atomic';
     const oldOf = (name: string): unknown => (correlates && before && Object.hasOwn(before, name) ? before[name] : undefined);
     const additional = additionalOf(this.#schema);
     const any = additional && this.#node.items && this.#part('{}', additional, this.#node.items);
     const names = Object.keys(fields);
-    if (any && !names.every(name => any.evaluate({value: fields[name], before: oldOf(name), path: `${path}[${name}]`, correlation: atKey(correlation, name)}, session))) return false;
+    if (
+      any &&
+      !names.every(name =>
+        any.evaluate({value: fields[name], before: oldOf(name), path: `${path}[${name}]`, correlation: atKey(correlation, name)}, session),
+      )
+    )
+      return false;
     return names.every(name => {
       const schema = this.#schema.properties && Object.hasOwn(this.#schema.properties, name) ? this.#schema.properties[name] : undefined;
       const node = schema && this.#node.properties?.get(name);
       const tree = node && this.#part(`.${name}`, schema, node);
-      return !tree || tree.evaluate({value: fields[name], before: oldOf(name), path: childPath(path, name), correlation: atKey(correlation, name)}, session);
+      return (
+        !tree ||
+        tree.evaluate(
+          {value: fields[name], before: oldOf(name), path: childPath(path, name), correlation: atKey(correlation, name)},
+          session,
+        )
+      );
     });
   }
 
   /** Returns the rules of a child; undefined if it has none or expressions cannot represent it. */
   #part(key: string, schema: JsonSchema, node: SchemaNode): RuleTree | undefined {
-    if (!this.#parts.has(key)) this.#parts.set(key, hasRules(schema) && typeOfSchema(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined);
+    if (!this.#parts.has(key))
+      this.#parts.set(
+        key,
+        hasRules(schema) && typeOfSchema(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined,
+      );
     return this.#parts.get(key);
   }
 }
 
-const keyOf = (item: unknown, names: readonly string[]): string => jsonText(isPlainObject(item) ? names.map(name => item[name]) : undefined);
-const keyedItems = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> => new Map(items.map(item => [keyOf(item, names), item]));
+const keyOf = (item: unknown, names: readonly string[]): string =>
+  jsonText(isPlainObject(item) ? names.map(name => item[name]) : undefined);
+const keyedItems = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> =>
+  new Map(items.map(item => [keyOf(item, names), item]));
 
 const failure = ({error, isCostLimitExceeded}: Extract<Outcome, {error: string}>, rule: ValidationRule): string => {
-  if (isCostLimitExceeded) return `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`;
-  if (error.startsWith('no such overload')) return `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`;
+  if (isCostLimitExceeded)
+    return `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`;
+  if (error.startsWith('no such overload'))
+    return `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`;
   return `${error} evaluating rule: ${ruleText(rule)}`;
 };
 
 /** Evaluates a rule's message expression. Returns no text if its result is unusable. */
-const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['evaluate']>[0], session: Session): {readonly text?: string; readonly isFatal?: true} => {
+const messageOf = (
+  {message, rule}: CompiledRule,
+  bindings: Parameters<Program['evaluate']>[0],
+  session: Session,
+): {readonly text?: string; readonly isFatal?: true} => {
   if (!message) return {};
   const outcome = message.evaluate(bindings);
-  if (outcome.cost > session.budget) return {text: 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run', isFatal: true};
-  if ('error' in outcome && outcome.isCostLimitExceeded) return {text: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`, isFatal: true};
+  if (outcome.cost > session.budget)
+    return {
+      text: 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run',
+      isFatal: true,
+    };
+  if ('error' in outcome && outcome.isCostLimitExceeded)
+    return {
+      text: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`,
+      isFatal: true,
+    };
   session.budget -= outcome.cost;
   if ('error' in outcome || typeof outcome.value !== 'string') return {};
   const text = outcome.value.trim();
@@ -208,7 +258,12 @@ const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['
 /** Evaluates the rules of a schema for an object. `correlated` detects unchanged values. */
 export const evaluateRules = (
   tree: RuleTree,
-  {object, old, correlated, warn}: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},
+  {
+    object,
+    old,
+    correlated,
+    warn,
+  }: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},
 ): readonly FieldError[] => {
   const session: Session = {budget: objectBudget, errors: [], warn};
   tree.evaluate({value: object, before: old, path: '', correlation: {own: correlated, parent: undefined}}, session);

@@ -7,7 +7,10 @@ export const hasRules = (schema: JsonSchema): boolean => {
   let found = known.get(schema);
   if (found === undefined) {
     const inner = [itemsOf(schema), additionalOf(schema), ...propertiesOf(schema).map(([, property]) => property), ...(schema.allOf ?? [])];
-    known.set(schema, (found = Boolean(schema['x-kubernetes-validations']?.length) || inner.some(part => part !== undefined && hasRules(part))));
+    known.set(
+      schema,
+      (found = Boolean(schema['x-kubernetes-validations']?.length) || inner.some(part => part !== undefined && hasRules(part))),
+    );
   }
   return found;
 };

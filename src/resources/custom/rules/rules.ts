@@ -10,7 +10,12 @@ export interface Rules {
   /** Loads the evaluator if there are rules; returns undefined if nothing has to be loaded. */
   ready(): Promise<void> | undefined;
   /** Evaluates the rules for an object or an update, given its errors so far. Call it only after `ready` has resolved. */
-  validate(object: Readonly<KubeObject>, old: Readonly<KubeObject> | undefined, errors: readonly FieldError[], warn: (text: string) => void): readonly FieldError[];
+  validate(
+    object: Readonly<KubeObject>,
+    old: Readonly<KubeObject> | undefined,
+    errors: readonly FieldError[],
+    warn: (text: string) => void,
+  ): readonly FieldError[];
 }
 
 type Evaluator = typeof import('./evaluate.js');
@@ -21,7 +26,8 @@ let loaded: Evaluator | undefined;
 const rulesNotChecked: FieldError = {
   path: '<nil>',
   reason: 'FieldValueInvalid',
-  detail: 'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+  detail:
+    'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
 
 /** Returns the rules of a schema, compiled with the first object. */

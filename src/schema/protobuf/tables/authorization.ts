@@ -5,16 +5,19 @@ const v1beta1 = {
   LocalSubjectAccessReview: '@1 metadata ObjectMeta; 2 spec SubjectAccessReviewSpec; 3 status SubjectAccessReviewStatus',
   NonResourceAttributes: '1 path string; 2 verb string',
   NonResourceRule: '1 verbs []string!; 2 nonResourceURLs []string',
-  ResourceAttributes: '1 namespace string; 2 verb string; 3 group string; 4 version string; 5 resource string; 6 subresource string; 7 name string; 8 fieldSelector *authorization/v1.FieldSelectorAttributes; 9 labelSelector *authorization/v1.LabelSelectorAttributes',
+  ResourceAttributes:
+    '1 namespace string; 2 verb string; 3 group string; 4 version string; 5 resource string; 6 subresource string; 7 name string; 8 fieldSelector *authorization/v1.FieldSelectorAttributes; 9 labelSelector *authorization/v1.LabelSelectorAttributes',
   ResourceRule: '1 verbs []string!; 2 apiGroups []string; 3 resources []string; 4 resourceNames []string',
   SelfSubjectAccessReview: '@1 metadata ObjectMeta; 2 spec SelfSubjectAccessReviewSpec; 3 status SubjectAccessReviewStatus',
   SelfSubjectAccessReviewSpec: '1 resourceAttributes *ResourceAttributes; 2 nonResourceAttributes *NonResourceAttributes',
   SelfSubjectRulesReview: '@1 metadata ObjectMeta; 2 spec SelfSubjectRulesReviewSpec; 3 status SubjectRulesReviewStatus',
   SelfSubjectRulesReviewSpec: '1 namespace string',
   SubjectAccessReview: '@1 metadata ObjectMeta; 2 spec SubjectAccessReviewSpec; 3 status SubjectAccessReviewStatus',
-  SubjectAccessReviewSpec: '1 resourceAttributes *ResourceAttributes; 2 nonResourceAttributes *NonResourceAttributes; 3 user string; 4 group []string; 5 extra {ExtraValue}; 6 uid string',
+  SubjectAccessReviewSpec:
+    '1 resourceAttributes *ResourceAttributes; 2 nonResourceAttributes *NonResourceAttributes; 3 user string; 4 group []string; 5 extra {ExtraValue}; 6 uid string',
   SubjectAccessReviewStatus: '1 allowed bool!; 2 reason string; 3 evaluationError string; 4 denied bool',
-  SubjectRulesReviewStatus: '1 resourceRules []ResourceRule!; 2 nonResourceRules []NonResourceRule!; 3 incomplete bool!; 4 evaluationError string',
+  SubjectRulesReviewStatus:
+    '1 resourceRules []ResourceRule!; 2 nonResourceRules []NonResourceRule!; 3 incomplete bool!; 4 evaluationError string',
 };
 
 /** The protobuf messages of `authorization`. */
@@ -23,8 +26,10 @@ export const authorization: GroupTable = {
     ...v1beta1,
     FieldSelectorAttributes: '1 rawSelector string; 2 requirements []FieldSelectorRequirement',
     LabelSelectorAttributes: '1 rawSelector string; 2 requirements []LabelSelectorRequirement',
-    ResourceAttributes: '1 namespace string; 2 verb string; 3 group string; 4 version string; 5 resource string; 6 subresource string; 7 name string; 8 fieldSelector *FieldSelectorAttributes; 9 labelSelector *LabelSelectorAttributes',
-    SubjectAccessReviewSpec: '1 resourceAttributes *ResourceAttributes; 2 nonResourceAttributes *NonResourceAttributes; 3 user string; 4 groups []string; 5 extra {ExtraValue}; 6 uid string',
+    ResourceAttributes:
+      '1 namespace string; 2 verb string; 3 group string; 4 version string; 5 resource string; 6 subresource string; 7 name string; 8 fieldSelector *FieldSelectorAttributes; 9 labelSelector *LabelSelectorAttributes',
+    SubjectAccessReviewSpec:
+      '1 resourceAttributes *ResourceAttributes; 2 nonResourceAttributes *NonResourceAttributes; 3 user string; 4 groups []string; 5 extra {ExtraValue}; 6 uid string',
   },
   v1beta1,
 };

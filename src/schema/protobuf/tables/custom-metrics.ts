@@ -2,7 +2,8 @@ import type {GroupTable} from './group-table.js';
 
 const v1beta1 = {
   MetricListOptions: '@1 labelSelector string; 2 metricLabelSelector string',
-  MetricValue: '@1 describedObject core/v1.ObjectReference; 2 metricName string!; 3 timestamp time; 4 window *int64; 5 value quantity; 6 selector *LabelSelector',
+  MetricValue:
+    '@1 describedObject core/v1.ObjectReference; 2 metricName string!; 3 timestamp time; 4 window *int64; 5 value quantity; 6 selector *LabelSelector',
   MetricValueList: '@1 metadata ListMeta; 2 items []MetricValue!',
 };
 
@@ -12,6 +13,7 @@ export const customMetrics: GroupTable = {
   v1beta2: {
     ...v1beta1,
     MetricIdentifier: '1 name string!; 2 selector *LabelSelector',
-    MetricValue: '@1 describedObject core/v1.ObjectReference; 2 metric MetricIdentifier; 3 timestamp time; 4 windowSeconds *int64; 5 value quantity',
+    MetricValue:
+      '@1 describedObject core/v1.ObjectReference; 2 metric MetricIdentifier; 3 timestamp time; 4 windowSeconds *int64; 5 value quantity',
   },
 };

@@ -1,7 +1,8 @@
 import type {GroupTable} from './group-table.js';
 
 const v1 = {
-  Endpoint: '1 addresses []string!; 2 conditions EndpointConditions; 3 hostname *string; 4 targetRef *core/v1.ObjectReference; 5 deprecatedTopology {string}; 6 nodeName *string; 7 zone *string; 8 hints *EndpointHints',
+  Endpoint:
+    '1 addresses []string!; 2 conditions EndpointConditions; 3 hostname *string; 4 targetRef *core/v1.ObjectReference; 5 deprecatedTopology {string}; 6 nodeName *string; 7 zone *string; 8 hints *EndpointHints',
   EndpointConditions: '1 ready *bool; 2 serving *bool; 3 terminating *bool',
   EndpointHints: '1 forZones []ForZone; 2 forNodes []ForNode',
   EndpointPort: '1 name *string; 2 protocol *string; 3 port *int32; 4 appProtocol *string',
@@ -16,6 +17,7 @@ export const discovery: GroupTable = {
   v1,
   v1beta1: {
     ...v1,
-    Endpoint: '1 addresses []string!; 2 conditions EndpointConditions; 3 hostname *string; 4 targetRef *core/v1.ObjectReference; 5 topology {string}; 6 nodeName *string; 7 hints *EndpointHints',
+    Endpoint:
+      '1 addresses []string!; 2 conditions EndpointConditions; 3 hostname *string; 4 targetRef *core/v1.ObjectReference; 5 topology {string}; 6 nodeName *string; 7 hints *EndpointHints',
   },
 };

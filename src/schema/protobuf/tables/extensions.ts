@@ -6,15 +6,20 @@ export const extensions: GroupTable = {
     DaemonSet: '@1 metadata ObjectMeta; 2 spec DaemonSetSpec; 3 status DaemonSetStatus',
     DaemonSetCondition: '1 type string!; 2 status string!; 3 lastTransitionTime time; 4 reason string; 5 message string',
     DaemonSetList: '@1 metadata ListMeta; 2 items []DaemonSet!',
-    DaemonSetSpec: '1 selector *LabelSelector; 2 template core/v1.PodTemplateSpec; 3 updateStrategy DaemonSetUpdateStrategy; 4 minReadySeconds int32; 5 templateGeneration int64; 6 revisionHistoryLimit *int32',
-    DaemonSetStatus: '1 currentNumberScheduled int32!; 2 numberMisscheduled int32!; 3 desiredNumberScheduled int32!; 4 numberReady int32!; 5 observedGeneration int64; 6 updatedNumberScheduled int32; 7 numberAvailable int32; 8 numberUnavailable int32; 9 collisionCount *int32; 10 conditions []DaemonSetCondition',
+    DaemonSetSpec:
+      '1 selector *LabelSelector; 2 template core/v1.PodTemplateSpec; 3 updateStrategy DaemonSetUpdateStrategy; 4 minReadySeconds int32; 5 templateGeneration int64; 6 revisionHistoryLimit *int32',
+    DaemonSetStatus:
+      '1 currentNumberScheduled int32!; 2 numberMisscheduled int32!; 3 desiredNumberScheduled int32!; 4 numberReady int32!; 5 observedGeneration int64; 6 updatedNumberScheduled int32; 7 numberAvailable int32; 8 numberUnavailable int32; 9 collisionCount *int32; 10 conditions []DaemonSetCondition',
     DaemonSetUpdateStrategy: '1 type string; 2 rollingUpdate *RollingUpdateDaemonSet',
     Deployment: '@1 metadata ObjectMeta; 2 spec DeploymentSpec; 3 status DeploymentStatus',
-    DeploymentCondition: '1 type string!; 2 status string!; 4 reason string; 5 message string; 6 lastUpdateTime time; 7 lastTransitionTime time',
+    DeploymentCondition:
+      '1 type string!; 2 status string!; 4 reason string; 5 message string; 6 lastUpdateTime time; 7 lastTransitionTime time',
     DeploymentList: '@1 metadata ListMeta; 2 items []Deployment!',
     DeploymentRollback: '@1 name string!; 2 updatedAnnotations {string}; 3 rollbackTo RollbackConfig',
-    DeploymentSpec: '1 replicas *int32; 2 selector *LabelSelector; 3 template core/v1.PodTemplateSpec; 4 strategy DeploymentStrategy; 5 minReadySeconds int32; 6 revisionHistoryLimit *int32; 7 paused bool; 8 rollbackTo *RollbackConfig; 9 progressDeadlineSeconds *int32',
-    DeploymentStatus: '1 observedGeneration int64; 2 replicas int32; 3 updatedReplicas int32; 4 availableReplicas int32; 5 unavailableReplicas int32; 6 conditions []DeploymentCondition; 7 readyReplicas int32; 8 collisionCount *int32; 9 terminatingReplicas *int32',
+    DeploymentSpec:
+      '1 replicas *int32; 2 selector *LabelSelector; 3 template core/v1.PodTemplateSpec; 4 strategy DeploymentStrategy; 5 minReadySeconds int32; 6 revisionHistoryLimit *int32; 7 paused bool; 8 rollbackTo *RollbackConfig; 9 progressDeadlineSeconds *int32',
+    DeploymentStatus:
+      '1 observedGeneration int64; 2 replicas int32; 3 updatedReplicas int32; 4 availableReplicas int32; 5 unavailableReplicas int32; 6 conditions []DeploymentCondition; 7 readyReplicas int32; 8 collisionCount *int32; 9 terminatingReplicas *int32',
     DeploymentStrategy: '1 type string; 2 rollingUpdate *RollingUpdateDeployment',
     HTTPIngressPath: '1 path string; 2 backend IngressBackend; 3 pathType *string',
     HTTPIngressRuleValue: '1 paths []HTTPIngressPath',
@@ -36,12 +41,14 @@ export const extensions: GroupTable = {
     NetworkPolicyList: '@1 metadata ListMeta; 2 items []NetworkPolicy!',
     NetworkPolicyPeer: '1 podSelector *LabelSelector; 2 namespaceSelector *LabelSelector; 3 ipBlock *IPBlock',
     NetworkPolicyPort: '1 protocol *string; 2 port *intorstring; 3 endPort *int32',
-    NetworkPolicySpec: '1 podSelector LabelSelector; 2 ingress []NetworkPolicyIngressRule; 3 egress []NetworkPolicyEgressRule; 4 policyTypes []string',
+    NetworkPolicySpec:
+      '1 podSelector LabelSelector; 2 ingress []NetworkPolicyIngressRule; 3 egress []NetworkPolicyEgressRule; 4 policyTypes []string',
     ReplicaSet: '@1 metadata ObjectMeta; 2 spec ReplicaSetSpec; 3 status ReplicaSetStatus',
     ReplicaSetCondition: '1 type string!; 2 status string!; 3 lastTransitionTime time; 4 reason string; 5 message string',
     ReplicaSetList: '@1 metadata ListMeta; 2 items []ReplicaSet!',
     ReplicaSetSpec: '1 replicas *int32; 2 selector *LabelSelector; 3 template core/v1.PodTemplateSpec; 4 minReadySeconds int32',
-    ReplicaSetStatus: '1 replicas int32!; 2 fullyLabeledReplicas int32; 3 observedGeneration int64; 4 readyReplicas int32; 5 availableReplicas int32; 6 conditions []ReplicaSetCondition; 7 terminatingReplicas *int32',
+    ReplicaSetStatus:
+      '1 replicas int32!; 2 fullyLabeledReplicas int32; 3 observedGeneration int64; 4 readyReplicas int32; 5 availableReplicas int32; 6 conditions []ReplicaSetCondition; 7 terminatingReplicas *int32',
     RollbackConfig: '1 revision int64',
     RollingUpdateDaemonSet: '1 maxUnavailable *intorstring; 2 maxSurge *intorstring',
     RollingUpdateDeployment: '1 maxUnavailable *intorstring; 2 maxSurge *intorstring',

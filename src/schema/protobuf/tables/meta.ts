@@ -3,15 +3,19 @@ import type {GroupTable} from './group-table.js';
 /** The protobuf messages of `meta`. */
 export const meta: GroupTable = {
   v1: {
-    APIGroup: '@1 name string!; 2 versions []GroupVersionForDiscovery!; 3 preferredVersion GroupVersionForDiscovery; 4 serverAddressByClientCIDRs []ServerAddressByClientCIDR',
+    APIGroup:
+      '@1 name string!; 2 versions []GroupVersionForDiscovery!; 3 preferredVersion GroupVersionForDiscovery; 4 serverAddressByClientCIDRs []ServerAddressByClientCIDR',
     APIGroupList: '@1 groups []APIGroup!',
-    APIResource: '1 name string!; 2 namespaced bool!; 3 kind string!; 4 verbs *Verbs; 5 shortNames []string; 6 singularName string!; 7 categories []string; 8 group string; 9 version string; 10 storageVersionHash string',
+    APIResource:
+      '1 name string!; 2 namespaced bool!; 3 kind string!; 4 verbs *Verbs; 5 shortNames []string; 6 singularName string!; 7 categories []string; 8 group string; 9 version string; 10 storageVersionHash string',
     APIResourceList: '@1 groupVersion string!; 2 resources []APIResource!',
     APIVersions: '@1 versions []string!; 2 serverAddressByClientCIDRs []ServerAddressByClientCIDR!',
     ApplyOptions: '@1 dryRun []string; 2 force bool!; 3 fieldManager string!',
-    Condition: '1 type string!; 2 status string!; 3 observedGeneration int64; 4 lastTransitionTime time; 5 reason string!; 6 message string!',
+    Condition:
+      '1 type string!; 2 status string!; 3 observedGeneration int64; 4 lastTransitionTime time; 5 reason string!; 6 message string!',
     CreateOptions: '@1 dryRun []string; 3 fieldManager string; 4 fieldValidation string',
-    DeleteOptions: '@1 gracePeriodSeconds *int64; 2 preconditions *Preconditions; 3 orphanDependents *bool; 4 propagationPolicy *string; 5 dryRun []string; 6 ignoreStoreReadErrorWithClusterBreakingPotential *bool',
+    DeleteOptions:
+      '@1 gracePeriodSeconds *int64; 2 preconditions *Preconditions; 3 orphanDependents *bool; 4 propagationPolicy *string; 5 dryRun []string; 6 ignoreStoreReadErrorWithClusterBreakingPotential *bool',
     FieldSelectorRequirement: '1 key string!; 2 operator string!; 3 values []string',
     GetOptions: '@1 resourceVersion string',
     GroupResource: '1 group string!; 2 resource string!',
@@ -22,9 +26,12 @@ export const meta: GroupTable = {
     LabelSelectorRequirement: '1 key string!; 2 operator string!; 3 values []string',
     List: '@1 metadata ListMeta; 2 items []raw!',
     ListMeta: '1 selfLink string; 2 resourceVersion string; 3 continue string; 4 remainingItemCount *int64',
-    ListOptions: '@1 labelSelector string; 2 fieldSelector string; 3 watch bool; 4 resourceVersion string; 5 timeoutSeconds *int64; 7 limit int64; 8 continue string; 9 allowWatchBookmarks bool; 10 resourceVersionMatch string; 11 sendInitialEvents *bool',
-    ManagedFieldsEntry: '1 manager string; 2 operation string; 3 apiVersion string; 4 time *time; 6 fieldsType string; 7 fieldsV1 *raw; 8 subresource string',
-    ObjectMeta: '1 name string; 2 generateName string; 3 namespace string; 4 selfLink string; 5 uid string; 6 resourceVersion string; 7 generation int64; 8 creationTimestamp time; 9 deletionTimestamp *time; 10 deletionGracePeriodSeconds *int64; 11 labels {string}; 12 annotations {string}; 13 ownerReferences []OwnerReference; 14 finalizers []string; 17 managedFields []ManagedFieldsEntry',
+    ListOptions:
+      '@1 labelSelector string; 2 fieldSelector string; 3 watch bool; 4 resourceVersion string; 5 timeoutSeconds *int64; 7 limit int64; 8 continue string; 9 allowWatchBookmarks bool; 10 resourceVersionMatch string; 11 sendInitialEvents *bool',
+    ManagedFieldsEntry:
+      '1 manager string; 2 operation string; 3 apiVersion string; 4 time *time; 6 fieldsType string; 7 fieldsV1 *raw; 8 subresource string',
+    ObjectMeta:
+      '1 name string; 2 generateName string; 3 namespace string; 4 selfLink string; 5 uid string; 6 resourceVersion string; 7 generation int64; 8 creationTimestamp time; 9 deletionTimestamp *time; 10 deletionGracePeriodSeconds *int64; 11 labels {string}; 12 annotations {string}; 13 ownerReferences []OwnerReference; 14 finalizers []string; 17 managedFields []ManagedFieldsEntry',
     OwnerReference: '1 kind string!; 3 name string!; 4 uid string!; 5 apiVersion string!; 6 controller *bool; 7 blockOwnerDeletion *bool',
     PartialObjectMetadata: '@1 metadata ObjectMeta',
     PartialObjectMetadataList: '@1 metadata ListMeta; 2 items []PartialObjectMetadata!',

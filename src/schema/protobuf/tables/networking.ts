@@ -42,7 +42,8 @@ export const networking: GroupTable = {
     NetworkPolicyList: '@1 metadata ListMeta; 2 items []NetworkPolicy!',
     NetworkPolicyPeer: '1 podSelector *LabelSelector; 2 namespaceSelector *LabelSelector; 3 ipBlock *IPBlock',
     NetworkPolicyPort: '1 protocol *string; 2 port *intorstring; 3 endPort *int32',
-    NetworkPolicySpec: '1 podSelector LabelSelector; 2 ingress []NetworkPolicyIngressRule; 3 egress []NetworkPolicyEgressRule; 4 policyTypes []string',
+    NetworkPolicySpec:
+      '1 podSelector LabelSelector; 2 ingress []NetworkPolicyIngressRule; 3 egress []NetworkPolicyEgressRule; 4 policyTypes []string',
     ServiceBackendPort: '1 name string; 2 number int32',
   },
   v1beta1,

@@ -1,7 +1,8 @@
 import type {GroupTable} from './group-table.js';
 
 const v1alpha1 = {
-  CSIStorageCapacity: '@1 metadata ObjectMeta; 2 nodeTopology *LabelSelector; 3 storageClassName string!; 4 capacity *quantity; 5 maximumVolumeSize *quantity',
+  CSIStorageCapacity:
+    '@1 metadata ObjectMeta; 2 nodeTopology *LabelSelector; 3 storageClassName string!; 4 capacity *quantity; 5 maximumVolumeSize *quantity',
   CSIStorageCapacityList: '@1 metadata ListMeta; 2 items []CSIStorageCapacity!',
   VolumeAttachment: '@1 metadata ObjectMeta; 2 spec VolumeAttachmentSpec; 3 status VolumeAttachmentStatus',
   VolumeAttachmentList: '@1 metadata ListMeta; 2 items []VolumeAttachment!',
@@ -17,12 +18,14 @@ const v1 = {
   ...v1alpha1,
   CSIDriver: '@1 metadata ObjectMeta; 2 spec CSIDriverSpec',
   CSIDriverList: '@1 metadata ListMeta; 2 items []CSIDriver!',
-  CSIDriverSpec: '1 attachRequired *bool; 2 podInfoOnMount *bool; 3 volumeLifecycleModes []string; 4 storageCapacity *bool; 5 fsGroupPolicy *string; 6 tokenRequests []TokenRequest; 7 requiresRepublish *bool; 8 seLinuxMount *bool; 9 nodeAllocatableUpdatePeriodSeconds *int64; 10 serviceAccountTokenInSecrets *bool',
+  CSIDriverSpec:
+    '1 attachRequired *bool; 2 podInfoOnMount *bool; 3 volumeLifecycleModes []string; 4 storageCapacity *bool; 5 fsGroupPolicy *string; 6 tokenRequests []TokenRequest; 7 requiresRepublish *bool; 8 seLinuxMount *bool; 9 nodeAllocatableUpdatePeriodSeconds *int64; 10 serviceAccountTokenInSecrets *bool',
   CSINode: '@1 metadata ObjectMeta; 2 spec CSINodeSpec',
   CSINodeDriver: '1 name string!; 2 nodeID string!; 3 topologyKeys []string; 4 allocatable *VolumeNodeResources',
   CSINodeList: '@1 metadata ListMeta; 2 items []CSINode!',
   CSINodeSpec: '1 drivers []CSINodeDriver!',
-  StorageClass: '@1 metadata ObjectMeta; 2 provisioner string!; 3 parameters {string}; 4 reclaimPolicy *string; 5 mountOptions []string; 6 allowVolumeExpansion *bool; 7 volumeBindingMode *string; 8 allowedTopologies []core/v1.TopologySelectorTerm',
+  StorageClass:
+    '@1 metadata ObjectMeta; 2 provisioner string!; 3 parameters {string}; 4 reclaimPolicy *string; 5 mountOptions []string; 6 allowVolumeExpansion *bool; 7 volumeBindingMode *string; 8 allowedTopologies []core/v1.TopologySelectorTerm',
   StorageClassList: '@1 metadata ListMeta; 2 items []StorageClass!',
   TokenRequest: '1 audience string!; 2 expirationSeconds *int64',
   VolumeNodeResources: '1 count *int32',

@@ -23,7 +23,11 @@ function* labelKeys(keys: readonly string[], path: string, hasSelector: boolean)
 
 /** Validates label keys whose values come from the pod: none may also be in the selector, except for the one merged at creation. */
 export function* validateLabelKeys(
-  {matchLabelKeys = [], mismatchLabelKeys = [], labelSelector}: Pick<PodAffinityTerm, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
+  {
+    matchLabelKeys = [],
+    mismatchLabelKeys = [],
+    labelSelector,
+  }: Pick<PodAffinityTerm, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
   path: string,
 ): Iterable<FieldError> {
   yield* labelKeys(matchLabelKeys, `${path}.matchLabelKeys`, Boolean(labelSelector));
@@ -35,12 +39,17 @@ export function* validateLabelKeys(
     selectedKeys.add(key);
   }
   for (const [i, key] of matchLabelKeys.entries()) {
-    if (mismatchLabelKeys.includes(key)) yield invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys');
+    if (mismatchLabelKeys.includes(key))
+      yield invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys');
   }
 }
 
 /** Validates only the selectors of a term, to check stored ones. */
-export function* validateTermSelectors({labelSelector, namespaceSelector}: PodAffinityTerm, path: string, anyValue: boolean): Iterable<FieldError> {
+export function* validateTermSelectors(
+  {labelSelector, namespaceSelector}: PodAffinityTerm,
+  path: string,
+  anyValue: boolean,
+): Iterable<FieldError> {
   if (labelSelector) yield* validateLabelSelector(labelSelector, `${path}.labelSelector`, anyValue);
   if (namespaceSelector) yield* validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`, anyValue);
 }
@@ -54,7 +63,10 @@ function* podTerm(term: PodAffinityTerm, path: string, {allow}: PodSpecRules): I
 }
 
 /** Yields the terms of pod affinity and anti-affinity with their paths. */
-export function* podTerms(affinity: Affinity | undefined, path: string): Iterable<{readonly term: PodAffinityTerm; readonly path: string; readonly weight?: number}> {
+export function* podTerms(
+  affinity: Affinity | undefined,
+  path: string,
+): Iterable<{readonly term: PodAffinityTerm; readonly path: string; readonly weight?: number}> {
   for (const sort of ['podAffinity', 'podAntiAffinity'] as const) {
     const at = `${path}.${sort}`;
     for (const [i, term] of (affinity?.[sort]?.[mandatory] ?? []).entries()) yield {term, path: `${at}.${mandatory}[${i}]`};

@@ -21,9 +21,12 @@ const hasPartialPages = (list: Readonly<Record<string, string>> | undefined): bo
   Object.entries(list ?? {}).some(([name, text]) => isHugePages(name) && !isWholePages(name, quantityIn(text)));
 
 const tokenPaths = (spec: PodSpec): readonly string[] =>
-  (spec.volumes ?? []).flatMap(({projected}) => (projected?.sources ?? []).flatMap(({serviceAccountToken}) => serviceAccountToken?.path ?? []));
+  (spec.volumes ?? []).flatMap(({projected}) =>
+    (projected?.sources ?? []).flatMap(({serviceAccountToken}) => serviceAccountToken?.path ?? []),
+  );
 
-const restartsAll = ({restartPolicyRules = []}: AnyContainer): boolean => restartPolicyRules.some(({action}) => action === 'RestartAllContainers');
+const restartsAll = ({restartPolicyRules = []}: AnyContainer): boolean =>
+  restartPolicyRules.some(({action}) => action === 'RestartAllContainers');
 
 /** Reports whether a container has a restart policy or rules that need the gate. */
 export const hasRestartRules = ({container, sort}: PlacedContainer): boolean =>
@@ -39,22 +42,32 @@ const gated = (spec: PodSpec, {gate}: Gate) => {
   const hasUserNamespace = spec.hostUsers === false;
   return {
     userNamespaceDevices: hasUserNamespace && all.some(({container}) => container.volumeDevices?.length),
-    comparingTolerations: gate('TaintTolerationComparisonOperators') || (spec.tolerations ?? []).some(({operator}) => operator === 'Lt' || operator === 'Gt'),
+    comparingTolerations:
+      gate('TaintTolerationComparisonOperators') || (spec.tolerations ?? []).some(({operator}) => operator === 'Lt' || operator === 'Gt'),
     userNamespaceHostNetwork: gate('UserNamespacesHostNetworkSupport') || (hasUserNamespace && spec.hostNetwork === true),
     envFiles: gate('EnvFiles') || all.some(({container}) => container.env?.some(({valueFrom}) => valueFrom?.fileKeyRef)),
     anyLabelChange: gate('SELinuxMount') || spec.securityContext?.seLinuxChangePolicy !== undefined,
     restartRules: gate('ContainerRestartRules') || all.some(hasRestartRules),
     restartAll:
       gate('RestartAllContainersOnContainerExits') ||
-      all.some(({container, sort}) => sort !== 'ephemeral' && (restartsAll(container) || (sort === 'init' && isSidecar(container) && container.restartPolicyRules?.length))),
+      all.some(
+        ({container, sort}) =>
+          sort !== 'ephemeral' &&
+          (restartsAll(container) || (sort === 'init' && isSidecar(container) && container.restartPolicyRules?.length)),
+      ),
   };
 };
 
 /** Reports whether selectors of pod affinity have invalid label values. */
-export const hasInvalidTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
+export const hasInvalidTermValues = (spec: Readonly<PodSpec> | undefined): boolean =>
+  [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
 
 /** Returns what an update may keep from the stored object; without one, what a new object may have. */
-export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
+export const allowancesOf = (
+  stored: PodSpec | undefined,
+  meta: ObjectMeta | undefined,
+  {naming, gate}: Pick<HookContext, 'naming' | 'gate'>,
+): Allowances => {
   const spec: PodSpec = stored ?? {containers: []};
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const spreads = spec.topologySpreadConstraints ?? [];
@@ -63,8 +76,13 @@ export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | und
     selectorValues: hasInvalidTermValues(spec),
     nodeSelectorValues: terms !== undefined && isWrong(validateNodeSelector(terms, '', false)),
     spreadSelectors: spreads.some(({labelSelector}) => labelSelector && isWrong(validateLabelSelector(labelSelector, ''))),
-    spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
-    partialHugePages: hasPartialPages(spec.overhead) || [...everyContainer(spec)].some(({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests)),
+    spreadKeys:
+      gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
+    partialHugePages:
+      hasPartialPages(spec.overhead) ||
+      [...everyContainer(spec)].some(
+        ({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests),
+      ),
     tokenPaths: tokenPaths(spec).some(path => isWrong(validateUnreservedPath('', path))),
     hostSysctls: (spec.securityContext?.sysctls ?? []).some(({name}) => sysctlOfHost(spec, name) !== undefined),
     ...gated(spec, {gate}),

@@ -55,17 +55,24 @@ function* seccompName(name: string, path: string): Iterable<FieldError> {
 }
 
 /** Validates the known annotations of a pod. */
-export function* validatePodAnnotations(annotations: Annotations = {}, spec: PodSpec, path: string, {naming, allow}: PodSpecRules): Iterable<FieldError> {
+export function* validatePodAnnotations(
+  annotations: Annotations = {},
+  spec: PodSpec,
+  path: string,
+  {naming, allow}: PodSpecRules,
+): Iterable<FieldError> {
   const keys = podAnnotations(naming);
   const mirror = annotations[keys.mirror];
-  if (mirror !== undefined && !spec.nodeName) yield invalid(`${path}[${keys.mirror}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set');
+  if (mirror !== undefined && !spec.nodeName)
+    yield invalid(`${path}[${keys.mirror}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set');
   const tolerations = annotations[keys.tolerations];
   if (tolerations) {
     const list = parsed(tolerations);
     if (list) yield* validateTolerations(list, `${path}.${keys.tolerations}`, allow.comparingTolerations);
     else yield invalid(path, keys.tolerations, 'json: cannot unmarshal into tolerations');
   }
-  if (!allow.deletionCost && !hasDeletionCost(annotations, naming)) yield invalid(`${path}[${keys.deletionCost}]`, annotations[keys.deletionCost], 'must be a 32bit integer');
+  if (!allow.deletionCost && !hasDeletionCost(annotations, naming))
+    yield invalid(`${path}[${keys.deletionCost}]`, annotations[keys.deletionCost], 'must be a 32bit integer');
   for (const [key, value] of Object.entries(annotations)) {
     if (key === keys.seccompPod || key.startsWith(keys.seccompContainer)) yield* seccompName(value, `${path}.${key}`);
     if (key.startsWith(keys.appArmor)) yield* appArmorName(key, value, spec, `${path}[${key}]`, keys.appArmor);
@@ -85,13 +92,20 @@ interface Profile {
 }
 
 /** Validates that a deprecated annotation equals the field that replaced it. */
-function* sameProfile(annotation: string, {type, localhostProfile}: Profile, path: string, what: 'seccomp' | 'apparmor', defaults: readonly string[]): Iterable<FieldError> {
+function* sameProfile(
+  annotation: string,
+  {type, localhostProfile}: Profile,
+  path: string,
+  what: 'seccomp' | 'apparmor',
+  defaults: readonly string[],
+): Iterable<FieldError> {
   const mismatch = forbiddenField(`${path}.type`, `${what} type in annotation and field must match`);
   if (type === 'Unconfined' && annotation !== 'unconfined') yield mismatch;
   else if (type === 'RuntimeDefault' && !defaults.includes(annotation)) yield mismatch;
   else if (type === 'Localhost') {
     if (!annotation.startsWith('localhost/')) yield mismatch;
-    else if (annotation.slice('localhost/'.length) !== localhostProfile) yield forbiddenField(`${path}.localhostProfile`, `${what} profile in annotation and field must match`);
+    else if (annotation.slice('localhost/'.length) !== localhostProfile)
+      yield forbiddenField(`${path}.localhostProfile`, `${what} profile in annotation and field must match`);
   }
 }
 
@@ -105,13 +119,18 @@ export function* validateProfilesMatch(annotations: Annotations = {}, spec: PodS
   const keys = podAnnotations(naming);
   yield* seccompMatches(annotations[keys.seccompPod], spec.securityContext?.seccompProfile, `${path}.securityContext.seccompProfile`);
   for (const {container, path: at} of everyContainer(spec, path)) {
-    yield* seccompMatches(annotations[`${keys.seccompContainer}${container.name}`], container.securityContext?.seccompProfile, `${at}.securityContext.seccompProfile`);
+    yield* seccompMatches(
+      annotations[`${keys.seccompContainer}${container.name}`],
+      container.securityContext?.seccompProfile,
+      `${at}.securityContext.seccompProfile`,
+    );
   }
   if (spec.os?.name === 'windows') return;
   for (const {container, path: at} of everyContainer(spec, path)) {
     const profile = container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile;
     const annotation = annotations[`${keys.appArmor}${container.name}`];
-    if (profile && annotation !== undefined) yield* sameProfile(annotation, profile, `${at}.securityContext.appArmorProfile`, 'apparmor', ['runtime/default']);
+    if (profile && annotation !== undefined)
+      yield* sameProfile(annotation, profile, `${at}.securityContext.appArmorProfile`, 'apparmor', ['runtime/default']);
   }
 }
 

@@ -78,7 +78,12 @@ function* common(container: AnyContainer, path: string, rules: ContainerRules): 
   yield* validateDevices(container, `${path}.volumeDevices`, rules);
   yield* validatePullPolicy(container.imagePullPolicy, `${path}.imagePullPolicy`);
   const {naming, claims, allow} = rules;
-  yield* validateResources(`${path}.resources`, container.resources ?? {}, {naming, claims, partialPages: allow.partialHugePages, name: containerResourceName});
+  yield* validateResources(`${path}.resources`, container.resources ?? {}, {
+    naming,
+    claims,
+    partialPages: allow.partialHugePages,
+    name: containerResourceName,
+  });
   yield* resizePolicy(container, `${path}.resizePolicy`, rules.restartPolicy);
   yield* validateSecurityContext(container.securityContext, `${path}.securityContext`, rules);
 }
@@ -87,7 +92,8 @@ const maxRules = 20;
 const maxCodes = 255;
 
 function* restartRule({action, exitCodes}: ContainerRestartRule, path: string, rules: ContainerRules): Iterable<FieldError> {
-  if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll)) yield notSupported(`${path}.action`, action ?? '', ['Restart']);
+  if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll))
+    yield notSupported(`${path}.action`, action ?? '', ['Restart']);
   if (!exitCodes) return yield required(`${path}.exitCodes`, 'must be specified');
   yield* oneOf(`${path}.exitCodes.operator`, exitCodes.operator, ['In', 'NotIn']);
   if ((exitCodes.values?.length ?? 0) > maxCodes) yield tooLong(`${path}.exitCodes.values`, maxCodes);
@@ -109,7 +115,8 @@ function* restartsOfInit(container: Container, path: string, rules: ContainerRul
   } else if (!rules.allow.restartRules) {
     if (!isSidecar(container)) yield notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']);
   } else if (!isSidecar(container) || rules.allow.restartAll) yield* restarts(container, path, rules);
-  else if (restartPolicyRules.length > 0) yield forbiddenField(`${path}.restartPolicyRules`, 'restartPolicyRules are not allowed for init containers with restart policy Always');
+  else if (restartPolicyRules.length > 0)
+    yield forbiddenField(`${path}.restartPolicyRules`, 'restartPolicyRules are not allowed for init containers with restart policy Always');
 }
 
 export function* validateContainers({containers = [], os}: PodSpec, path: string, rules: ContainerRules): Iterable<FieldError> {
@@ -129,7 +136,11 @@ export function* validateContainers({containers = [], os}: PodSpec, path: string
 
 const runningOnly = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 
-export function* validateInitContainers({initContainers = [], containers = [], os}: PodSpec, path: string, rules: ContainerRules): Iterable<FieldError> {
+export function* validateInitContainers(
+  {initContainers = [], containers = [], os}: PodSpec,
+  path: string,
+  rules: ContainerRules,
+): Iterable<FieldError> {
   const names = new Set((containers ?? []).map(({name}) => name));
   for (const [i, container] of initContainers.entries()) {
     const at = `${path}[${i}]`;
@@ -139,20 +150,35 @@ export function* validateInitContainers({initContainers = [], containers = [], o
     else if (container.name) names.add(container.name);
     yield* hostPorts([[0, container]], path);
     if (isSidecar(container)) yield* validateRunning(container, at, rules, os);
-    else for (const field of runningOnly) if (container[field] !== undefined) yield forbiddenField(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always');
+    else
+      for (const field of runningOnly)
+        if (container[field] !== undefined)
+          yield forbiddenField(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always');
   }
 }
 
-const notForEphemeral = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
+const notForEphemeral = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const;
 
 /** Reports whether a field is set; empty resources count as absent. */
-const isSet = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
+const isSet = (field: keyof EphemeralContainer, value: unknown): boolean =>
+  value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
 
 function* ephemeralOnly(container: EphemeralContainer, path: string): Iterable<FieldError> {
   const text = 'cannot be set for an Ephemeral Container';
   for (const field of notForEphemeral) if (isSet(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
-    for (const field of ['subPath', 'subPathExpr'] as const) if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
+    for (const field of ['subPath', 'subPathExpr'] as const)
+      if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
   }
 }
 

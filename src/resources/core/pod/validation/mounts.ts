@@ -18,7 +18,8 @@ function* recursiveReadOnly({recursiveReadOnly: mode, readOnly, mountPropagation
   if (mode === undefined || mode === 'Disabled') return;
   if (mode !== 'Enabled' && mode !== 'IfPossible') return yield notSupported(path, mode, ['Disabled', 'Enabled', 'IfPossible']);
   if (!readOnly) yield forbiddenField(path, 'may only be specified when readOnly is true');
-  if (mountPropagation !== undefined && mountPropagation !== 'None') yield forbiddenField(path, 'may only be specified when mountPropagation is None or not specified');
+  if (mountPropagation !== undefined && mountPropagation !== 'None')
+    yield forbiddenField(path, 'may only be specified when mountPropagation is None or not specified');
 }
 
 function* parts({subPath, subPathExpr}: VolumeMount, path: string, at: string): Iterable<FieldError> {
@@ -42,7 +43,8 @@ export function* validateMounts(container: AnyContainer, path: string, {volumes}
     if (taken.has(mountPath)) yield invalid(`${at}.mountPath`, mountPath, 'must be unique');
     taken.add(mountPath);
     if (devices.some(device => device.name === name)) yield invalid(`${at}.name`, name, 'must not already exist in volumeDevices');
-    if (devices.some(({devicePath}) => devicePath === mountPath)) yield invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices');
+    if (devices.some(({devicePath}) => devicePath === mountPath))
+      yield invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices');
     yield* parts(mount, path, at);
     yield* propagation(mount, container, `${path}.mountPropagation`);
     yield* recursiveReadOnly(mount, `${path}.recursiveReadOnly`);
@@ -71,7 +73,8 @@ export function* validateDevices(container: AnyContainer, path: string, {volumes
     if (isWrong(validateNoBacksteps('', devicePath))) yield invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')");
     else paths.add(devicePath);
     if (mounts.some(mount => mount.name === name)) yield invalid(`${at}.name`, name, 'must not already exist in volumeMounts');
-    if (mounts.some(({mountPath}) => mountPath === devicePath)) yield invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts');
+    if (mounts.some(({mountPath}) => mountPath === devicePath))
+      yield invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts');
     if (name) names.add(name);
   }
 }

@@ -50,7 +50,8 @@ function* windows(spec: PodSpec, path: string): Iterable<FieldError> {
   for (const field of linuxOfPod) {
     const nested = field.startsWith('.');
     const value = nested ? context[field.slice(1)] : own[field];
-    if (isSet(value) && !(field.startsWith('host') && field !== 'hostUsers' && value === false)) yield forbiddenField(nested ? `${path}.securityContext${field}` : `${path}.${field}`, text);
+    if (isSet(value) && !(field.startsWith('host') && field !== 'hostUsers' && value === false))
+      yield forbiddenField(nested ? `${path}.securityContext${field}` : `${path}.${field}`, text);
   }
   for (const {container, path: at} of everyContainer(spec, path)) {
     for (const field of linuxOfContainer) {

@@ -11,12 +11,20 @@ function* wholeAndParts(spec: PodSpec, {requests = {}, limits = {}}: ResourceReq
   for (const [name, sum] of containerRequests(spec)) {
     const whole = requests[name];
     if (whole === undefined || compareQuantities(sum, quantityIn(whole)) <= 0) continue;
-    yield invalid(`${path}.requests[${name}]`, whole, `must be greater than or equal to aggregate container requests of ${formatQuantity(sum)}`);
+    yield invalid(
+      `${path}.requests[${name}]`,
+      whole,
+      `must be greater than or equal to aggregate container requests of ${formatQuantity(sum)}`,
+    );
   }
   for (const [name, sum] of containerLimits(spec)) {
     const whole = limits[name];
     if (!isHugePages(name) || whole === undefined || compareQuantities(sum, quantityIn(whole)) <= 0) continue;
-    yield invalid(`${path}.limits[${name}]`, whole, `must be greater than or equal to aggregate container limits of ${formatQuantity(sum)}`);
+    yield invalid(
+      `${path}.limits[${name}]`,
+      whole,
+      `must be greater than or equal to aggregate container limits of ${formatQuantity(sum)}`,
+    );
   }
   for (const [i, container] of (spec.containers ?? []).entries()) {
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
@@ -28,7 +36,12 @@ function* wholeAndParts(spec: PodSpec, {requests = {}, limits = {}}: ResourceReq
 }
 
 /** Validates pod-level resources (KEP-2837). */
-export function* validatePodResources(spec: PodSpec, path: string, claims: ReadonlySet<string>, {naming, allow}: PodSpecRules): Iterable<FieldError> {
+export function* validatePodResources(
+  spec: PodSpec,
+  path: string,
+  claims: ReadonlySet<string>,
+  {naming, allow}: PodSpecRules,
+): Iterable<FieldError> {
   const {resources} = spec;
   if (!resources) return;
   if (spec.os?.name === 'windows') return yield forbiddenField(path, 'may not be set for a windows pod');

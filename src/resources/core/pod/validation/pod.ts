@@ -33,7 +33,11 @@ export function* validatePodObject(pod: Readonly<Pod>, rules: PodSpecRules): Ite
   if (!spec.serviceAccountName) {
     for (const [i, {projected}] of (spec.volumes ?? []).entries()) {
       for (const [j, source] of (projected?.sources ?? []).entries()) {
-        if (source.serviceAccountToken) yield forbiddenField(`spec.volumes[${i}].projected.sources[${j}].serviceAccountToken`, 'must not be specified when serviceAccountName is not set');
+        if (source.serviceAccountToken)
+          yield forbiddenField(
+            `spec.volumes[${i}].projected.sources[${j}].serviceAccountToken`,
+            'must not be specified when serviceAccountName is not set',
+          );
       }
     }
   }
@@ -47,7 +51,8 @@ export function* validateNewPod(pod: Readonly<Pod>, context: HookContext): Itera
   yield* validatePodObject(pod, podRules(pod, undefined, context));
   const spec = pod.spec!;
   if (spec?.ephemeralContainers?.length) yield forbiddenField('spec.ephemeralContainers', 'cannot be set on create');
-  if (spec?.nodeName && spec.schedulingGates?.length) yield forbiddenField('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
+  if (spec?.nodeName && spec.schedulingGates?.length)
+    yield forbiddenField('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
   if (spec) yield* validateProfilesMatch(pod.metadata?.annotations, spec, 'spec', context.naming);
 }
 
@@ -67,7 +72,8 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 
 /** Validates that tolerations are only added, or change their seconds. */
 function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {allow}: PodSpecRules): Iterable<FieldError> {
-  const toleratesSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
+  const toleratesSame = (now: Toleration, before: Toleration): boolean =>
+    (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
   if (old.some(before => !list.some(now => toleratesSame(now, before)))) {
     yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
   } else yield* validateTolerations(list, 'spec.tolerations', allow.comparingTolerations);
@@ -83,11 +89,13 @@ function* images(list: readonly Container[], path: string): Iterable<FieldError>
 
 function* gates({schedulingGates: list = []}: PodSpec, {schedulingGates: old = []}: PodSpec): Iterable<FieldError> {
   for (const [i, {name}] of list.entries()) {
-    if (!old.some(gate => gate.name === name)) yield forbiddenField(`spec.schedulingGates[${i}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
+    if (!old.some(gate => gate.name === name))
+      yield forbiddenField(`spec.schedulingGates[${i}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
   }
 }
 
-const onlyAdds = <T>(list: readonly T[] = [], old: readonly T[] = []): boolean => list.length >= old.length && old.every((item, i) => semanticallyEqual(item, list[i]));
+const onlyAdds = <T>(list: readonly T[] = [], old: readonly T[] = []): boolean =>
+  list.length >= old.length && old.every((item, i) => semanticallyEqual(item, list[i]));
 
 const termOnlyAdds = (term: NodeSelectorTerm, old: NodeSelectorTerm): boolean => {
   const wasEmpty = !old.matchExpressions?.length && !old.matchFields?.length;
@@ -100,8 +108,15 @@ function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | u
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   if (before.length === 0) return;
-  if (before.length !== terms.length) return yield invalid(path, internalList(affinity?.requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms', 'NodeSelectorTerm'), 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
-  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, internalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
+  if (before.length !== terms.length)
+    return yield invalid(
+      path,
+      internalList(affinity?.requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms', 'NodeSelectorTerm'),
+      'no additions/deletions to non-empty NodeSelectorTerms list are allowed',
+    );
+  for (const [i, term] of before.entries())
+    if (!termOnlyAdds(terms[i]!, term))
+      yield invalid(`${path}[${i}]`, internalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
 }
 
 /** Validates scheduling constraints while a pod has scheduling gates: they may only become narrower (KEP-3838). */
@@ -114,7 +129,10 @@ function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   yield* nodeAffinity(spec.affinity?.nodeAffinity, old.affinity?.nodeAffinity);
 }
 
-const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] | undefined =>
+const withImages = (
+  containers: readonly Container[] | undefined,
+  old: readonly Container[] | undefined,
+): readonly Container[] | undefined =>
   containers?.map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
 
 /** Returns the new affinity with the old node affinity; undefined if there was none and only node affinity was added. */
@@ -148,7 +166,8 @@ export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   const [spec, before] = [pod.spec!, old.spec!];
   yield* validatePodAnnotationUpdate(pod, old, rules);
   for (const list of ['containers', 'initContainers'] as const) {
-    if ((spec[list] ?? []).length !== (before[list] ?? []).length) return yield forbiddenField(`spec.${list}`, 'pod updates may not add or remove containers');
+    if ((spec[list] ?? []).length !== (before[list] ?? []).length)
+      return yield forbiddenField(`spec.${list}`, 'pod updates may not add or remove containers');
     yield* images(spec[list] ?? [], `spec.${list}`);
   }
   const late = [...deadline(spec, before)];
@@ -159,5 +178,6 @@ export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   if (sameJson(spec, before)) return;
   yield* whileGated(spec, before);
   const rest = withoutChanges(spec, before);
-  if (!sameInternalForm('PodSpec', rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${internalDiff('PodSpec', before, rest)}`);
+  if (!sameInternalForm('PodSpec', rest, before))
+    yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${internalDiff('PodSpec', before, rest)}`);
 }

@@ -38,7 +38,11 @@ function* validateHandler(handler: Handler, path: string, {gracePeriod}: Contain
 
 function* validateProbe(probe: Probe, path: string, rules: ContainerRules): Iterable<FieldError> {
   const {exec, httpGet: get, tcpSocket, grpc} = probe;
-  yield* validateHandler({...(exec ? {exec} : {}), ...(get ? {httpGet: get} : {}), ...(tcpSocket ? {tcpSocket} : {}), ...(grpc ? {grpc} : {})}, path, rules);
+  yield* validateHandler(
+    {...(exec ? {exec} : {}), ...(get ? {httpGet: get} : {}), ...(tcpSocket ? {tcpSocket} : {}), ...(grpc ? {grpc} : {})},
+    path,
+    rules,
+  );
   for (const field of ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'] as const) {
     yield* nonnegative(`${path}.${field}`, probe[field]);
   }
@@ -63,12 +67,16 @@ function* readiness(probe: Probe | undefined, path: string, rules: ContainerRule
 const signals: Readonly<Record<string, readonly string[]>> = {
   windows: ['SIGKILL', 'SIGTERM'],
   linux: [
-    ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ'.split(' '),
+    ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ'.split(
+      ' ',
+    ),
     'RTMIN',
     'RTMAX',
     ...Array.from({length: 15}, (_, i) => `RTMIN+${i + 1}`),
     ...Array.from({length: 14}, (_, i) => `RTMAX-${i + 1}`),
-  ].map(name => `SIG${name}`).sort(),
+  ]
+    .map(name => `SIG${name}`)
+    .sort(),
 };
 
 function* stopSignal(signal: string | undefined, path: string, os: PodSpec['os']): Iterable<FieldError> {
@@ -78,7 +86,12 @@ function* stopSignal(signal: string | undefined, path: string, os: PodSpec['os']
   if (known && !known.includes(signal)) yield notSupported(path, signal, known);
 }
 
-function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
+function* validateLifecycle(
+  {postStart, preStop, stopSignal: signal}: Lifecycle,
+  path: string,
+  rules: ContainerRules,
+  os: PodSpec['os'],
+): Iterable<FieldError> {
   if (postStart) yield* validateHandler(postStart, `${path}.postStart`, rules);
   if (preStop) yield* validateHandler(preStop, `${path}.preStop`, rules);
   yield* stopSignal(signal, `${path}.stopSignal`, os);

@@ -56,7 +56,12 @@ function* keys(source: {readonly name?: string; readonly items?: readonly KeyToP
 
 const maxSeconds = 2 ** 32;
 
-function* token(source: NonNullable<VolumeProjection['serviceAccountToken']>, path: string, at: string, {allow}: PodSpecRules): Iterable<FieldError> {
+function* token(
+  source: NonNullable<VolumeProjection['serviceAccountToken']>,
+  path: string,
+  at: string,
+  {allow}: PodSpecRules,
+): Iterable<FieldError> {
   const {expirationSeconds: seconds = 3600, path: file} = source;
   if (seconds < 600) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > maxSeconds) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
@@ -69,11 +74,21 @@ const signerIn = (name: string): string => (name.includes(':') ? name.slice(0, n
 
 function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']>, at: string, paths: Paths): Iterable<FieldError> {
   const {name, signerName, labelSelector, path: file} = source;
-  if (name !== undefined && signerName !== undefined) yield invalid(at, internalForm('ClusterTrustBundleProjection', source), 'only one of name and signerName may be used');
+  if (name !== undefined && signerName !== undefined)
+    yield invalid(at, internalForm('ClusterTrustBundleProjection', source), 'only one of name and signerName may be used');
   else if (name !== undefined) {
     if (name === '') yield required(`${at}.name`, 'must be a valid object name');
-    yield* each(`${at}.name`, name, bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`));
-    if (labelSelector) yield invalid(`${at}.labelSelector`, internalForm('LabelSelector', labelSelector), 'labelSelector must be unset if name is specified');
+    yield* each(
+      `${at}.name`,
+      name,
+      bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`),
+    );
+    if (labelSelector)
+      yield invalid(
+        `${at}.labelSelector`,
+        internalForm('LabelSelector', labelSelector),
+        'labelSelector must be unset if name is specified',
+      );
   } else if (signerName !== undefined) {
     if (signerName === '') yield required(`${at}.signerName`, 'must be a valid signer name');
     yield* validateSignerName(`${at}.signerName`, signerName);
@@ -96,8 +111,10 @@ function* certificate(source: PodCertificate, at: string, paths: Paths, naming: 
   yield* oneOf(`${at}.keyType`, keyType, keyTypes);
   const {maxExpirationSeconds: seconds} = source;
   const {least, most} = certificateLife(signerName, naming);
-  if (seconds !== undefined && seconds < least) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be >= ${least}`);
-  if (seconds !== undefined && seconds > most) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
+  if (seconds !== undefined && seconds < least)
+    yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be >= ${least}`);
+  if (seconds !== undefined && seconds > most)
+    yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
   const files = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(field => source[field]);
   if (files.length === 0) yield required(at, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
   for (const field of files) {
@@ -107,7 +124,11 @@ function* certificate(source: PodCertificate, at: string, paths: Paths, naming: 
 }
 
 /** Validates a projected volume. */
-export function* validateProjected({sources = [], defaultMode}: NonNullable<Volume['projected']>, path: string, rules: PodSpecRules): Iterable<FieldError> {
+export function* validateProjected(
+  {sources = [], defaultMode}: NonNullable<Volume['projected']>,
+  path: string,
+  rules: PodSpecRules,
+): Iterable<FieldError> {
   yield* fileMode(`${path}.defaultMode`, defaultMode);
   const paths = new Paths(path);
   for (const [i, source] of (sources ?? []).entries()) {

@@ -20,7 +20,16 @@ export const environmentFields = [
 export const fileFields = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
 
 /** Field labels known to the downward API. */
-const downwardFields = new Set([...environmentFields, ...fileFields, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'status.hostIP', 'status.hostIPs', 'spec.host']);
+const downwardFields = new Set([
+  ...environmentFields,
+  ...fileFields,
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'status.phase',
+  'status.hostIP',
+  'status.hostIPs',
+  'spec.host',
+]);
 
 /** Parses `metadata.labels['key']`. */
 const subscripted = (path: string): readonly [path: string, key: string] | undefined => {
@@ -29,21 +38,45 @@ const subscripted = (path: string): readonly [path: string, key: string] | undef
 };
 
 /** Validates a reference to a pod field (the API reference, downward API). */
-export function* validateFieldRef({apiVersion, fieldPath}: ObjectFieldSelector, known: readonly string[], path: string): Iterable<FieldError> {
+export function* validateFieldRef(
+  {apiVersion, fieldPath}: ObjectFieldSelector,
+  known: readonly string[],
+  path: string,
+): Iterable<FieldError> {
   if (!apiVersion) return yield required(`${path}.apiVersion`);
   if (!fieldPath) return yield required(`${path}.fieldPath`);
-  if (apiVersion !== 'v1') return yield invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`);
+  if (apiVersion !== 'v1')
+    return yield invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`);
   const [field, key] = subscripted(fieldPath) ?? [fieldPath];
   const convertible = key === undefined ? downwardFields.has(field) : field === 'metadata.annotations' || field === 'metadata.labels';
   if (key !== undefined && !convertible) {
-    return yield invalid(`${path}.fieldPath`, fieldPath, downwardFields.has(field) ? `error converting fieldPath: field label does not support subscript: ${fieldPath}` : `error converting fieldPath: field label not supported: ${fieldPath}`);
+    return yield invalid(
+      `${path}.fieldPath`,
+      fieldPath,
+      downwardFields.has(field)
+        ? `error converting fieldPath: field label does not support subscript: ${fieldPath}`
+        : `error converting fieldPath: field label not supported: ${fieldPath}`,
+    );
   }
-  if (!convertible) return yield invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`);
-  if (key !== undefined) yield* each(path, field === 'metadata.annotations' ? key.toLowerCase() : key, labelKeyProblems(field === 'metadata.annotations' ? key.toLowerCase() : key));
+  if (!convertible)
+    return yield invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`);
+  if (key !== undefined)
+    yield* each(
+      path,
+      field === 'metadata.annotations' ? key.toLowerCase() : key,
+      labelKeyProblems(field === 'metadata.annotations' ? key.toLowerCase() : key),
+    );
   else if (!known.includes(field)) yield notSupported(`${path}.fieldPath`, field, known);
 }
 
-const containerResources = ['limits.cpu', 'limits.ephemeral-storage', 'limits.memory', 'requests.cpu', 'requests.ephemeral-storage', 'requests.memory'];
+const containerResources = [
+  'limits.cpu',
+  'limits.ephemeral-storage',
+  'limits.memory',
+  'requests.cpu',
+  'requests.ephemeral-storage',
+  'requests.memory',
+];
 const isHugePages = (resource: string): boolean => resource.startsWith('limits.hugepages-') || resource.startsWith('requests.hugepages-');
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
@@ -69,6 +102,7 @@ export function* validateResourceFieldRef(ref: ResourceFieldSelector, path: stri
   const {containerName, resource} = ref;
   if (ofFile && !containerName) yield required(`${path}.containerName`);
   else if (!resource) yield required(`${path}.resource`);
-  else if (!containerResources.includes(resource) && !isHugePages(resource)) yield notSupported(`${path}.resource`, resource, containerResources);
+  else if (!containerResources.includes(resource) && !isHugePages(resource))
+    yield notSupported(`${path}.resource`, resource, containerResources);
   yield* divisor(resource ?? '', ref.divisor, path);
 }

@@ -22,7 +22,8 @@ const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value;
 function* comparedValue(value: string, path: string): Iterable<FieldError> {
   if (!wholeNumber.test(value)) yield invalid(path, value, value === '' ? emptyText : 'must be a valid decimal integer in canonical form');
   if (!anyNumber.test(value)) yield invalid(path, value, `strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-  else if (!isInt64(BigInt(value.replace('+', '')))) yield invalid(path, value, `strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
+  else if (!isInt64(BigInt(value.replace('+', ''))))
+    yield invalid(path, value, `strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
 }
 
 function* tolerationValue({operator, value = ''}: Toleration, path: string, compares: boolean): Iterable<FieldError> {
@@ -43,8 +44,14 @@ export function* validateTolerations(tolerations: readonly Toleration[], path: s
     const at = `${path}[${i}]`;
     const {key, operator, effect, tolerationSeconds} = toleration;
     if (key) yield* qualifiedName(`${at}.key`, key);
-    else if (operator !== 'Exists') yield invalid(`${at}.operator`, operator ?? '', 'operator must be Exists when `key` is empty, which means "match all values and all keys"');
-    if (tolerationSeconds !== undefined && effect !== 'NoExecute') yield invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set");
+    else if (operator !== 'Exists')
+      yield invalid(
+        `${at}.operator`,
+        operator ?? '',
+        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+      );
+    if (tolerationSeconds !== undefined && effect !== 'NoExecute')
+      yield invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set");
     yield* tolerationValue(toleration, at, compares);
     yield* validateTaintEffect(effect, `${at}.effect`, true);
   }
@@ -60,7 +67,11 @@ export function* validateSchedulingGates(gates: NonNullable<PodSpec['schedulingG
 }
 
 /** Validates resource claims of a pod (KEP-4381). */
-export function* validateResourceClaims(claims: NonNullable<PodSpec['resourceClaims']>, path: string, isMirror: boolean): Iterable<FieldError> {
+export function* validateResourceClaims(
+  claims: NonNullable<PodSpec['resourceClaims']>,
+  path: string,
+  isMirror: boolean,
+): Iterable<FieldError> {
   const names = new Set<string>();
   for (const [i, claim] of claims.entries()) {
     if (isMirror) {
@@ -73,8 +84,14 @@ export function* validateResourceClaims(claims: NonNullable<PodSpec['resourceCla
     else if (names.has(name)) yield duplicate(`${at}.name`, name);
     else yield* dnsLabel(`${at}.name`, name);
     names.add(name);
-    if (own !== undefined && template !== undefined) yield invalid(at, internalForm('PodResourceClaim', claim), 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
-    if (own === undefined && template === undefined) yield invalid(at, internalForm('PodResourceClaim', claim), 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
+    if (own !== undefined && template !== undefined)
+      yield invalid(
+        at,
+        internalForm('PodResourceClaim', claim),
+        'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
+      );
+    if (own === undefined && template === undefined)
+      yield invalid(at, internalForm('PodResourceClaim', claim), 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
     if (own !== undefined) yield* dnsSubdomain(`${at}.resourceClaimName`, own);
     if (template !== undefined) yield* dnsSubdomain(`${at}.resourceClaimTemplateName`, template);
   }

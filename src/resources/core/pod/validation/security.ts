@@ -18,7 +18,8 @@ function* seccomp(profile: SeccompProfile | undefined, path: string): Iterable<F
   if (type === 'Localhost') {
     if (file === undefined) yield required(`${path}.localhostProfile`, 'must be set when seccomp type is Localhost');
     else yield* validateDescendingPath(`${path}.localhostProfile`, file);
-  } else if (file !== undefined) yield invalid(`${path}.localhostProfile`, internalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
+  } else if (file !== undefined)
+    yield invalid(`${path}.localhostProfile`, internalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
 }
 
 /** The longest path (PATH_MAX without the terminator). */
@@ -40,16 +41,34 @@ export function* validateAppArmor(profile: AppArmorProfile | undefined, path: st
   else yield notSupported(`${path}.type`, type, profileTypes);
 }
 
-function* escalation({allowPrivilegeEscalation, privileged, capabilities}: SecurityContext, context: SecurityContext, path: string): Iterable<FieldError> {
+function* escalation(
+  {allowPrivilegeEscalation, privileged, capabilities}: SecurityContext,
+  context: SecurityContext,
+  path: string,
+): Iterable<FieldError> {
   if (allowPrivilegeEscalation !== false) return;
-  if (privileged) yield invalid(path, internalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
+  if (privileged)
+    yield invalid(
+      path,
+      internalForm('SecurityContext', context),
+      'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+    );
   for (const capability of capabilities?.add ?? []) {
-    if (capability === 'CAP_SYS_ADMIN') yield invalid(path, internalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
+    if (capability === 'CAP_SYS_ADMIN')
+      yield invalid(
+        path,
+        internalForm('SecurityContext', context),
+        'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
+      );
   }
 }
 
 /** Validates a container's security context. */
-export function* validateSecurityContext(context: SecurityContext | undefined, path: string, {allowPrivileged, hostUsers}: ContainerRules): Iterable<FieldError> {
+export function* validateSecurityContext(
+  context: SecurityContext | undefined,
+  path: string,
+  {allowPrivileged, hostUsers}: ContainerRules,
+): Iterable<FieldError> {
   if (!context) return;
   if (context.privileged && !allowPrivileged) yield forbiddenField(`${path}.privileged`, 'disallowed by cluster policy');
   yield* systemId(`${path}.runAsUser`, context.runAsUser);
@@ -90,7 +109,8 @@ function* sysctls(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterable<
   for (const [i, {name}] of (spec.securityContext?.sysctls ?? []).entries()) {
     const at = `${path}[${i}].name`;
     if (!name) yield required(at);
-    else if (name.length > longestSysctl || !isSysctl.test(name)) yield invalid(at, name, `must have at most ${longestSysctl} characters and match regex ^${sysctlForm}$`);
+    else if (name.length > longestSysctl || !isSysctl.test(name))
+      yield invalid(at, name, `must have at most ${longestSysctl} characters and match regex ^${sysctlForm}$`);
     else if (seen.has(name)) yield duplicate(at, name);
     seen.add(name);
     const problem = sysctlOfHost(spec, name);
@@ -109,12 +129,18 @@ export function* validatePodSecurityContext(spec: PodSpec, path: string, rules: 
     yield invalid(`${path}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
   yield* sysctls(spec, `${path}.sysctls`, rules);
-  if (context.fsGroupChangePolicy !== undefined) yield* oneOf(`${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
+  if (context.fsGroupChangePolicy !== undefined)
+    yield* oneOf(`${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
   yield* seccomp(context.seccompProfile, `${path}.seccompProfile`);
   yield* validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`);
   yield* validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`);
-  if (context.supplementalGroupsPolicy !== undefined) yield* oneOf(`${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
+  if (context.supplementalGroupsPolicy !== undefined)
+    yield* oneOf(`${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
   if (context.seLinuxChangePolicy !== undefined) {
-    yield* oneOf(`${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, rules.allow.anyLabelChange ? ['MountOption', 'Recursive'] : ['Recursive']);
+    yield* oneOf(
+      `${path}.seLinuxChangePolicy`,
+      context.seLinuxChangePolicy,
+      rules.allow.anyLabelChange ? ['MountOption', 'Recursive'] : ['Recursive'],
+    );
   }
 }

@@ -41,7 +41,8 @@ function* hostUsers(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterabl
   if (spec.hostPID) yield forbiddenField(`${path}.HostPID`, text);
   if (spec.hostIPC) yield forbiddenField(`${path}.HostIPC`, text);
   if (allow.userNamespaceDevices) return;
-  for (const {container, path: at} of everyContainer(spec, path)) if (container.volumeDevices?.length) yield forbiddenField(`${at}.volumeDevices`, text);
+  for (const {container, path: at} of everyContainer(spec, path))
+    if (container.volumeDevices?.length) yield forbiddenField(`${at}.volumeDevices`, text);
 }
 
 /** Validates hostname and subdomain. */
@@ -107,7 +108,8 @@ function* scheduling(spec: PodSpec, path: string, rules: PodSpecRules): Iterable
   yield* validatePodSecurityContext(spec, `${path}.securityContext`, rules);
   yield* validateAffinity(spec.affinity, `${path}.affinity`, rules);
   yield* validateDns(spec.dnsConfig, spec.dnsPolicy, `${path}.dnsConfig`, rules.gate('StrictIPCIDRValidation'));
-  for (const [i, {conditionType}] of (spec.readinessGates ?? []).entries()) yield* qualifiedName(`${path}.readinessGates[${i}].conditionType`, conditionType);
+  for (const [i, {conditionType}] of (spec.readinessGates ?? []).entries())
+    yield* qualifiedName(`${path}.readinessGates[${i}].conditionType`, conditionType);
   yield* validateSchedulingGates(spec.schedulingGates ?? [], `${path}.schedulingGates`);
   yield* validateSpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`, rules);
   yield* validateHostProcess(spec, path, rules);
@@ -124,7 +126,8 @@ export function* validatePodSpec(spec: PodSpec, path: string, rules: PodSpecRule
   yield* scheduling(spec, path, rules);
   yield* references(spec, path);
   const {activeDeadlineSeconds: deadline, preemptionPolicy, overhead} = spec;
-  if (deadline !== undefined && (deadline < 1 || deadline > largestInt32)) yield invalid(`${path}.activeDeadlineSeconds`, deadline, rangeText(1, largestInt32));
+  if (deadline !== undefined && (deadline < 1 || deadline > largestInt32))
+    yield invalid(`${path}.activeDeadlineSeconds`, deadline, rangeText(1, largestInt32));
   yield* hostNames(spec, path);
   yield* validateTolerations(spec.tolerations ?? [], `${path}.tolerations`, rules.allow.comparingTolerations);
   const strict = rules.gate('StrictIPCIDRValidation');
@@ -136,7 +139,11 @@ export function* validatePodSpec(spec: PodSpec, path: string, rules: PodSpecRule
   else if (preemptionPolicy !== undefined) yield* oneOf(`${path}.preemptionPolicy`, preemptionPolicy, ['PreemptLowerPriority', 'Never']);
   if (overhead) {
     const {naming, allow} = rules;
-    yield* validateResources(path.concat('.overhead'), {limits: overhead}, {naming, claims: new Set(), partialPages: allow.partialHugePages, name: containerResourceName});
+    yield* validateResources(
+      path.concat('.overhead'),
+      {limits: overhead},
+      {naming, claims: new Set(), partialPages: allow.partialHugePages, name: containerResourceName},
+    );
   }
   yield* validateOs(spec, path);
   yield* validateWorkloadRef(spec, `${path}.workloadRef`);

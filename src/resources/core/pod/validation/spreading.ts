@@ -8,12 +8,16 @@ import type {PodSpecRules} from './rules.js';
 // Validation of topology spread constraints, and of the label keys that creation merges into their selectors.
 
 /** Reports whether creation merges `matchLabelKeys` into spread selectors (KEP-3243). */
-export const mergesSpreadKeys = (gate: (name: string) => boolean): boolean => gate('MatchLabelKeysInPodTopologySpread') && gate('MatchLabelKeysInPodTopologySpreadSelectorMerge');
+export const mergesSpreadKeys = (gate: (name: string) => boolean): boolean =>
+  gate('MatchLabelKeysInPodTopologySpread') && gate('MatchLabelKeysInPodTopologySpreadSelectorMerge');
 
 function* unmergedKeys({matchLabelKeys = [], labelSelector}: TopologySpreadConstraint, path: string): Iterable<FieldError> {
   if (matchLabelKeys.length === 0) return;
   if (!labelSelector) yield forbiddenField(path, 'must not be specified when labelSelector is not set');
-  const selectedKeys = new Set([...Object.keys(labelSelector?.matchLabels ?? {}), ...(labelSelector?.matchExpressions ?? []).map(({key}) => key)]);
+  const selectedKeys = new Set([
+    ...Object.keys(labelSelector?.matchLabels ?? {}),
+    ...(labelSelector?.matchExpressions ?? []).map(({key}) => key),
+  ]);
   for (const [i, key] of matchLabelKeys.entries()) {
     yield* qualifiedName(`${path}[${i}]`, key);
     if (selectedKeys.has(key)) yield invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
@@ -27,7 +31,11 @@ export function* validateSpreadKeys(constraint: TopologySpreadConstraint, path: 
 }
 
 /** Validates topology spread constraints. */
-export function* validateSpread(constraints: readonly TopologySpreadConstraint[], path: string, {gate, allow}: PodSpecRules): Iterable<FieldError> {
+export function* validateSpread(
+  constraints: readonly TopologySpreadConstraint[],
+  path: string,
+  {gate, allow}: PodSpecRules,
+): Iterable<FieldError> {
   const merged = mergesSpreadKeys(gate);
   for (const [i, constraint] of constraints.entries()) {
     const at = `${path}[${i}]`;

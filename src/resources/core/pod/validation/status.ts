@@ -31,7 +31,11 @@ const isRequested = ({resources}: AnyContainer, name: string): boolean =>
     ? (resources?.claims ?? []).some(claim => name === `claim:${claim.name}${claim.request ? `/${claim.request}` : ''}`)
     : Object.hasOwn(resources?.requests ?? {}, name);
 
-function* allocated({name, allocatedResourcesStatus = []}: ContainerStatus, container: AnyContainer | undefined, path: string): Iterable<FieldError> {
+function* allocated(
+  {name, allocatedResourcesStatus = []}: ContainerStatus,
+  container: AnyContainer | undefined,
+  path: string,
+): Iterable<FieldError> {
   for (const [i, {name: resource, resources = []}] of allocatedResourcesStatus.entries()) {
     const at = `${path}.allocatedResourcesStatus[${i}]`;
     if (container?.name === name && !isRequested(container, resource)) {
@@ -51,29 +55,46 @@ function* allocated({name, allocatedResourcesStatus = []}: ContainerStatus, cont
 
 function* healthOf({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   for (const list of ['containerStatuses', 'initContainerStatuses'] as const) {
-    for (const [i, one] of (status?.[list] ?? []).entries()) yield* allocated(one, containersOf(spec!, list).find(({name}) => name === one.name), `status.${list}[${i}]`);
+    for (const [i, one] of (status?.[list] ?? []).entries())
+      yield* allocated(
+        one,
+        containersOf(spec!, list).find(({name}) => name === one.name),
+        `status.${list}[${i}]`,
+      );
   }
   for (const [i, {allocatedResourcesStatus}] of (status?.ephemeralContainerStatuses ?? []).entries()) {
-    if (allocatedResourcesStatus?.length) yield forbiddenField(`status.ephemeralContainerStatuses[${i}].allocatedResourcesStatus`, 'must not be specified in container status');
+    if (allocatedResourcesStatus?.length)
+      yield forbiddenField(`status.ephemeralContainerStatuses[${i}].allocatedResourcesStatus`, 'must not be specified in container status');
   }
 }
 
 /** Validates that there is at most one address of each family; stored ones may stay. */
-function* addresses(list: readonly {readonly ip?: string}[], old: readonly {readonly ip?: string}[], path: string, strict: boolean): Iterable<FieldError> {
+function* addresses(
+  list: readonly {readonly ip?: string}[],
+  old: readonly {readonly ip?: string}[],
+  path: string,
+  strict: boolean,
+): Iterable<FieldError> {
   const stored = old.map(({ip = ''}) => ip);
   for (const [i, {ip = ''}] of list.entries()) yield* legacyIp(`${path}[${i}]`, ip, {strict, stored});
   if (list.length < 2) return;
   const texts = list.map(({ip = ''}) => ip);
   const wrong = texts.findIndex(text => !parseLooseIp(text));
   if (wrong >= 0) yield internalFieldError(path, `failed to check for dual stack with error:invalid IP[${wrong}]: ${texts[wrong]}`);
-  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list.map(ip => internalForm('PodIP', ip)), 'may specify no more than one IP for each IP family');
+  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2)
+    yield invalid(
+      path,
+      list.map(ip => internalForm('PodIP', ip)),
+      'may specify no more than one IP for each IP family',
+    );
 }
 
 function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   const seen = new Set<string>();
   for (const [i, {name, resourceClaimName}] of (status?.resourceClaimStatuses ?? []).entries()) {
     const path = `status.resourceClaimStatuses[${i}].name`;
-    if (!spec?.resourceClaims?.some(claim => claim.name === name)) yield invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`');
+    if (!spec?.resourceClaims?.some(claim => claim.name === name))
+      yield invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`');
     if (seen.has(name)) yield duplicate(path, name);
     seen.add(name);
     if (resourceClaimName !== undefined) yield* dnsSubdomain(path, resourceClaimName);
@@ -92,13 +113,27 @@ function* extended({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   for (const [i, {containerName = '', resourceName = '', requestName = ''}] of mappings.entries()) {
     const at = `${path}.requestMappings[${i}]`;
     const container = containers.get(containerName);
-    if (!container) yield invalid(`${at}.containerName`, containerName, 'must match the name of an entry in spec.initContainers.name or spec.containers.name');
+    if (!container)
+      yield invalid(
+        `${at}.containerName`,
+        containerName,
+        'must match the name of an entry in spec.initContainers.name or spec.containers.name',
+      );
     else if (!Object.hasOwn(container.resources?.requests ?? {}, resourceName)) {
-      yield invalid(`${at}.resourceName`, resourceName, 'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests');
+      yield invalid(
+        `${at}.resourceName`,
+        resourceName,
+        'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests',
+      );
     }
     yield* dnsLabel(`${path}.requestName`, requestName);
     const key = JSON.stringify([containerName, resourceName, requestName]);
-    if (seen.has(key)) yield* [duplicate(`${at}.containerName`, containerName), duplicate(`${at}.resourceName`, resourceName), duplicate(`${at}.requestName`, requestName)];
+    if (seen.has(key))
+      yield* [
+        duplicate(`${at}.containerName`, containerName),
+        duplicate(`${at}.resourceName`, resourceName),
+        duplicate(`${at}.requestName`, requestName),
+      ];
     seen.add(key);
   }
   if (!claimStatus.resourceClaimName) yield required(`${path}.resourceClaimName`);
@@ -122,7 +157,8 @@ function* nominated(pod: Readonly<Pod>, old: Readonly<Pod>, gate: HookContext['g
   const name = pod.status?.nominatedNodeName;
   if (!name || name === old.status?.nominatedNodeName) return;
   yield* dnsSubdomain(path, name);
-  if (old.spec?.nodeName && gate('ClearingNominatedNodeNameAfterBinding')) yield forbiddenField(path, 'may not be set on pods that are already bound to a node');
+  if (old.spec?.nodeName && gate('ClearingNominatedNodeNameAfterBinding'))
+    yield forbiddenField(path, 'may not be set on pods that are already bound to a node');
 }
 
 function* allAddresses({status = {}}: Readonly<Pod>, {status: old = {}}: Readonly<Pod>, strict: boolean): Iterable<FieldError> {

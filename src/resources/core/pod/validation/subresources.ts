@@ -9,7 +9,8 @@ import {internalDiff, sameInternalForm} from '#src/resources/validation/internal
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodObject} from './pod.js';
 
-const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean => metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
+const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean =>
+  metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
 
 /** The path of errors about the whole object. */
 const whole = '[]';
@@ -24,11 +25,16 @@ export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>,
   for (const before of old.spec?.ephemeralContainers ?? []) {
     const now = pod.spec?.ephemeralContainers?.find(({name}) => name === before.name);
     if (!now) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be removed\n`);
-    else if (!sameInternalForm('EphemeralContainer', now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${internalDiff('EphemeralContainer', before, now)}`);
+    else if (!sameInternalForm('EphemeralContainer', now, before))
+      yield forbiddenField(
+        path,
+        `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${internalDiff('EphemeralContainer', before, now)}`,
+      );
   }
 }
 
-const hasWholeResources = ({spec}: Readonly<Pod>): boolean => Object.keys({...spec?.resources?.requests, ...spec?.resources?.limits}).length > 0;
+const hasWholeResources = ({spec}: Readonly<Pod>): boolean =>
+  Object.keys({...spec?.resources?.requests, ...spec?.resources?.limits}).length > 0;
 
 /** Reports whether the node reports allocated resources, without which it may not support resizing. */
 const nodeCanResize = ({status}: Readonly<Pod>): boolean => {
@@ -36,7 +42,8 @@ const nodeCanResize = ({status}: Readonly<Pod>): boolean => {
   return !running || running.resources !== undefined;
 };
 
-const removed = (list: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): boolean => Object.keys(old).some(name => !Object.hasOwn(list, name));
+const removed = (list: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): boolean =>
+  Object.keys(old).some(name => !Object.hasOwn(list, name));
 
 function* amounts({requests, limits}: ResourceRequirements, old: ResourceRequirements, path: string): Iterable<FieldError> {
   if (removed(requests, old.requests)) yield forbiddenField(`${path}.requests`, 'resource requests cannot be removed');
@@ -45,7 +52,8 @@ function* amounts({requests, limits}: ResourceRequirements, old: ResourceRequire
 
 const resizable = ['cpu', 'memory'];
 
-const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> => Object.fromEntries(Object.entries(list).filter(([name]) => !resizable.includes(name)));
+const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(list).filter(([name]) => !resizable.includes(name)));
 
 const sameOthers = ({requests, limits}: ResourceRequirements, old: ResourceRequirements): boolean =>
   semanticallyEqual(others(requests), others(old.requests)) && semanticallyEqual(others(limits), others(old.limits));
@@ -58,16 +66,21 @@ function* order(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   for (const list of ['containers', 'initContainers'] as const) {
     const [now, before] = [spec[list] ?? [], old[list] ?? []];
     if (now.length !== before.length) yield forbiddenField(`spec.${list}`, `${list} may not be added or removed on resize`);
-    else for (const [i, {name}] of before.entries()) if (now[i]!.name !== name) yield forbiddenField(`spec.${list}[${i}].name`, `${list} may not be renamed or reordered on resize`);
+    else
+      for (const [i, {name}] of before.entries())
+        if (now[i]!.name !== name) yield forbiddenField(`spec.${list}[${i}].name`, `${list} may not be renamed or reordered on resize`);
   }
 }
 
 /** Validates changes of pod-level resources (KEP-5419). */
 function* podResources({resources: now}: PodSpec, {resources: before}: PodSpec): Iterable<FieldError> {
   if (before && !now) return yield forbiddenField('spec.resources', 'pod-level resources cannot be removed');
-  if (before && removed(now?.requests, before.requests)) yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
-  if (before && removed(now?.limits, before.limits)) yield forbiddenField('spec.resources.limits', 'pod-level resource limits cannot be removed');
-  if (!sameOthers(now ?? {}, before ?? {}) || !semanticallyEqual(now?.claims, before?.claims)) yield forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level');
+  if (before && removed(now?.requests, before.requests))
+    yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
+  if (before && removed(now?.limits, before.limits))
+    yield forbiddenField('spec.resources.limits', 'pod-level resource limits cannot be removed');
+  if (!sameOthers(now ?? {}, before ?? {}) || !semanticallyEqual(now?.claims, before?.claims))
+    yield forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level');
 }
 
 function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
@@ -75,12 +88,16 @@ function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   for (const [i, before] of oldInitial.entries()) {
     if (isSidecar(before)) yield* amounts(initial[i]!.resources ?? {}, before.resources ?? {}, `spec.initContainers[${i}].resources`);
   }
-  for (const [i, before] of old.containers.entries()) yield* amounts(spec.containers[i]!.resources ?? {}, before.resources ?? {}, `spec.containers[${i}].resources`);
-  for (const [i, before] of old.containers.entries()) if (differsOtherwise(spec.containers[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources are mutable');
+  for (const [i, before] of old.containers.entries())
+    yield* amounts(spec.containers[i]!.resources ?? {}, before.resources ?? {}, `spec.containers[${i}].resources`);
+  for (const [i, before] of old.containers.entries())
+    if (differsOtherwise(spec.containers[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources are mutable');
   for (const [i, before] of oldInitial.entries()) {
     if (isSidecar(before)) {
-      if (differsOtherwise(initial[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources for sidecar containers are mutable');
-    } else if (!semanticallyEqual(initial[i], before)) yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
+      if (differsOtherwise(initial[i]!, before))
+        yield forbiddenField('spec', 'only cpu and memory resources for sidecar containers are mutable');
+    } else if (!semanticallyEqual(initial[i], before))
+      yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
   }
 }
 
@@ -89,11 +106,15 @@ export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context:
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods cannot be resized');
   if (old.spec?.os?.name === 'windows') return yield forbiddenField(whole, 'windows pods cannot be resized');
   yield* validatePodObject(pod, podRules(pod, old, context));
-  if (podQosClass(old) !== qosClassOf(pod.spec!)) yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
+  if (podQosClass(old) !== qosClassOf(pod.spec!))
+    yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
   if (!nodeCanResize(old)) yield forbiddenField('spec', 'Pod running on node without support for resize');
   if (hasWholeResources(pod) || hasWholeResources(old)) {
     if (!context.gate('InPlacePodLevelResourcesVerticalScaling')) {
-      return yield forbiddenField(whole, 'resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled');
+      return yield forbiddenField(
+        whole,
+        'resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled',
+      );
     }
     yield* podResources(pod.spec!, old.spec!);
   }

@@ -8,17 +8,27 @@ export type StatusList = (typeof statusLists)[number];
 
 /** Returns the containers of a list of statuses. */
 export const containersOf = (spec: PodSpec, list: StatusList): readonly AnyContainer[] =>
-  (list === 'containerStatuses' ? spec.containers : list === 'initContainerStatuses' ? spec.initContainers : spec.ephemeralContainers) ?? [];
+  (list === 'containerStatuses' ? spec.containers : list === 'initContainerStatuses' ? spec.initContainers : spec.ephemeralContainers) ??
+  [];
 
 /** Reports whether a container may restart without restart rules: by the pod's policy, or because it is a sidecar. */
 const mayRestartPlainly = ({restartPolicy}: PodSpec, list: StatusList, container: AnyContainer | undefined, exitCode: number): boolean =>
-  restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0) || (list === 'initContainerStatuses' && container !== undefined && isSidecar(container));
+  restartPolicy === 'Always' ||
+  (restartPolicy === 'OnFailure' && exitCode !== 0) ||
+  (list === 'initContainerStatuses' && container !== undefined && isSidecar(container));
 
 const anyRestartsAll = (spec: PodSpec): boolean =>
-  [...(spec.initContainers ?? []), ...spec.containers].some(({restartPolicyRules = []}) => restartPolicyRules.some(({action}) => action === 'RestartAllContainers'));
+  [...(spec.initContainers ?? []), ...spec.containers].some(({restartPolicyRules = []}) =>
+    restartPolicyRules.some(({action}) => action === 'RestartAllContainers'),
+  );
 
 /** Validates that a terminated container does not run again unless it may restart. */
-export function* validateTransitions(pod: Readonly<Pod>, old: Readonly<Pod>, list: StatusList, {gate, allow}: PodSpecRules): Iterable<FieldError> {
+export function* validateTransitions(
+  pod: Readonly<Pod>,
+  old: Readonly<Pod>,
+  list: StatusList,
+  {gate, allow}: PodSpecRules,
+): Iterable<FieldError> {
   const spec = old.spec!;
   const isFixed = list === 'ephemeralContainerStatuses';
   if (!isFixed && allow.restartRules && allow.restartAll && anyRestartsAll(spec)) return;
@@ -27,7 +37,11 @@ export function* validateTransitions(pod: Readonly<Pod>, old: Readonly<Pod>, lis
     const now = pod.status?.[list]?.find(({name, state}) => name === before.name && !state?.terminated);
     if (!ended || !now) continue;
     const container = containersOf(spec, list).find(({name}) => name === before.name);
-    const allowed = !isFixed && (allow.restartRules ? container !== undefined && mayRestart(container, spec, ended.exitCode, gate('RestartAllContainersOnContainerExits')) : mayRestartPlainly(spec, list, container, ended.exitCode));
+    const allowed =
+      !isFixed &&
+      (allow.restartRules
+        ? container !== undefined && mayRestart(container, spec, ended.exitCode, gate('RestartAllContainersOnContainerExits'))
+        : mayRestartPlainly(spec, list, container, ended.exitCode));
     if (!allowed) yield forbiddenField(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state');
   }
 }

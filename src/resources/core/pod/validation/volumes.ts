@@ -14,7 +14,12 @@ import {validatePullPolicy} from './containers.js';
 import {downwardFile, keyToPath, validateProjected} from './projected.js';
 import type {PodSpecRules} from './rules.js';
 
-type Check<K extends keyof Volume> = (source: NonNullable<Volume[K]>, path: string, rules: PodSpecRules, volume: Volume) => Iterable<FieldError>;
+type Check<K extends keyof Volume> = (
+  source: NonNullable<Volume[K]>,
+  path: string,
+  rules: PodSpecRules,
+  volume: Volume,
+) => Iterable<FieldError>;
 type SourceName = Exclude<keyof Volume, 'name'>;
 
 const needs =
@@ -22,7 +27,12 @@ const needs =
   (source: object, path: string): Iterable<FieldError> =>
     shared.present(path, source, ...fields);
 
-function* keyed(source: {readonly defaultMode?: number; readonly items?: readonly KeyToPath[]}, name: string, value: string | undefined, path: string): Iterable<FieldError> {
+function* keyed(
+  source: {readonly defaultMode?: number; readonly items?: readonly KeyToPath[]},
+  name: string,
+  value: string | undefined,
+  path: string,
+): Iterable<FieldError> {
   if (!value) yield required(`${path}.${name}`);
   yield* fileMode(`${path}.defaultMode`, source.defaultMode);
   for (const [i, item] of (source.items ?? []).entries()) yield* keyToPath(item, `${path}.items[${i}]`);
@@ -38,7 +48,8 @@ function* csi({driver, nodePublishSecretRef: secret}: NonNullable<Volume['csi']>
 /** The validation of each volume source, in the order of the original's errors. */
 const checks: {readonly [K in SourceName]: Check<K>} = {
   *emptyDir({sizeLimit}, path) {
-    if (sizeLimit !== undefined && compareQuantities(quantityIn(sizeLimit), zeroQuantity) < 0) yield forbiddenField(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
+    if (sizeLimit !== undefined && compareQuantities(quantityIn(sizeLimit), zeroQuantity) < 0)
+      yield forbiddenField(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
   },
   hostPath: shared.hostPath,
   *gitRepo({repository, directory = ''}, path) {
@@ -92,7 +103,11 @@ const checks: {readonly [K in SourceName]: Check<K>} = {
     }
     if (!podName || !name) return;
     const claim = `${podName}-${name}`;
-    yield* each(path.replace(/ephemeral$/, 'name'), name, dnsSubdomainProblems(claim).map(problem => `PVC name ${JSON.stringify(claim)}: ${problem}`));
+    yield* each(
+      path.replace(/ephemeral$/, 'name'),
+      name,
+      dnsSubdomainProblems(claim).map(problem => `PVC name ${JSON.stringify(claim)}: ${problem}`),
+    );
   },
   *image({reference, pullPolicy}, path, {isPod}) {
     if (isPod && !reference) yield required(`${path}.reference`);
@@ -116,7 +131,12 @@ function* source(volume: Volume, path: string, rules: PodSpecRules): Iterable<Fi
 }
 
 /** Validates volumes and adds the valid ones to `good` by name. */
-export function* validateVolumes(volumes: readonly Volume[], path: string, rules: PodSpecRules, good: Map<string, Volume>): Iterable<FieldError> {
+export function* validateVolumes(
+  volumes: readonly Volume[],
+  path: string,
+  rules: PodSpecRules,
+  good: Map<string, Volume>,
+): Iterable<FieldError> {
   const made = new Set(rules.podName ? volumes.filter(({ephemeral}) => ephemeral).map(({name}) => `${rules.podName}-${name}`) : []);
   for (const [i, volume] of volumes.entries()) {
     const at = `${path}[${i}]`;
@@ -125,6 +145,11 @@ export function* validateVolumes(volumes: readonly Volume[], path: string, rules
     if (errors.length === 0) good.set(volume.name, volume);
     yield* errors;
     const {claimName} = volume.persistentVolumeClaim ?? {};
-    if (claimName && made.has(claimName)) yield invalid(`${at}.persistentVolumeClaim.claimName`, claimName, 'must not reference a PVC that gets created for an ephemeral volume');
+    if (claimName && made.has(claimName))
+      yield invalid(
+        `${at}.persistentVolumeClaim.claimName`,
+        claimName,
+        'must not reference a PVC that gets created for an ephemeral volume',
+      );
   }
 }

@@ -19,7 +19,8 @@ function* userNameProblems(name: string): Iterable<string> {
   const user = parts.at(-1)!;
   const domain = parts.length === 2 ? parts[0]! : undefined;
   if ((domain?.length ?? 0) >= longestDomain) yield `'s Domain length must be under ${longestDomain} characters`;
-  if (domain !== undefined && !netBios.test(domain) && !dnsDomain.test(domain)) yield "'s Domain doesn't match the NetBios nor the DNS format";
+  if (domain !== undefined && !netBios.test(domain) && !dnsDomain.test(domain))
+    yield "'s Domain doesn't match the NetBios nor the DNS format";
   if (user === '') yield "'s User cannot be empty";
   else if (user.length > longestUser) yield `'s User length must not be longer than ${longestUser} characters`;
   if (/^[. ]+$/.test(user)) yield "'s User cannot contain only periods or spaces";
@@ -31,9 +32,11 @@ export function* validateWindowsOptions(options: WindowsSecurityContextOptions |
   const {gmsaCredentialSpecName: specName, gmsaCredentialSpec: spec, runAsUserName: user} = options;
   if (specName !== undefined) yield* dnsSubdomain(`${path}.gmsaCredentialSpecName`, specName);
   if (spec === '') yield invalid(`${path}.gmsaCredentialSpec`, spec, 'gmsaCredentialSpec cannot be an empty string');
-  else if (Buffer.byteLength(spec ?? '') > longestSpecKib * 1024) yield invalid(`${path}.gmsaCredentialSpec`, spec, `gmsaCredentialSpec size must be under ${longestSpecKib} KiB`);
+  else if (Buffer.byteLength(spec ?? '') > longestSpecKib * 1024)
+    yield invalid(`${path}.gmsaCredentialSpec`, spec, `gmsaCredentialSpec size must be under ${longestSpecKib} KiB`);
   if (user === undefined) return;
-  for (const problem of userNameProblems(user)) yield invalid(`${path}.runAsUserName`, user, `runAsUserName${problem.startsWith("'") ? '' : ' '}${problem}`);
+  for (const problem of userNameProblems(user))
+    yield invalid(`${path}.runAsUserName`, user, `runAsUserName${problem.startsWith("'") ? '' : ' '}${problem}`);
 }
 
 /** Validates host process containers: either all of a pod's or none. */
@@ -45,12 +48,17 @@ export function* validateHostProcess(spec: PodSpec, path: string, {allowPrivileg
     all++;
     const own = container.securityContext?.windowsOptions?.hostProcess;
     if (ofPod !== undefined && own !== undefined && ofPod !== own) {
-      yield invalid(`${at}.securityContext.windowsOptions.hostProcess`, own, `pod hostProcess value must be identical if both are specified, was ${ofPod}`);
+      yield invalid(
+        `${at}.securityContext.windowsOptions.hostProcess`,
+        own,
+        `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
+      );
     }
     if (own ?? ofPod) onHost++;
   }
   if (onHost === 0) return;
-  if (onHost !== all) yield invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers');
+  if (onHost !== all)
+    yield invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers');
   if (!spec.hostNetwork) yield invalid(`${path}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers');
   if (!allowPrivileged) yield forbiddenField(path, 'hostProcess containers are disallowed by cluster policy');
 }
