@@ -51,8 +51,8 @@ test('a template may not even say that claims have no finalizers', async t => {
   const url = '/apis/resource.plat.io/v1/namespaces/default/resourceclaimtemplates?dryRun=All';
 
   t.deepEqual(causes((await post(url, template({finalizers: [], ownerReferences: []}))).text), [
-    'spec.metadata.finalizers',
     'spec.metadata.ownerReferences',
+    'spec.metadata.finalizers',
   ]);
   t.is((await post(url, template({labels: {}, annotations: {}}))).status, 201);
 });

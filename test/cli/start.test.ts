@@ -1,9 +1,8 @@
-import {execFile, execFileSync, spawnSync} from 'node:child_process';
+import {execFileSync, spawnSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import {EventEmitter} from 'node:events';
 import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {promisify} from 'node:util';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noLog} from '#src/base/log.js';
@@ -169,7 +168,7 @@ counting('code belongs to a bundle byte by byte', t => {
 const otherNode = '20.19.0';
 
 /** Another version of Node, which npm carries too; undefined where it cannot be had. Kept for the next run. */
-const installedNode = async (): Promise<string | undefined> => {
+const installedNode = (): string | undefined => {
   const name = `node-${process.platform}-${process.arch}`;
   const folder = join('dist', `node-${otherNode}`);
   const file = join(process.cwd(), folder, 'node_modules', name, 'bin', 'node');
@@ -185,14 +184,14 @@ const installedNode = async (): Promise<string | undefined> => {
     `${name}@${otherNode}`,
   ];
   if (process.version !== `v${otherNode}`) {
-    if (!existsSync(file)) await promisify(execFile)('npm', install, {timeout: 90_000}).catch(() => {});
+    if (!existsSync(file)) spawnSync('npm', install, {timeout: 90_000});
     if (existsSync(file)) return file;
   }
   console.log(`skipped: npm does not bring Node ${otherNode} here`);
   return undefined;
 };
 
-const node = bundled ? await installedNode() : undefined;
+const node = bundled ? installedNode() : undefined;
 
 (node ? test : test.skip)('another version of Node starts beside the code of this one, and keeps its own for its user', async t => {
   const directory = bundleWith(readFileSync('dist/bundle/plat.code'));
