@@ -117,12 +117,10 @@ test('nodes of another process run the pods of a deployment, and their agents an
 (hasAddress ? test : test.skip)('the metrics API has the usage of nodes in another process', async t => {
   const client = cluster.plane.client();
   const annotations = {'simulation.kubernetes.io/behavior': '{usage: {cpu: 250m, memory: 64Mi}}'};
-  await client
-    .resource(kinds.pods)
-    .create({
-      metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}},
-      spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]},
-    });
+  await client.resource(kinds.pods).create({
+    metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}},
+    spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]},
+  });
   await until(cluster, kinds.pods, 'busy', ({status}) => status?.phase === 'Running', namespace);
 
   t.like(await client.resource(kinds.podMetrics).get('busy', {namespace}), {
@@ -154,13 +152,11 @@ test('agents answer only clients with permission on their node', async t => {
   await client
     .resource(kinds.clusterRoles)
     .create({metadata: {name: 'health'}, rules: [{apiGroups: [''], resources: ['nodes/healthz'], verbs: ['get']}]});
-  await client
-    .resource(kinds.clusterRoleBindings)
-    .create({
-      metadata: {name: 'health'},
-      roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'health'},
-      subjects: [{kind: 'ServiceAccount', namespace, name: 'reader'}],
-    });
+  await client.resource(kinds.clusterRoleBindings).create({
+    metadata: {name: 'health'},
+    roleRef: {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'health'},
+    subjects: [{kind: 'ServiceAccount', namespace, name: 'reader'}],
+  });
 
   t.deepEqual(await ask(`${agent}/healthz`, insecure), {status: 401, text: 'Unauthorized'});
   t.deepEqual(await ask(`${agent}/healthz`, as('made-up')), {status: 401, text: 'Unauthorized'});

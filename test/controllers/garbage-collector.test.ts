@@ -278,11 +278,9 @@ test.serial(
     const gadget = refTo(object, {apiVersion: 'example.com/v1', kind: 'Gadget'});
     await create('child', [gadget]);
     const owner = await create('owner-of-gadget');
-    await plane
-      .client()
-      .request('POST', path, {
-        body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}},
-      });
+    await plane.client().request('POST', path, {
+      body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}},
+    });
     // The collector does not monitor the kind yet.
     await plane.client().request('DELETE', `${path}/owner`);
     await remove('owner-of-gadget');

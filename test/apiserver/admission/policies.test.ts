@@ -351,16 +351,14 @@ for (const {title, kind, ref, message} of paramCases) {
 
 test('parameters come in the version that the policy names, with kind and apiVersion, and are null where a binding has none', async t => {
   const env = await startPolicyEnvironment();
-  await env
-    .of(kinds.horizontalPodAutoscalers)
-    .create({
-      metadata: {name: 'h', namespace: 'default'},
-      spec: {
-        maxReplicas: 3,
-        scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'},
-        metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}],
-      },
-    });
+  await env.of(kinds.horizontalPodAutoscalers).create({
+    metadata: {name: 'h', namespace: 'default'},
+    spec: {
+      maxReplicas: 3,
+      scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'},
+      metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}],
+    },
+  });
   await env.validating(
     {
       paramKind: {apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler'},

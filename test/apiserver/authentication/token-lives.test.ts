@@ -41,12 +41,10 @@ const secretClaims = (uid: string, more: object = {}) => ({
 });
 
 const aPod = async ({client}: Environment, name: string, spec: object = {}) =>
-  client
-    .resource(kinds.pods)
-    .create({
-      metadata: {name, namespace},
-      spec: {serviceAccountName: 'robot', automountServiceAccountToken: false, containers: [{name: 'c', image: 'i'}], ...spec},
-    });
+  client.resource(kinds.pods).create({
+    metadata: {name, namespace},
+    spec: {serviceAccountName: 'robot', automountServiceAccountToken: false, containers: [{name: 'c', image: 'i'}], ...spec},
+  });
 
 const forPod = async (env: Environment, name: string, seconds = 3600): Promise<TokenRequest> =>
   env.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});

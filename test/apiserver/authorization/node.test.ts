@@ -236,12 +236,10 @@ test('a node may read the objects of its pods from the moment they are bound', a
     (await refusal(as('plat-node-0'))).message,
     'secrets "s" is forbidden: User "system:node:plat-node-0" cannot get resource "secrets" in API group "" in the namespace "default": no relationship found between node \'plat-node-0\' and this object',
   );
-  await client
-    .resource(kinds.pods)
-    .create({
-      metadata: {name: 'p', namespace: 'default'},
-      spec: {nodeName: 'plat-node-0', imagePullSecrets: [{name: 's'}], containers: [{name: 'c', image: 'i'}]},
-    });
+  await client.resource(kinds.pods).create({
+    metadata: {name: 'p', namespace: 'default'},
+    spec: {nodeName: 'plat-node-0', imagePullSecrets: [{name: 's'}], containers: [{name: 'c', image: 'i'}]},
+  });
   await t.notThrowsAsync(as('plat-node-0'));
   await t.throwsAsync(as('plat-node-1'), {any: true});
   await client.resource(kinds.pods).delete('p', {namespace: 'default', gracePeriodSeconds: 0});
