@@ -19,9 +19,9 @@ const isThere = (file: string, title: string): boolean => {
 };
 
 const rows = page
-  .slice(page.indexOf('## What was tried'))
+  .slice(page.indexOf('## Tested attacks'))
   .split('\n')
-  .filter(line => line.startsWith('| ') && !line.startsWith('| tried'));
+  .filter(line => line.startsWith('| ') && !line.startsWith('| attack'));
 
 test('every test that the page on security names is there', t => {
   const all = rows.flatMap(named);
@@ -33,7 +33,7 @@ test('every test that the page on security names is there', t => {
   );
 });
 
-test('every row of the tested threats names an existing test', t => {
+test('every tested attack names an existing test', t => {
   t.true(rows.length > 25, String(rows.length));
   for (const row of rows) t.is(row.match(/"/g)?.length, 2 * named(row).length, row);
   t.deepEqual(
