@@ -1,3 +1,4 @@
+import {own} from '#src/base/own.js';
 import type {PlainObject} from './decode/plain.js';
 import type {SchemaNode, TypeRef} from './node.js';
 
@@ -10,6 +11,7 @@ const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apps/v1.ReplicaSetSpec': {replicas: 0, selector: null},
   'apps/v1.StatefulSetSpec': {replicas: 0, selector: null, serviceName: ''},
   'apps/v1.StatefulSetStatus': {availableReplicas: 0},
+  'authentication/v1.TokenRequestSpec': {boundObjectRef: null},
   'autoscaling/v2.HorizontalPodAutoscalerStatus': {currentMetrics: null},
   '/v1.Event': {reportingComponent: '', reportingInstance: ''},
   'discovery/v1.EndpointSlice': {ports: null},
@@ -22,6 +24,15 @@ const additionalZeros: Readonly<Record<string, PlainObject>> = {
 };
 
 const nameOf = (ref: TypeRef | undefined): string => (ref ? `${ref.group}/${ref.version}.${ref.name}` : '');
+
+/** Types whose lists are null in new objects only, and absent when they are removed later. */
+const nullOnlyWhenNew: ReadonlySet<string> = new Set(['apiextensions/v1.CustomResourceDefinitionStatus']);
+
+/** Reports whether an optional field of a built-in type is always written, as null where it has no value. */
+export const isNullWhenUnset = (type: TypeRef, name: string, field: SchemaNode): boolean => {
+  const typeName = nameOf(type);
+  return field.showsNull === true || (!nullOnlyWhenNew.has(typeName) && own(additionalZeros[typeName], name) === null);
+};
 
 const zeroOf = (node: SchemaNode): unknown => {
   if (node.type === 'object') return zeroValue(node);

@@ -1,5 +1,4 @@
-// The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request. When a
-// create or update cannot compute them, the previous ones stay.
+// The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request.
 
 import {sameJson} from '#src/api/equal.js';
 import type {Kind} from '#src/api/kinds.js';
@@ -94,8 +93,8 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 };
 
 /**
- * Returns the entries after a write; the previous ones when ownership cannot be computed. With `isChecked` (custom resources, whose validation may accept values
- * of another type) an object that does not fit its schema has none.
+ * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its key. With `isChecked` (custom resources,
+ * whose validation may accept values of another type) an object that does not fit its schema has none.
  */
 const entriesAfterWrite = (
   before: PlainObject,
@@ -112,7 +111,7 @@ const entriesAfterWrite = (
     return trackUpdate({before, after, node}, entries, writer);
   } catch (error) {
     if (isConversionPending(error)) throw error;
-    return entries;
+    return [];
   }
 };
 

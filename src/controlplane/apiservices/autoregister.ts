@@ -41,7 +41,8 @@ const registration = (
   managed: Managed | undefined,
 ): ApiService => ({
   metadata: {name: nameOf(group, version), ...(managed ? {labels: {[managedLabel(naming)]: managed}} : {})},
-  spec: {group, version, groupPriorityMinimum, versionPriority},
+  // The core group has no name, which the stored object omits.
+  spec: {...(group ? {group} : {}), version, groupPriorityMinimum, versionPriority},
 });
 
 /** The registered built-in group versions, by the names of their APIServices. Those without a priority are left to whoever adds them. */

@@ -83,7 +83,8 @@ function* warnAboutPair({type, data = {}}: Readonly<Secret>, _old: unknown, {nam
   }
 }
 
-const writable = ['metadata', 'data', 'immutable', 'type'];
+// An applier owns `stringData`, although it is stored as data.
+const writable = ['metadata', 'data', 'stringData', 'immutable', 'type'];
 
 /** Secret: confidential data as bytes by name, 1 MiB in all. Its type is immutable. */
 export const secrets = defineResource<Secret>({

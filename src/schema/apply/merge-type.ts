@@ -1,6 +1,7 @@
 import {jsonText} from '#src/base/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
+import {isNullWhenUnset} from '#src/schema/zero-value.js';
 import {keyElement, valueElement} from './path-element.js';
 
 // How a schema node is merged and owned: as a leaf, a map or a list, with the path elements of its fields and items.
@@ -49,7 +50,8 @@ export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField>
   for (const [name, field] of properties) {
     // A required struct that is not held by value is absent until it is set.
     const written = ref && (field.type === 'object' ? isEmptyStruct(field.default) : required?.has(name));
-    fields.set(name, {node: field, element: `f:${name}`, zero: written ? zeroOf(field) : undefined});
+    const zero = written ? zeroOf(field) : ref && isNullWhenUnset(ref, name, field) ? null : undefined;
+    fields.set(name, {node: field, element: `f:${name}`, zero});
   }
   structs.set(properties, fields);
   return fields;
