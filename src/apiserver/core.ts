@@ -87,6 +87,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
         times,
         deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs),
         endsAt: request.inProcess ? undefined : endsAt,
+        isAuthorized: false,
         place: undefined,
         entered: undefined,
       };
@@ -97,10 +98,11 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
     } catch (error) {
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
-      response = failure(settings, request, error);
+      response = failure(settings, request, error, !state?.isAuthorized);
       if (state?.place instanceof IncomingBody) state.place.stop(bodyTimeout());
     }
-    finish(response, auditId, warnings);
+    // A request that cannot be parsed is refused by the original's HTTP server, without these headers.
+    if (info) finish(response, auditId, warnings);
     response = settings.finished(request, info, response, times);
     settings.log?.answered(request, info, {response, auditId, startedAt});
     return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
@@ -122,6 +124,7 @@ interface RequestState {
   readonly times: RequestTimes;
   readonly deadlineAt: number;
   readonly endsAt: number | undefined;
+  isAuthorized: boolean;
   /** The place among the requests in flight. */
   place: Disposable | undefined;
   /** The same place, once there is a response. */
@@ -167,6 +170,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     const attributes = attributesOf(user, info);
     const decision = authorized(settings, attributes);
     allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
+    state.isAuthorized = true;
     settings.checkPublished?.(info, user);
     const codecs = codecsFor(request, settings);
     if (codecs) await codecs;
@@ -256,22 +260,23 @@ const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision
   throw denial(attributes, decision.reason);
 };
 
-const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
+const failure = (settings: CoreSettings, request: ApiRequest, error: unknown, isBeforeHandler: boolean): ApiResponse => {
   if (error instanceof PlainRefusal) return error.response();
   const format = errorFormat(request, settings);
-  if (error instanceof StatusError) return statusResponse(error.status, format);
-  if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, format);
+  if (error instanceof StatusError) return statusResponse(error.status, format, isBeforeHandler);
+  if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, format, isBeforeHandler);
   settings.failed(error, request);
-  return statusResponse(internalError(error).status, format);
+  return statusResponse(internalError(error).status, format, isBeforeHandler);
 };
 
 /** The response that carries a Status, in the requested form. */
-const statusResponse = (status: Status, {accepted, pretty}: ErrorFormat): ApiResponse => {
+const statusResponse = (status: Status, {accepted, pretty}: ErrorFormat, isBeforeHandler: boolean): ApiResponse => {
   const retryAfter = status.details?.retryAfterSeconds;
   return {
     status: status.code ?? 500,
     headers: {
-      ...(status.code === 403 ? {'X-Content-Type-Options': 'nosniff'} : {}),
+      // The original's filters before the handler forbid guessing the type of their refusals.
+      ...(isBeforeHandler && (status.code === 400 || status.code === 403) ? {'X-Content-Type-Options': 'nosniff'} : {}),
       ...(retryAfter ? {'Retry-After': String(retryAfter)} : {}),
     },
     body: encoded(accepted, () => status, pretty),

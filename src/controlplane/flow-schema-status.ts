@@ -13,8 +13,9 @@ type FlowSchema = ObjectOf<typeof kinds.flowSchemas>;
 
 const fieldManager = 'api-priority-and-fairness-config-consumer-v1';
 const retryMs = 1_000;
-/** Changes come in bursts, above all at the start, when there is more urgent work. */
-const settleMs = 200;
+/** At the start there is more urgent work. Later changes are reported at once, after those that come with them. */
+const startMs = 200;
+const settleMs = 5;
 
 export interface FlowSchemaStatusParts {
   readonly client: Client;
@@ -40,10 +41,14 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
   const levels = informers.informer(kinds.priorityLevelConfigurations);
   const apiVersion = apiVersionOf(client.naming, kinds.flowSchemas);
 
+  const reported = new WeakMap<Frozen<FlowSchema>, string>();
   const report = async (schema: Frozen<FlowSchema>): Promise<void> => {
     const wanted = danglingCondition(schema, levels.lister.get(schema.spec?.priorityLevelConfiguration.name ?? '') !== undefined);
     const current = schema.status?.conditions?.find(({type}) => type === wanted.type);
     if (current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message) return;
+    // The informer may not have received the report yet.
+    if (reported.get(schema) === wanted.status) return;
+    reported.set(schema, wanted.status);
     const name = schema.metadata?.name ?? '';
     const status = {conditions: [{...wanted, lastTransitionTime: wireTime(clock.now())}]};
     await client
@@ -55,7 +60,9 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
         {subresource: 'status', fieldManager, force: true},
       )
       .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
+        if (isNotFound(error)) return;
+        reported.delete(schema);
+        throw error;
       });
   };
 
@@ -71,6 +78,7 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
     using _ = clock.hold();
     try {
       if (!schemas.isSynced || !levels.isSynced) return later(retryMs);
+      delayMs = settleMs;
       for (const schema of schemas.lister.list()) await report(schema);
     } catch (error) {
       if (signal.aborted) return;
@@ -78,8 +86,9 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
       later(retryMs);
     }
   };
-  schemas.listen(() => later(settleMs));
-  levels.listen(() => later(settleMs));
+  let delayMs = startMs;
+  schemas.listen(() => later(delayMs));
+  levels.listen(() => later(delayMs));
   signal.addEventListener('abort', () => pendingRun?.[Symbol.dispose](), {once: true});
   informers.start();
 };

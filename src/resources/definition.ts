@@ -295,6 +295,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   deprecation?(naming: Naming): string;
   /** Returns why a name is not allowed, empty for a valid one; `prefix` if it is a generateName. */
   nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
+  /** The name of an object with a generateName is that text itself, without a suffix. */
+  hasPlainGeneratedNames?: true;
   /** Loads what validation of the object needs; returns undefined if nothing has to be loaded. Called directly before each validation. */
   ready?(object: Readonly<T>): Promise<void> | undefined;
   /** Applies defaults. Runs on every write and read of the hub version. */

@@ -1,12 +1,13 @@
 import {stringify} from 'yaml';
 import {isPlainObject, type PlainObject} from './decode/plain.js';
+import {yamlScalar, type ScalarPlace} from './yaml-scalar.js';
 
-/** Formats an object as the original's YAML: keys sorted, lists not indented, lines not wrapped, ambiguous scalars quoted. */
+/** Formats an object as the original's YAML: keys sorted, lists not indented, long lines folded, ambiguous scalars quoted. */
 export const yamlText = (object: unknown): string => {
   const lines: string[] = [];
   if (isPlainObject(object) && Object.keys(object).length > 0) writeMap(object, '', '', lines);
   else if (Array.isArray(object) && object.length > 0) writeList(object, '', '', lines);
-  else lines.push(leaf(object, ''));
+  else lines.push(leaf(object));
   return `${lines.join('\n')}\n`;
 };
 
@@ -24,7 +25,7 @@ const writeMap = (map: PlainObject, first: string, indent: string, lines: string
     } else if (isPlainObject(value) && Object.keys(value).length > 0) {
       lines.push(head);
       writeMap(value, `${indent}  `, `${indent}  `, lines);
-    } else lines.push(`${head} ${leaf(value, indent)}`);
+    } else lines.push(`${head} ${leaf(value, {column: head.length + 1, indent: `${indent}  `})}`);
   }
 };
 
@@ -33,8 +34,7 @@ const longestKey = 1000;
 
 /** Formats a key on one line. */
 const keyText = (key: string, indent: string): string => {
-  const text = leaf(key, '');
-  const line = text.includes('\n') ? JSON.stringify(key) : text;
+  const line = yamlScalar(key);
   return line.length > longestKey ? `? ${line}\n${indent}` : line;
 };
 
@@ -46,24 +46,13 @@ const writeList = (list: readonly unknown[], first: string, indent: string, line
     before = indent;
     if (Array.isArray(item) && item.length > 0) writeList(item, head, within, lines);
     else if (isPlainObject(item) && Object.keys(item).length > 0) writeMap(item, head, within, lines);
-    else lines.push(`${head}${leaf(item, indent)}`);
+    else lines.push(`${head}${leaf(item, {column: head.length, indent: within})}`);
   }
 };
 
-/** Plain scalars, and words among them that older parsers read as booleans or null. */
-const plain = /^[A-Za-z/][A-Za-z0-9_./-]*$/;
-const reservedWords = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
-
-/** Formats a scalar, or an empty list or object. Lines after the first are indented. */
-const leaf = (value: unknown, indent: string): string => {
-  if (typeof value === 'string') {
-    if ((plain.test(value) && !reservedWords.test(value)) || value === '.') return value;
-    // A bare `<<` would be a merge key.
-    if (value === '<<') return '"<<"';
-    return stringify({k: value}, {version: '1.1', lineWidth: 0})
-      .slice('k: '.length, -1)
-      .replace(/\n(?=.)/g, `\n${indent}`);
-  }
+/** Formats a scalar, or an empty list or object. */
+const leaf = (value: unknown, place?: ScalarPlace): string => {
+  if (typeof value === 'string') return yamlScalar(value, place);
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return stringify(value).trimEnd();
   return Array.isArray(value) ? '[]' : isPlainObject(value) ? '{}' : String(value ?? null);

@@ -54,4 +54,8 @@ const zippedPages = (body: PagedBody): PagedBody => {
 };
 
 const vary = (before: string | string[] | undefined): string =>
-  before === undefined ? 'Accept-Encoding' : `${String(before)}, Accept-Encoding`;
+  before === undefined
+    ? 'Accept-Encoding'
+    : String(before).includes('Accept-Encoding')
+      ? String(before)
+      : `${String(before)}, Accept-Encoding`;

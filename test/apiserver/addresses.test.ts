@@ -1,5 +1,5 @@
 import test from 'ava';
-import type {Status} from '#src/api/status.js';
+import {forbidden, type Status} from '#src/api/status.js';
 import {InFlight} from '#src/apiserver/request/in-flight.js';
 import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
@@ -147,9 +147,10 @@ test('an unsupported method is reported before an invalid name', async t => {
 });
 
 test('a path that is not escaped right is turned down in plain text', async t => {
-  const {status: code, text} = await send('GET', `${configMaps}/%zz`);
+  const {status: code, text, header} = await send('GET', `${configMaps}/%zz`);
 
   t.deepEqual([code, text], [400, '400 Bad Request']);
+  t.deepEqual(['audit-id', 'cache-control', 'x-content-type-options'].map(header), [undefined, undefined, undefined]);
 });
 
 test('a slash at the end changes nothing', async t => {
@@ -233,6 +234,21 @@ test('a request that ends frees a seat for either kind where the limits are summ
 
   t.truthy(writing);
   t.is(inFlight.enter(aRead), undefined);
+});
+
+test('only a refusal before the handler forbids guessing its type', async t => {
+  let isMoody = false;
+  const mood = {
+    name: 'Moody',
+    validate: () => {
+      if (isMoody) throw forbidden({group: '', resource: 'configmaps'}, 'a', 'not today');
+    },
+  };
+  const moody = await startWire({admission: () => [mood]});
+  isMoody = true;
+  const refused = await moody.post(configMaps, {metadata: {name: 'a'}});
+
+  t.deepEqual([refused.status, refused.header('x-content-type-options')], [403, undefined]);
 });
 
 test('a denial names the user, the verb, the resource and the namespace', async t => {

@@ -290,3 +290,38 @@ test('a namespace is removed once the backend has deleted its objects, and kept 
     },
   );
 });
+
+const openApiHeaders = ['etag', 'vary', 'accept-ranges', 'content-type', 'last-modified', 'content-encoding'];
+
+test('documents of OpenAPI have the headers of files', async t => {
+  await using env = await start();
+  const headersOf = async (path: string, headers: Record<string, string> = {}) => {
+    const {headers: received} = await ask1(env.server, {path, headers});
+    return openApiHeaders.map(name => (name === 'etag' || name === 'last-modified' ? name in received : received[name]));
+  };
+
+  const swaggerVary = 'Accept-Encoding, Accept';
+  t.deepEqual(await headersOf('/openapi/v2'), [true, swaggerVary, 'bytes', 'application/json', true, undefined]);
+  t.deepEqual(await headersOf('/openapi/v2', {'accept-encoding': 'gzip'}), [true, swaggerVary, 'bytes', 'application/json', true, 'gzip']);
+  t.deepEqual(await headersOf('/openapi/v2', {accept: 'text/plain'}), [false, swaggerVary, undefined, undefined, false, undefined]);
+  t.deepEqual(await headersOf('/openapi/v3', {accept: 'text/plain'}), [
+    false,
+    undefined,
+    'bytes',
+    'text/plain; charset=utf-8',
+    true,
+    undefined,
+  ]);
+  t.deepEqual(await headersOf('/openapi/v3/api/v1'), [true, 'Accept', 'bytes', 'application/json', true, undefined]);
+});
+
+test('a document that the client has is not sent again, by any of the hashes that it names', async t => {
+  await using env = await start();
+  const path = '/openapi/v3/api/v1';
+  const {etag} = (await ask1(env.server, {path})).headers;
+  for (const known of [String(etag), `W/${String(etag)}`, `"other", ${String(etag)}`, '*']) {
+    const {status, body, headers} = await ask1(env.server, {path, headers: {'if-none-match': known}});
+    t.deepEqual([status, body.length, headers['etag'], headers['last-modified']], [304, 0, etag, undefined], known);
+  }
+  t.is((await ask1(env.server, {path, headers: {'if-none-match': '"other"'}})).status, 200);
+});

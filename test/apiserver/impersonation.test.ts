@@ -149,9 +149,10 @@ for (const [headers, parts] of [
 ] as const) {
   test(`${Object.keys(headers)[0]} without a user is refused`, async t => {
     const {as, checked} = await start();
-    const {status, json} = await as(headers);
+    const {status, json, header} = await as(headers);
 
     t.is(status, 400);
+    t.is(header('x-content-type-options'), 'nosniff');
     t.is(json<Status>().message, `requested [${parts}] without impersonating a user`);
     t.deepEqual(checked, []);
   });

@@ -1,5 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
@@ -8,6 +9,7 @@ import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {maintainFlowControl, reconcileFlowControl} from '#src/controlplane/flow-control.js';
 import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
+import {suggestedObjects} from '#src/resources/flowcontrol/bootstrap.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 
 const key = 'apf.plat.io/autoupdate-spec';
@@ -28,12 +30,23 @@ test('flow control begins with suggested and mandatory objects, managed by the s
   const {all} = await start();
   const objects = await all();
 
-  t.is(objects.length, 8 + 13);
+  t.is(objects.length, 8 + 11);
   t.true(objects.every(object => saysWhoKeeps(object) === 'true'));
   t.deepEqual(
     [...new Set(objects.flatMap(({metadata}) => metadata?.managedFields?.map(({manager}) => manager)))],
     ['api-priority-and-fairness-config-producer-v1'],
   );
+});
+
+test('components elect their leaders by leases alone', async t => {
+  const {schemas} = suggestedObjects(naming('kubernetes'));
+  const election = schemas.find(({metadata}) => metadata?.name === 'system-leader-election');
+
+  t.deepEqual(
+    election?.spec?.rules?.flatMap(({resourceRules = []}) => resourceRules.flatMap(({resources}) => resources)),
+    ['leases'],
+  );
+  t.false(schemas.some(({metadata}) => ['workload-leader-election', 'endpoint-controller'].includes(metadata?.name ?? '')));
 });
 
 test('a pass over objects that are as they should be writes nothing', async t => {
@@ -178,7 +191,7 @@ test('a first pass that fails is tried again every second', async t => {
   await kept;
   stop.abort();
 
-  t.is((await clientOf().resource(kinds.flowSchemas).list()).items.length, 13);
+  t.is((await clientOf().resource(kinds.flowSchemas).list()).items.length, 11);
 });
 
 test('a server whose first passes fail for five minutes does not go on', async t => {

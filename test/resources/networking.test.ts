@@ -263,3 +263,15 @@ test('endpoints show as addresses with ports', async t => {
     'subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`',
   ]);
 });
+
+test('the name of an address is the given prefix itself', async t => {
+  const {of} = await startEnvironment();
+  const spec = {parentRef: {resource: 'services', namespace, name: 's'}};
+  const made = await of(kinds.ipAddresses).create({metadata: {generateName: '10.0.0.9'}, spec});
+
+  t.is(made.metadata?.name, '10.0.0.9');
+  t.deepEqual(await problems(of(kinds.ipAddresses).create({metadata: {generateName: 'x-'}, spec})), [
+    'metadata.generateName: Invalid value: "x-": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    'metadata.name: Invalid value: "x-": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+  ]);
+});

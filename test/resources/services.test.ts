@@ -300,6 +300,23 @@ test('an address stays', async t => {
   ]);
 });
 
+test('a service that is a mere name has no policy of internal traffic', async t => {
+  const {of} = await startEnvironment();
+  const spec: Spec = {type: 'ExternalName', externalName: 'example.com', internalTrafficPolicy: 'Local'};
+  const made = await of(kinds.services).create(aService(spec));
+  const other = await of(kinds.services).create(aService({}, 'other'));
+  const changed = await of(kinds.services).patch(
+    'other',
+    'merge',
+    {spec: {type: 'ExternalName', externalName: 'example.com'}},
+    {namespace},
+  );
+
+  t.is(made.spec?.internalTrafficPolicy, undefined);
+  t.is(other.spec?.internalTrafficPolicy, 'Cluster');
+  t.is(changed.spec?.internalTrafficPolicy, undefined);
+});
+
 test('a service that becomes a mere name gives its address back', async t => {
   const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService());

@@ -440,6 +440,26 @@ const tricky = [
   `${'word '.repeat(60)}`,
 ];
 
+const long = 'words of a text '.repeat(8).trim();
+for (const [title, text, expected] of [
+  ['an indicator is in single quotes', '*/5 * * * *', "v: '*/5 * * * *'"],
+  ['a quote within single quotes is doubled', "*it's", "v: '*it''s'"],
+  ['what may be read as a number is in double quotes', '1e3', 'v: "1e3"'],
+  ['a word that is no boolean stays plain', 'nO', 'v: nO'],
+  ['an expression stays plain', 'a.b == "c"', 'v: a.b == "c"'],
+  ['a long text is folded', long, `v: ${long.slice(0, 79)}\n  ${long.slice(80)}`],
+  ['a long quoted text is folded', `'${long}`, `v: '''${long.slice(0, 79)}\n  ${long.slice(80)}'`],
+  ['lines are literal, without folding', `${long}\n b\n`, `v: |\n  ${long}\n   b`],
+  ['lines that begin with a space state their indentation', ' a\nb', 'v: |2-\n   a\n  b'],
+  ['a tab is escaped', 'a\tb\nc', 'v: "a\\tb\\nc"'],
+  ['a character beyond the basic plane is escaped', '\u{1f600}', 'v: "\\U0001F600"'],
+] as const) {
+  test(`YAML of the original's style: ${title}`, t => {
+    t.is(yamlText({v: text}), `${expected}\n`);
+    t.deepEqual(parseYaml(yamlText({v: text, list: [text, {[text]: text}]})).value, {v: text, list: [text, {[text]: text}]});
+  });
+}
+
 test('strings that YAML could read as another type are read as strings', t => {
   const object = {values: tricky, keys: Object.fromEntries(tricky.map(text => [text, text]))};
 

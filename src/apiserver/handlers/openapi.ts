@@ -1,5 +1,4 @@
 import type {ApiResponse} from '#src/api/request.js';
-import {notAcceptable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {Registration} from '#src/apiserver/aggregation/registrations.js';
@@ -13,26 +12,43 @@ const json = 'application/json';
 const messageAlias = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const message = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-/** The first of the offered forms that the client accepts; JSON without an Accept header. */
-const accepted = (value: string | undefined, offered: readonly string[]): string => {
+/** The first of the offered forms that the client accepts, if any; JSON without an Accept header. */
+const accepted = (value: string | undefined, offered: readonly string[]): string | undefined => {
   if (!value) return json;
   for (const clause of value.split(',')) {
     const type = clause.split(';')[0]!.trim();
     if (['application/json', 'application/*', '*/*'].includes(type)) return json;
     if (offered.includes(type)) return type;
   }
-  throw notAcceptable([json, ...offered]);
+  return undefined;
 };
+
+/** As in the original's responses. A request for a range gets the whole document. */
+const acceptsRanges = {'Accept-Ranges': 'bytes'};
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
 /** When each document was first requested. */
 const firstRequestedAt = new WeakMap<PackedDocument, number>();
 
-/** Whether the client's copy is current, by the document's hash or, without one, by its date. */
-const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number): boolean => {
+/** Whether the client's copy is current, by the document's hash or, where the request names none, by its date. */
+const isCurrent = ({request}: RequestContext, etag: string | undefined, modifiedAt: number): boolean => {
   const known = header(request, 'if-none-match');
-  return known === undefined ? Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt : known === etag;
+  if (known === undefined) return Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt;
+  return known.split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+};
+
+const wholeSecond = (clock: Clock): number => Math.floor(clock.now() / 1000) * 1000;
+
+const documentBody = async (
+  {request}: RequestContext,
+  document: PackedDocument,
+  headers: Record<string, string>,
+  contentType: string,
+): Promise<ApiResponse> => {
+  if (isCompressed(request, document.size))
+    return {status: 200, headers: compressedHeaders(headers), body: {kind: 'bytes', bytes: document.packed, contentType}};
+  return {status: 200, headers, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
 };
 
 const documentResponse = async (
@@ -43,14 +59,20 @@ const documentResponse = async (
   contentType = json,
 ): Promise<ApiResponse> => {
   const etag = `"${document.hash}"`;
-  const modifiedAt = firstRequestedAt.get(document) ?? Math.floor(clock.now() / 1000) * 1000;
+  const modifiedAt = firstRequestedAt.get(document) ?? wholeSecond(clock);
   firstRequestedAt.set(document, modifiedAt);
-  const all = {ETag: etag, Vary: 'Accept', 'Last-Modified': new Date(modifiedAt).toUTCString(), ...headers};
-  if (isCurrent(context, etag, modifiedAt)) return {status: 304, headers: all, body: {kind: 'empty'}};
-  if (isCompressed(context.request, document.size)) {
-    return {status: 200, headers: compressedHeaders(all), body: {kind: 'bytes', bytes: document.packed, contentType}};
-  }
-  return {status: 200, headers: all, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
+  const identifying = {ETag: etag, Vary: 'Accept', ...headers};
+  if (isCurrent(context, etag, modifiedAt)) return {status: 304, headers: identifying, body: {kind: 'empty'}};
+  const all = {...identifying, 'Last-Modified': new Date(modifiedAt).toUTCString(), ...acceptsRanges};
+  return documentBody(context, document, all, contentType);
+};
+
+/** The index, dated by the request: it has one form, whatever the client accepts, and no hash. */
+const indexResponse = async (context: RequestContext, index: PackedDocument, clock: Clock): Promise<ApiResponse> => {
+  const modifiedAt = wholeSecond(clock);
+  const dated = {'Last-Modified': new Date(modifiedAt).toUTCString()};
+  if (isCurrent(context, undefined, modifiedAt)) return {status: 304, headers: dated, body: {kind: 'empty'}};
+  return documentBody(context, index, {...dated, ...acceptsRanges}, json);
 };
 
 export interface OpenApiRouteOptions {
@@ -64,25 +86,33 @@ export interface OpenApiRouteOptions {
 export const openApiRoutes = ({documents, relayTo, clock}: OpenApiRouteOptions): Route[] => {
   const handler =
     (
+      vary: string,
       respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>,
       offered: readonly string[] = [],
     ): Handler =>
     async context => {
       const form = accepted(header(context.request, 'accept'), offered);
+      if (form === undefined) return {status: 406, headers: {Vary: vary}, body: {kind: 'empty'}};
       return respond(context, await documents(), form);
     };
   return [
-    {path: '/openapi/v2', handler: handler((context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias])},
-    // The index has one form, whatever the client accepts.
-    {path: '/openapi/v3', handler: async context => documentResponse(context, await (await documents()).index(), clock, {})},
-    {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, relayTo, clock))},
+    {
+      path: '/openapi/v2',
+      handler: handler(varyOfSwagger, (context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias]),
+    },
+    {path: '/openapi/v3', handler: async context => indexResponse(context, await (await documents()).index(), clock)},
+    {path: '/openapi/v3/*', handler: handler('Accept', (context, all) => oneDocument(context, all, relayTo, clock))},
   ];
 };
 
-const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> =>
-  form === json
-    ? documentResponse(context, await all.swagger(), clock, {})
-    : documentResponse(context, await all.swaggerMessage(), clock, {}, message);
+const varyOfSwagger = 'Accept-Encoding, Accept';
+
+const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> => {
+  const headers = {Vary: varyOfSwagger};
+  return form === json
+    ? documentResponse(context, await all.swagger(), clock, headers)
+    : documentResponse(context, await all.swaggerMessage(), clock, headers, message);
+};
 
 /** A document requested by its hash may be cached indefinitely; an outdated hash is redirected to the current one. */
 const oneDocument = async (

@@ -170,7 +170,10 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
   if (definition.generation) meta.generation = 1;
-  if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, longestPrefix) + nameSuffix(settings.random, suffixLength);
+  if (!meta.name && meta.generateName)
+    meta.name = definition.hasPlainGeneratedNames
+      ? meta.generateName
+      : meta.generateName.slice(0, longestPrefix) + nameSuffix(settings.random, suffixLength);
 };
 
 const existing = async (resource: Resource, ref: ResourceRef, namespace: string, name: string): Promise<Error> => {

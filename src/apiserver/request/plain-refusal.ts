@@ -23,6 +23,17 @@ export class PlainRefusal extends Error {
   }
 }
 
+/** The refusal of a request that cannot be parsed, before anything is known of it. */
+export class MalformedRequest extends PlainRefusal {
+  constructor() {
+    super(400, '400 Bad Request', {Connection: 'close'}, '');
+  }
+
+  override response(): ApiResponse {
+    return {...super.response(), headers: {...this.headers}};
+  }
+}
+
 /** The refusal of a request above the limits. */
 export const tooManyRequests = (): PlainRefusal =>
   new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});

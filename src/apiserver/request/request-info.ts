@@ -3,7 +3,7 @@
 
 import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
-import {PlainRefusal} from './plain-refusal.js';
+import {MalformedRequest} from './plain-refusal.js';
 
 /** The attributes of a request, from its method and URL alone. */
 export interface RequestInfo {
@@ -51,7 +51,7 @@ const decoded = (path: string): string => {
     return decodeURIComponent(path);
   } catch {
     // The original's HTTP server refuses it before authentication.
-    throw new PlainRefusal(400, '400 Bad Request', {Connection: 'close'}, '');
+    throw new MalformedRequest();
   }
 };
 

@@ -88,13 +88,6 @@ export const mandatoryObjects = (naming: Naming): FlowControlObjects => ({
   ],
 });
 
-const leaderElection = (naming: Naming, lockNamespaces: string[]) => ({
-  resourceRules: [
-    on(['get', 'create', 'update'], '', ['endpoints', 'configmaps'], lockNamespaces),
-    on(['get', 'create', 'update'], naming.group('coordination'), ['leases'], all),
-  ],
-});
-
 const systemSchemas = (naming: Naming): FlowSchema[] => [
   schema(naming, 'system-nodes', 'system', 500, 'ByUser', {subjects: groups('system:nodes'), ...everything}),
   schema(naming, 'system-node-high', 'node-high', 400, 'ByUser', {
@@ -113,21 +106,7 @@ const componentSchemas = (naming: Naming): FlowSchema[] => {
   return [
     schema(naming, 'system-leader-election', 'leader-election', 100, 'ByUser', {
       subjects: [...users(manager, scheduler), ...accounts(systemNamespace, '*')],
-      ...leaderElection(naming, [systemNamespace]),
-    }),
-    schema(naming, 'workload-leader-election', 'leader-election', 200, 'ByUser', {
-      subjects: accounts(systemNamespace, '*'),
-      ...leaderElection(naming, all),
-    }),
-    schema(naming, 'endpoint-controller', 'workload-high', 150, 'ByUser', {
-      subjects: [
-        ...users(manager),
-        ...accounts(systemNamespace, 'endpoint-controller', 'endpointslice-controller', 'endpointslicemirroring-controller'),
-      ],
-      resourceRules: [
-        on(['get', 'create', 'update'], '', ['endpoints'], all),
-        on(['get', 'create', 'update'], naming.group('discovery'), ['endpointslices'], all),
-      ],
+      resourceRules: [on(['get', 'create', 'update'], naming.group('coordination'), ['leases'], all)],
     }),
     schema(naming, naming.component('controller-manager'), 'workload-high', 800, 'ByNamespace', {subjects: users(manager), ...everything}),
     schema(naming, naming.component('scheduler'), 'workload-high', 800, 'ByNamespace', {subjects: users(scheduler), ...everything}),

@@ -46,6 +46,7 @@ export const ipAddresses = defineResource<IPAddress>({
   shortNames: ['ip'],
   otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {selectableFields})],
   nameProblems,
+  hasPlainGeneratedNames: true,
   alwaysPresent: {spec: {}},
   main: {
     metadata: 'both',

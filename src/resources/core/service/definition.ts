@@ -146,6 +146,7 @@ export const services = defineResource<Service>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(service, old) {
       if (old) dropFieldsOfOldType(service, old);
+      if (service.spec?.type === 'ExternalName') delete service.spec.internalTrafficPolicy;
     },
     validate: validateService,
     warn: warnings,
