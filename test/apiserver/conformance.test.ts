@@ -51,7 +51,7 @@ for (const file of new Set(Object.values(proofs).map(([path]) => path))) {
   test(`the proofs of the suite in ${file} exist`, t => {
     const text = readFileSync(join(root, 'test', file), 'utf8');
     for (const [suite, [path, title]] of Object.entries(proofs))
-      if (path === file) t.regex(text, new RegExp(`(test|compare)(\\.serial)?\\([^\\n]*${title.replaceAll('.', '\\.')}`), suite);
+      if (path === file) t.regex(text, new RegExp(`(test|compare)(\\.serial)?\\(\\s*[^\\n]*${title.replaceAll('.', '\\.')}`), suite);
   });
 }
 
