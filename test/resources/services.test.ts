@@ -315,6 +315,8 @@ test('a service that is a mere name has no policy of internal traffic', async t 
   t.is(made.spec?.internalTrafficPolicy, undefined);
   t.is(other.spec?.internalTrafficPolicy, 'Cluster');
   t.is(changed.spec?.internalTrafficPolicy, undefined);
+  const invalid = of(kinds.services).patch('other', 'merge', {spec: {internalTrafficPolicy: 'ABC'}}, {namespace});
+  t.regex((await refusal(invalid)).message ?? '', /internalTrafficPolicy: Unsupported value: "ABC"/);
 });
 
 test('a service that becomes a mere name gives its address back', async t => {

@@ -17,7 +17,7 @@ import {
   type Service,
   type ServiceSpec,
 } from './traits.js';
-import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
+import {serviceKeys, trafficPolicies, validateService, validateServiceStatus} from './validation.js';
 
 /** The default timeout of client affinity: three hours. */
 const affinitySeconds = 10_800;
@@ -146,7 +146,9 @@ export const services = defineResource<Service>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(service, old) {
       if (old) dropFieldsOfOldType(service, old);
-      if (service.spec?.type === 'ExternalName') delete service.spec.internalTrafficPolicy;
+      const {spec} = service;
+      // A value that is none is left for validation to refuse.
+      if (spec?.type === 'ExternalName' && trafficPolicies.includes(spec.internalTrafficPolicy ?? '')) delete spec.internalTrafficPolicy;
     },
     validate: validateService,
     warn: warnings,

@@ -11,7 +11,7 @@ import {isExternal, isHeadless, isLoadBalancer, needsHealthPort, type Service, t
 const protocols = ['SCTP', 'TCP', 'UDP'];
 const affinities = ['ClientIP', 'None'];
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
-const trafficPolicies = ['Cluster', 'Local'];
+export const trafficPolicies = ['Cluster', 'Local'];
 const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 /** The maximum timeout of client affinity. */
 const longestAffinity = 86_400;
