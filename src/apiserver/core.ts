@@ -25,7 +25,7 @@ import {Context, header, type Handler, type RequestTimes} from './request/contex
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
-import {PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
+import {MalformedRequest, PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
@@ -77,6 +77,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
     const times: RequestTimes = {startedAt, webhooksMs: 0};
     let response: ApiResponse;
     let state: RequestState | undefined;
+    let isMalformed = false;
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
@@ -96,13 +97,14 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
       response = await (request.inProcess ? work : deadlines.within(deadline, work, late => discardLate(late, started)));
       if (state.entered) trackDelivery(request, response, state);
     } catch (error) {
+      // The original's HTTP server refuses a request that cannot be parsed, without the headers of the API server.
+      isMalformed = error instanceof MalformedRequest;
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
       response = failure(settings, request, error, !state?.isAuthorized);
       if (state?.place instanceof IncomingBody) state.place.stop(bodyTimeout());
     }
-    // A request that cannot be parsed is refused by the original's HTTP server, without these headers.
-    if (info) finish(response, auditId, warnings);
+    if (!isMalformed) finish(response, auditId, warnings);
     response = settings.finished(request, info, response, times);
     settings.log?.answered(request, info, {response, auditId, startedAt});
     return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;

@@ -319,6 +319,8 @@ const headersOf = (chance: Chance): Record<string, string> => ({
 
 /** The fault of a response; nothing for a good one. */
 const complaint = ({status, body, headers}: ApiResponse): string | undefined => {
+  // A path that cannot be unescaped is refused before anything else reads the request.
+  if (status === 400 && body.kind === 'bytes' && body.bytes.toString() === '400 Bad Request') return undefined;
   if (!headers['Audit-Id']) return 'no audit id';
   if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade' || body.kind === 'pages')
     return status === 200 ? undefined : 'a stream that is none';
@@ -326,11 +328,7 @@ const complaint = ({status, body, headers}: ApiResponse): string | undefined => 
   if (status < 400) return undefined;
   if (/\n\s+at |node:internal|\.ts:\d|\.js:\d/.test(text)) return `a stack: ${text}`;
   const plain = body.kind === 'bytes' && body.contentType.startsWith('text/plain');
-  // A path that cannot be unescaped is refused before anything else reads the request.
-  if (plain)
-    return (status === 404 && text.endsWith('\n')) || (status === 400 && text === '400 Bad Request')
-      ? undefined
-      : `odd text: ${status} ${text}`;
+  if (plain) return status === 404 && text.endsWith('\n') ? undefined : `odd text: ${status} ${text}`;
   if (body.kind === 'object' && body.contentType !== 'application/json') return undefined;
   const {kind, code, reason, message} = JSON.parse(text) as Status;
   if (kind !== 'Status' || code !== status || !message) return `no Status: ${text}`;
