@@ -6,7 +6,7 @@ import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {andThen} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
-import type {Endpoint, View} from '#src/resources/definition.js';
+import type {View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError, NoObject} from '#src/schema/decode/error.js';
@@ -34,10 +34,6 @@ interface Intent {
   readonly label: string;
 }
 
-/** The endpoint's definition of writable fields. */
-const endpointOf = ({definition}: Resource, subresource: string): Endpoint<KubeObject> =>
-  subresource ? own(definition.subresources, subresource)! : definition.main;
-
 /**
  * Reads an apply patch and returns its effect on an object, or on none. Throws 400 if it is malformed or of another kind, and 500, as upstream,
  * if it does not match the kind's schema.
@@ -53,7 +49,7 @@ export const applyIntentOf = async (
   const {body, ...intent} = await intentOf(kind, resource, context);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const {subresource} = context.target;
-  const endpoint = endpointOf(resource, subresource);
+  const endpoint = resource.endpoint(subresource);
   const node = schemaOf(schemas, kind);
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
@@ -103,7 +99,7 @@ export const applyViewOf = async (
       force: query.force,
     };
     const writer = (versions: Versions) =>
-      applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
+      applierOf(resource, resource.endpoint(target.subresource), target.subresource, {...write, served: resource.kind}, versions);
     const apiVersion = naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
     const applied = (versions: Versions) =>
       throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));

@@ -51,7 +51,7 @@ const deleteOnce = async (
 ): Promise<Deleted> => {
   const {settings, definition} = resource;
   const old = resource.objects.of(record.key, record.value, record.revision);
-  checkPreconditions(resource, name, old, options);
+  checkDeletePreconditions(resource, name, old, options);
   const attributes = {
     operation: 'DELETE' as const,
     ...requestAttributes(resource, context),
@@ -148,22 +148,22 @@ const markTerminating = ({settings}: Resource, object: KubeObject): void => {
   if (meta.generation) meta.generation++;
 };
 
-const checkPreconditions = (
+const checkDeletePreconditions = (
   {ref, kind, definition}: Resource,
   name: string,
   old: Readonly<KubeObject>,
   {preconditions}: DeleteOptions,
 ): void => {
   const {uid, resourceVersion} = old.metadata!;
-  const [field, requestedSeconds, found, after] =
+  const [field, given, found, after] =
     preconditions?.uid && preconditions.uid !== uid
       ? ['UID', preconditions.uid, uid, 'deleted and then recreated']
       : preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion
         ? ['ResourceVersion', preconditions.resourceVersion, resourceVersion, 'modified']
         : [];
   if (!field) return;
-  const own = `Precondition failed: ${field} in precondition: ${requestedSeconds}, ${field} in object meta: ${found}`;
-  const usual = `the ${field} in the precondition (${requestedSeconds}) does not match the ${field} in record (${found}). The object might have been ${after}`;
+  const own = `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${found}`;
+  const usual = `the ${field} in the precondition (${given}) does not match the ${field} in record (${found}). The object might have been ${after}`;
   // Kinds that are deleted in phases check preconditions themselves in the original, with another message.
   throw definition.deletesInPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };

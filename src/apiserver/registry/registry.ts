@@ -11,8 +11,9 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
+import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
-import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import {emptiedOf} from '#src/schema/decode/emptied.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -142,6 +143,11 @@ export class Resource {
 
   get kind(): Kind {
     return this.definition.kind;
+  }
+
+  /** Returns how an address is written: the main one, or a subresource that the kind has. */
+  endpoint(subresource: string): Endpoint<KubeObject> {
+    return subresource ? own(this.definition.subresources, subresource)! : this.definition.main;
   }
 
   key(namespace: string, name: string): string {

@@ -84,8 +84,7 @@ class Update implements WriteOperation {
   readonly #record: StoredRecord;
 
   constructor(target: UpdateTarget, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext) {
-    const {main, subresources} = target.resource.definition;
-    this.endpoint = target.subresource ? own(subresources, target.subresource)! : main;
+    this.endpoint = target.resource.endpoint(target.subresource);
     this.old = old;
     this.context = context;
     this.#target = target;

@@ -1,14 +1,13 @@
 const emptied = Symbol('given as empty');
 
-type Noted = Partial<Record<typeof emptied, ReadonlyMap<string, unknown>>>;
+type Noted = Partial<Record<typeof emptied, Map<string, unknown>>>;
 
 /**
  * Notes that a field was given as an empty list or map, which reading leaves out. The note is shared by copies, also those made by spreading, and is no
  * part of the object on the wire.
  */
 export const noteEmpty = (object: object, field: string, value: unknown): void => {
-  const noted = object as Noted;
-  noted[emptied] = new Map([...(noted[emptied] ?? []), [field, value]]);
+  ((object as Noted)[emptied] ??= new Map()).set(field, value);
 };
 
 /** Passes on what was noted of an object to its copy. */
