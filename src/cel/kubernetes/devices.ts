@@ -43,7 +43,7 @@ const deviceEnvironment = (age: ExpressionAge, sharesCapacity: boolean): Environ
   return environment;
 };
 
-/** The most characters of names and values, and the most entries of maps (the API reference, resource.k8s.io). */
+/** The most characters of names and values, and the most entries of maps (the API reference, DeviceAttribute). */
 const most = {driver: 63, domain: 63, id: 32, value: 64, entries: 32};
 
 const upTo = (max: number): Range => ({min: 0, max});

@@ -5,7 +5,7 @@ import {eventFields} from '#src/resources/core/event-fields.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import {immutable, immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 
-/** The fields of events.k8s.io by those of the hub; other fields have the same name. */
+/** The fields of the events group by those of the hub; other fields have the same name. */
 const renamed = {
   involvedObject: 'regarding',
   message: 'note',
@@ -86,7 +86,7 @@ function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): 
   yield* immutable('reportingInstance', event.reportingInstance, old.reportingInstance);
 }
 
-/** events.k8s.io: stricter for writers, the same for readers. */
+/** The version of the events group: stricter for writers, the same for readers. */
 export const eventsGroup: ServedVersion<CoreEvent> = {
   kind: kinds.events,
   toHub,

@@ -2,7 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 
-// Conversion of v1beta1 of resource.k8s.io, which differs from the hub in nesting only.
+// Conversion of v1beta1 of the group `resource`, which differs from the hub in nesting only.
 
 type Fields = Readonly<Record<string, unknown>>;
 type Change = (item: Fields) => Fields;
