@@ -1,5 +1,10 @@
-import type {Line} from './text-format.js';
+import type {LineFormat} from './text-format.js';
 
 /** `{"ts":1624215726270.3562,"logger":"source","msg":"message","v":0,"key":"value"}`: time in ms; `v` is absent for errors. */
-export const jsonLine = ({severity, verbosity, timeMs, source, message, fields: {err, ...fields}}: Line): string =>
-  `${JSON.stringify({ts: timeMs, logger: source, msg: message, ...(err === undefined ? {} : {err}), ...(severity === 'E' ? {} : {v: verbosity}), ...fields})}\n`;
+export const jsonFormat: LineFormat = {
+  field: (name, json) => `,${JSON.stringify(name)}:${json}`,
+  line({severity, verbosity, timeMs, source, message}, fields) {
+    const v = severity === 'E' ? '' : `,"v":${verbosity}`;
+    return `{"ts":${timeMs},"logger":${JSON.stringify(source)},"msg":${JSON.stringify(message)}${v}${fields}}\n`;
+  },
+};

@@ -86,6 +86,28 @@ test('secrets do not reach a line, wherever a field hides them', t => {
   t.is(lines[0]!.match(/\[redacted\]/g)?.length, 3);
 });
 
+test('a field that JSON refuses does not lose its line, and secrets are hidden at any depth', t => {
+  const {log, lines} = logging();
+  const circular: Record<string, unknown> = {deep: {deeper: {deepest: {token: 'abc'}}}};
+  circular['self'] = circular;
+
+  log.info({circular, big: 2n ** 64n, none: NaN, skipped: undefined}, 'odd values');
+
+  t.is(
+    lines[0],
+    'I1120 12:34:56.789000    4711 plat-controller-manager] "odd values" ' +
+      'circular={"deep":{"deeper":{"deepest":{"token":"[redacted]"}}},"self":"[Circular]"} big=18446744073709551616 none=<nil>\n',
+  );
+});
+
+test('a field of a line replaces the field of its component with the same name', t => {
+  const {log, lines} = logging();
+
+  log.child({key: 'a', kind: 'Pod'}).info({key: 'b'}, 'seen');
+
+  t.true(lines[0]!.endsWith('] "seen" key="b" kind="Pod"\n'), lines[0]);
+});
+
 test('details are logged up to the verbosity, by pattern of the source, changeable at run time', t => {
   const verbosity = new Verbosity(2, 'ttl-*=5,gc=0');
   const {log, lines} = logging(verbosity);
