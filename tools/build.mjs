@@ -1,6 +1,6 @@
 // Compiles and bundles what has changed since the last build. Only one build runs at a time; a second one waits.
 import {spawnSync} from 'node:child_process';
-import {mkdirSync, openSync, closeSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, openSync, closeSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 
 const lock = 'dist/building';
 
@@ -51,14 +51,36 @@ const run = (...args) => {
   if (status !== 0) process.exit(signal ? 1 : status);
 };
 
+const buildInfo = 'dist/tsbuildinfo';
+
+/** Returns the files below a folder, as paths. */
+const filesBelow = folder =>
+  existsSync(folder)
+    ? readdirSync(folder, {recursive: true, withFileTypes: true})
+        .filter(entry => entry.isFile())
+        .map(entry => `${entry.parentPath ?? entry.path}/${entry.name}`)
+    : [];
+
+/**
+ * Removes what was compiled from a source that is gone. The compiler only writes what has changed since the last build, so if an output
+ * is missing, everything is compiled again.
+ */
+const removeStaleOutputs = () => {
+  for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples']) {
+    const sources = filesBelow(folder).filter(path => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+    const expected = new Set(sources.flatMap(path => ['.js', '.js.map', '.d.ts'].map(end => `dist/${path.slice(0, -3)}${end}`)));
+    for (const path of filesBelow(`dist/${folder}`)) if (!expected.delete(path)) rmSync(path);
+    if (expected.size > 0) rmSync(buildInfo, {force: true});
+  }
+};
+
 await takeLock();
 process.on('exit', () => rmSync(lock, {force: true}));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {}); // The signal also reaches the child process of this build, which ends, and the build with it.
 sweep();
 run('tools/schema.mjs');
-for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples'])
-  rmSync(`dist/${folder}`, {recursive: true, force: true});
-run('node_modules/typescript/bin/tsc', '-p', '.');
+removeStaleOutputs();
+run('node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', buildInfo);
 run('tools/types.mjs');
 run('tools/bundle.mjs');
 writeFileSync('dist/built', '');
