@@ -9,7 +9,7 @@ import type {ActionContext, TokenIssuer, VirtualContext} from '#src/resources/de
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Network} from '#src/transport/network.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import {loggedPlugins} from './admission/logged-plugins.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
@@ -64,7 +64,7 @@ export interface ApiServerSettings {
   /** Health, metrics, version and other routes. */
   readonly routes: readonly Route[];
   /** The connections to the servers behind this one. */
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly aggregation?: Aggregation | undefined;
   /** Handles large requests in another thread; without it this thread handles all. */
   readonly largeRequests?: LargeRequests | undefined;
@@ -82,7 +82,7 @@ export interface ApiServer {
   readonly inFlight: InFlight;
   readonly storageMetrics: StorageMetrics;
   /** The connections to the servers behind this one. Closed by the server's owner. */
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly draining: {rejects: boolean};
   /** Refuses writes to resources whose storage version is not published yet. */
   readonly storedVersions: StoredVersionsBarrier;

@@ -35,7 +35,8 @@ import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
-import {backends} from '#src/transport/relay/backends.js';
+import {dialer} from '#src/transport/dial.js';
+import {connections} from '#src/transport/http1/connections.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
@@ -207,7 +208,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     gate,
   });
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
-  const toBackends = backends({network, clock, log});
+  const toBackends = connections({dial: dialer(network, clock), clock, log});
   const registrations = new Registrations(() => proxy.pair);
   const aggregation = aggregate({
     naming,

@@ -9,16 +9,17 @@ import {plainFailure} from '#src/api/status.js';
 import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemNetwork} from '#src/transport/network.js';
-import {backends, type Backend} from '#src/transport/relay/backends.js';
+import {dialer, type Target} from '#src/transport/dial.js';
+import {connections} from '#src/transport/http1/connections.js';
 import {relayCall, type RelayRequest} from '#src/transport/relay/call.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import {answering, ask1, bothVersions, json, serve} from '#test/serving/server.js';
 import {aBackend, type TestBackend} from './backend.js';
 
-const pool = backends({network: systemNetwork(systemClock), clock: systemClock});
+const pool = connections({dial: dialer(systemNetwork(systemClock), systemClock), clock: systemClock});
 test.after.always(() => pool[Symbol.dispose]());
 
-const to = ({port, ca}: TestBackend, more: Partial<Backend> = {}): Backend => ({
+const to = ({port, ca}: TestBackend, more: Partial<Target> = {}): Target => ({
   scheme: ca ? 'https' : 'http',
   host: '127.0.0.1',
   port,
@@ -160,7 +161,7 @@ test('the certificate of a backend is verified, and it gets the identity of the 
   );
   const {aPair, anAuthority} = await import('#test/serving/credentials.js');
   const {cert, key} = await aPair(await anAuthority(), {commonName: 'caller'}, 'client auth');
-  const reported = async (tls: Backend['tls']) => {
+  const reported = async (tls: Target['tls']) => {
     await using server = await relaying(backend, {to: to(backend, {tls})});
     const {status, body} = await ask1(server);
     return status === 200 ? body.toString() : messageOf(body);
@@ -190,7 +191,7 @@ test('unreachable, broken and oversized backends are reported in the error', asy
 
   t.is(await reported(unreachable, '/'), 'dial tcp 127.0.0.1:1: connect: connection refused');
   t.is(await reported(server, '/hangup'), 'EOF');
-  t.regex(await reported(server, '/nonsense'), /^malformed HTTP response/);
+  t.regex(await reported(server, '/nonsense'), /^net\/http: HTTP\/1\.x transport connection broken: malformed HTTP response/);
   t.is(await reported(server, '/large'), 'net/http: server response headers exceeded the limit; aborted');
   t.is(await reported(secure, '/'), 'http: server gave HTTP response to HTTPS client');
 });
@@ -294,7 +295,7 @@ test('a backend that does not answer the TLS handshake is dropped after the conn
 test('a client that disconnects while the backend is being dialled is not kept waiting', async t => {
   await using backend = await aBackend(() => {});
   const clock = new VirtualClock(); // On which no attempt to reach anybody ever takes too long.
-  using own = backends({network: systemNetwork(clock), clock});
+  using own = connections({dial: dialer(systemNetwork(clock), clock), clock});
   const leaving = new AbortController();
   const request = {
     method: 'GET',

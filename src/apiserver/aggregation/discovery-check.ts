@@ -2,14 +2,14 @@ import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
 import {messageOf} from '#src/base/message.js';
 import {endpoint} from '#src/transport/network.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {requestRemote} from './remote-request.js';
 import {rootOf, type Registrations} from './registrations.js';
 
 export interface DiscoveryCheckParts {
   readonly naming: Naming;
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly resolve: ServiceResolver;
   readonly registrations: Registrations;
 }

@@ -4,7 +4,7 @@ import {messageOf} from '#src/base/message.js';
 import {header, type Handler} from '#src/apiserver/request/context.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 import type {ServiceAddress, ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import {relayCall, type RelayRequest} from '#src/transport/relay/call.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import {endpoint} from '#src/transport/network.js';
@@ -12,7 +12,7 @@ import {identityHeaders} from './identity.js';
 import type {Registration, Remote} from './registrations.js';
 
 export interface ProxyParts {
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly resolve: ServiceResolver;
   readonly log: Log;
   /** Whether a redirect of the server is refused with an error instead of being relayed. */

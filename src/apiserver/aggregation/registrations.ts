@@ -4,8 +4,8 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
-import type {BackendTls} from '#src/transport/relay/backends.js';
-import {readAnchors} from '#src/transport/secure-dial.js';
+import type {TargetTls} from '#src/transport/dial.js';
+import {readAnchors} from '#src/transport/tls-handshake.js';
 import {serviceServerName, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
 
 export type ApiService = ObjectOf<typeof kinds.apiServices>;
@@ -16,9 +16,9 @@ export interface Remote {
   /** Whether the availability check succeeded. */
   readonly available: boolean;
   /** The TLS settings, or why the server cannot be called. */
-  readonly tls: BackendTls | Error;
+  readonly tls: TargetTls | Error;
   /** The same without verification of the server's certificate. */
-  readonly unverifiedTls: BackendTls;
+  readonly unverifiedTls: TargetTls;
 }
 
 /** An APIService: the server of a group version, and its priority. Names are those on the wire. */
@@ -124,7 +124,7 @@ const tlsOf = (
   const ca = caBundle ? Buffer.from(caBundle, 'base64').toString() : undefined;
   const serverName = serviceServerName(service);
   const tls = {serverName, insecure, ca, pair};
-  const isSame = (other: BackendTls): boolean =>
+  const isSame = (other: TargetTls): boolean =>
     other.serverName === serverName &&
     other.insecure === insecure &&
     other.ca === ca &&
@@ -134,7 +134,7 @@ const tlsOf = (
   return {tls: usable(tls), unverifiedTls: {serverName, insecure: true, pair}};
 };
 
-const usable = (tls: BackendTls): BackendTls | Error => {
+const usable = (tls: TargetTls): TargetTls | Error => {
   try {
     if (tls.ca) readAnchors(String(tls.ca));
     return tls;

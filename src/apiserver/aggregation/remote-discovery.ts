@@ -4,7 +4,7 @@ import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Log} from '#src/base/log.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {requestRemote, type RemoteResponse} from './remote-request.js';
 import {resourcesOfList} from './resource-list.js';
@@ -27,7 +27,7 @@ interface Document {
 export interface RemoteDiscoveryParts {
   readonly naming: Naming;
   readonly registrations: Registrations;
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly resolve: ServiceResolver;
   readonly log: Log;
 }

@@ -5,14 +5,14 @@ import type {Log} from '#src/base/log.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PackedDocument} from '#src/schema/openapi/packing.js';
 import type {DocumentPart} from '#src/schema/openapi/aggregated.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {requestRemote, type RemoteResponse} from './remote-request.js';
 import {rootOf, type Registration, type Registrations} from './registrations.js';
 
 export interface RemoteOpenApiParts {
   readonly registrations: Registrations;
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly resolve: ServiceResolver;
   readonly log: Log;
 }

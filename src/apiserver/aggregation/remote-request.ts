@@ -1,7 +1,8 @@
 import type {UserInfo} from '#src/api/user.js';
 import {messageOf} from '#src/base/message.js';
 import type {ServiceAddress} from '#src/apiserver/backends/service-resolver.js';
-import type {Backends, BackendTls} from '#src/transport/relay/backends.js';
+import type {TargetTls} from '#src/transport/dial.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import {relayCall} from '#src/transport/relay/call.js';
 import {endpoint} from '#src/transport/network.js';
 import type {Readable} from 'node:stream';
@@ -10,7 +11,7 @@ import {identityHeaders} from './identity.js';
 /** A request of this server's own to an aggregated server. */
 export interface RemoteRequest {
   readonly at: ServiceAddress;
-  readonly tls: BackendTls;
+  readonly tls: TargetTls;
   readonly path: string;
   readonly user: UserInfo;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +42,7 @@ const readAll = async (source: Readable): Promise<Buffer> => {
 
 /** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
 export const requestRemote = async (
-  backends: Backends,
+  backends: Connections,
   {at, tls, path, user, headers, timeoutMs}: RemoteRequest,
 ): Promise<RemoteResponse> => {
   using _ = backends.clock.hold();

@@ -1,6 +1,6 @@
 import {genericReasons} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
-import type {CallResult} from '#src/transport/keep-alive-calls.js';
+import type {CallResult} from '#src/transport/http1/calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 

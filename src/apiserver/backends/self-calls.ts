@@ -1,7 +1,7 @@
 import {pagesOf, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import {CallAborted, type CallResult, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
+import {CallAborted, type CallResult, type Call, type KeepAliveCalls} from '#src/transport/http1/calls.js';
 
 /** Calls of this server itself, in process and with a given user. */
 export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({

@@ -9,10 +9,11 @@ import {noLog, type Log} from '#src/base/log.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
-import {endpoint} from '#src/transport/network.js';
-import {BrokenResponse, CallAborted, keepAliveCalls, type CallResult, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
+import {dialer, type Dial, type TargetTls} from '#src/transport/dial.js';
+import {endpoint, systemNetwork} from '#src/transport/network.js';
+import {BrokenResponse, callsTo, CallAborted, type CallResult, type KeepAliveCalls} from '#src/transport/http1/calls.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
-import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
+import {readAnchors} from '#src/transport/tls-handshake.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {responseObject} from './response.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
@@ -72,6 +73,8 @@ export interface WebhookCallerParts {
   readonly clock: Clock;
   /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
+  /** Opens connections; by default over this machine's network. */
+  readonly dial?: Dial;
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
   /** The credentials for webhooks, by host; none by default. */
@@ -160,9 +163,10 @@ const cleanPath = (path: string): string => {
 /** Prepares the calls of a webhook. Rejects if its configuration is wrong. */
 const open = async (
   {url, service, caBundle}: WebhookLocation,
-  {clock, resolve, users, clientPair, self}: WebhookCallerParts,
+  {clock, dial = dialer(systemNetwork(clock), clock), resolve, users, clientPair, self}: WebhookCallerParts,
 ): Promise<Webhook> => {
   const anchors = caBundle ? readAnchors(Buffer.from(caBundle, 'base64').toString()) : undefined;
+  const tls = ({pair = clientPair?.()}: Credentials): TargetTls => ({anchors, pair});
   if (service) {
     const {port = 443} = service;
     const serverName = serviceServerName(service);
@@ -170,12 +174,13 @@ const open = async (
     if (self?.is({namespace: service.namespace, name: service.name, port}))
       return {calls: self.calls, host, path: cleanPath(service.path ?? ''), credentials: anonymousCaller};
     const credentials = await (users?.(host) ?? anonymousCaller);
-    const trust = () => ({anchors, serverName, pair: credentials.pair ?? clientPair?.()});
-    const calls = keepAliveCalls(
-      async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock),
-      clock,
-    );
-    return {calls, host, path: cleanPath(service.path ?? ''), credentials};
+    const at = {scheme: 'https', host: serverName, port: String(port)} as const;
+    // The service is resolved for each connection.
+    const located: Dial = async target => {
+      const address = await resolve({namespace: service.namespace, name: service.name, port});
+      return dial({...target, addresses: [address.host], port: String(address.port), tls: tls(credentials)});
+    };
+    return {calls: callsTo(at, {dial: located, clock}), host, path: cleanPath(service.path ?? ''), credentials};
   }
   if (!url) throw new Error('webhook configuration must have either service or URL');
   if (!URL.canParse(url)) throw new Error(`Unparsable URL: parse ${JSON.stringify(url)}: invalid`);
@@ -184,13 +189,9 @@ const open = async (
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   const number = Number(port || 443);
   const credentials = await (users?.(endpoint(bare, number)) ?? anonymousCaller);
-  const trust = () => ({anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()});
-  return {
-    calls: keepAliveCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock),
-    host,
-    path: cleanPath(pathname),
-    credentials,
-  };
+  const at = {scheme: 'https', host: bare, port: String(number)} as const;
+  const direct: Dial = target => dial({...target, tls: tls(credentials)});
+  return {calls: callsTo(at, {dial: direct, clock}), host, path: cleanPath(pathname), credentials};
 };
 
 /** Posts a review, and retries if the webhook asks for it by `Retry-After`. */
@@ -221,6 +222,8 @@ const post = async (
         timeoutMs: deadline - clock.monotonic(),
         signal,
         maxBytes,
+        // Reviews may be repeated: a webhook is also called again for other reasons, such as reinvocation.
+        isRepeatable: true,
       });
     } catch (cause) {
       const reason = (cause as Error).message;

@@ -1,10 +1,10 @@
-import type {BackendTls} from '#src/transport/relay/backends.js';
+import type {TargetTls} from '#src/transport/dial.js';
 
 /** The credentials of this server towards node agents, and its trust in theirs. */
 export interface AgentTrust {
-  readonly verified: BackendTls;
+  readonly verified: TargetTls;
   /** Without verification, for callers that allow it. */
-  readonly unverified: BackendTls;
+  readonly unverified: TargetTls;
 }
 
 /** The settings of connections to node agents. */

@@ -1,9 +1,8 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {plainFailure, serviceUnavailable} from '#src/api/status.js';
-import type {Backend} from '#src/transport/relay/backends.js';
 import {relayCall} from '#src/transport/relay/call.js';
 import {canonical} from '#src/transport/relay/headers.js';
-import {authority} from '#src/transport/relay/backends.js';
+import {authority, type Target} from '#src/transport/dial.js';
 import {rewriteResponse} from '#src/transport/relay/rewrite.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
@@ -30,7 +29,7 @@ export interface CallPath {
 /** Relays a call to a backend and its response, with links rewritten so that they go through this server. */
 export const connectCall = async (
   {backends}: ResourceServices,
-  to: Backend,
+  to: Target,
   {before, path}: CallPath,
   {request}: ResourceContext,
 ): Promise<ApiResponse> => {

@@ -5,7 +5,7 @@ import type {ConnectSubresource, ConnectOptions} from '#src/resources/definition
 import {commandRelay} from '#src/serving/streams/command.js';
 import {commandProtocols, tunnelProtocols} from '#src/serving/streams/protocols.js';
 import {tunnelThroughWebSocket} from '#src/serving/streams/tunnel.js';
-import type {Backend} from '#src/transport/relay/backends.js';
+import type {Target} from '#src/transport/dial.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
@@ -14,7 +14,7 @@ import type {ResourceServices} from './resource.js';
 export interface StreamConnection {
   readonly connect: ConnectSubresource;
   readonly options: ConnectOptions;
-  readonly to: Backend;
+  readonly to: Target;
   /** The path and query at the agent. */
   readonly path: string;
 }

@@ -2,7 +2,7 @@ import type {Readable} from 'node:stream';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {badRequest, internalError, plainFailure, StatusError} from '#src/api/status.js';
 import {statusOfCode} from '#src/api/status-of-code.js';
-import {authority, type Backend} from '#src/transport/relay/backends.js';
+import {authority, type Target} from '#src/transport/dial.js';
 import {relayCall} from '#src/transport/relay/call.js';
 import {textOverWebSocket, wantsWebSocket} from '#src/serving/websocket-text.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
@@ -24,7 +24,7 @@ const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext)
 /** Relays a text from an agent to the client while it is being written. */
 export const connectText = async (
   {backends, connectMetrics: metrics}: ResourceServices,
-  to: Backend,
+  to: Target,
   path: string,
   context: ResourceContext,
 ): Promise<ApiResponse> => {

@@ -10,7 +10,7 @@ import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {attributesOf} from '#src/apiserver/request/attributes.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
-import type {Backend, BackendTls} from '#src/transport/relay/backends.js';
+import type {Target, TargetTls} from '#src/transport/dial.js';
 import type {AgentAccess} from './agent-trust.js';
 import {connectOptions} from './connect-options.js';
 import {writeContext, type ResourceServices} from './resource.js';
@@ -61,7 +61,7 @@ const backendOf = (
   {scheme, host, addresses, port, agent}: ConnectDestination,
   options: ConnectOptions,
   {trust: {current}, timeoutMs}: AgentAccess,
-): Backend => {
+): Target => {
   if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: unverified} : {})};
   return {
     scheme,
@@ -73,7 +73,7 @@ const backendOf = (
   };
 };
 
-const unverified: BackendTls = {insecure: true};
+const unverified: TargetTls = {insecure: true};
 
 /** The part of a call's path that addresses this server, and the rest, normalized: `..` cannot leave the rest. */
 const pathBeyond = ({info, target: {resource, name}}: ResourceContext): {readonly before: string; readonly path: string} => {

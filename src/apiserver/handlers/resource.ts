@@ -23,7 +23,7 @@ import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {AgentAccess} from './agent-trust.js';
 import {encoded} from './encode.js';
@@ -41,7 +41,7 @@ export interface ResourceServices {
   readonly reader: Reader;
   readonly tokens: ActionContext['tokens'];
   readonly network: Network;
-  readonly backends: Backends;
+  readonly backends: Connections;
   readonly agents: AgentAccess;
   readonly connectMetrics: ConnectMetrics;
   readonly largeRequests: LargeRequests | undefined;

@@ -5,7 +5,8 @@ import type {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
-import {authority, type Backends} from '#src/transport/relay/backends.js';
+import {authority} from '#src/transport/dial.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
 import {requestUpgrade, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
@@ -33,7 +34,7 @@ const maxMessageBytes = 64 << 10;
  * Relays a command between a WebSocket client and a SPDY agent. The client receives the result as a `Status` on the error channel, also when the agent is
  * not reached; the connection is closed only after the client could read it.
  */
-export const commandRelay = (backends: Backends, relay: CommandRelay): ApiResponse => {
+export const commandRelay = (backends: Connections, relay: CommandRelay): ApiResponse => {
   let dropped = () => {};
   return {
     status: 101,
@@ -52,7 +53,7 @@ export const commandRelay = (backends: Backends, relay: CommandRelay): ApiRespon
   };
 };
 
-const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketClient): Promise<void> => {
+const serve = async (backends: Connections, relay: CommandRelay, client: WebSocketClient): Promise<void> => {
   const {wanted} = relay;
   const input = inputOf(client, wanted);
   const begins = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
@@ -67,7 +68,12 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
 };
 
 /** Runs the command to its end, and reports its result. */
-const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, client: WebSocketClient, input: Input): Promise<Status> => {
+const run = async (
+  backends: Connections,
+  {relayed, wanted, agents}: CommandRelay,
+  client: WebSocketClient,
+  input: Input,
+): Promise<Status> => {
   const {socket, head, answer} = await connected(backends, relayed, agents);
   client.onClose(() => socket.destroy());
   const session = new SpdySession(socket, {side: 'client', head});
@@ -97,7 +103,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   }
 };
 
-const connected = async (backends: Backends, relayed: RelayRequest, agents: readonly string[]) => {
+const connected = async (backends: Connections, relayed: RelayRequest, agents: readonly string[]) => {
   const {to, path, request} = relayed;
   const prefix = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
   // This is the server's own request: the client's identity has been used for authorization, and none of its headers are sent.

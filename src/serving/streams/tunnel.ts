@@ -1,5 +1,5 @@
 import type {ApiResponse} from '#src/api/request.js';
-import type {Backends} from '#src/transport/relay/backends.js';
+import type {Connections} from '#src/transport/http1/connections.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
 import {dialFailure, join, refusedResponse, requestUpgrade, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
 import {openWebSocket} from '#src/serving/websocket-server.js';
@@ -12,7 +12,7 @@ const refused = (status: number, text: string): ApiResponse => ({
 });
 
 /** Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not reached. */
-export const tunnelThroughWebSocket = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
+export const tunnelThroughWebSocket = async (backends: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
     const made = await requestUpgrade(
       backends,
@@ -33,7 +33,7 @@ export const tunnelThroughWebSocket = async (backends: Backends, relayed: RelayR
   }
 };
 
-const joined = ({clock}: Backends, {request}: RelayRequest, {socket: backend, head: early, answer}: Upgraded): ApiResponse => {
+const joined = ({clock}: Connections, {request}: RelayRequest, {socket: backend, head: early, answer}: Upgraded): ApiResponse => {
   const chosen = String(answer.headers['x-stream-protocol-version'] ?? '').trim();
   return {
     status: 101,

@@ -1,6 +1,6 @@
 import {messageOf} from '#src/base/message.js';
+import {tlsError} from '#src/transport/error-words.js';
 import {dialError} from '#src/transport/network.js';
-import {tlsError} from '#src/transport/secure-dial.js';
 
 const unknownAuthority = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

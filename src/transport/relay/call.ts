@@ -5,14 +5,15 @@ import {request as begin, type ClientRequest, type IncomingMessage, type Request
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {SentCall} from '#src/transport/call-log.js';
-import {authority, BackendUnreachable, type Addressed, type Backend, type Backends} from './backends.js';
+import {authority, type Target} from '#src/transport/dial.js';
+import {requestError} from '#src/transport/error-words.js';
+import {isSafe, isStale, maxHeaderBytes, Unreached, type Addressed, type Connections} from '#src/transport/http1/connections.js';
 import {responseHeaders, requestHeaders, type HeaderRecord} from './headers.js';
-import {requestError} from './errors.js';
 
 /** A request relayed to a backend. */
 export interface RelayRequest {
   readonly request: ApiRequest;
-  readonly to: Backend;
+  readonly to: Target;
   /** The path and query at the backend. */
   readonly path: string;
   /** The method, if it differs from the client's. */
@@ -27,21 +28,18 @@ export interface RelayRequest {
   readonly timeoutMs?: number;
 }
 
-/** The maximum size of a response head. */
-const maxHeaderBytes = 1 << 20;
-
 /**
  * Relays a request and its response, both unchanged. Redirects are relayed too. Rejects when no response began, with the reason as upstream's clients word
  * it; a response that breaks off later is broken off.
  */
-export const relayCall = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
-  using _ = backends.clock.hold();
+export const relayCall = async (connections: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
+  using _ = connections.clock.hold();
   const {request, refusesRedirects} = relayed;
   request.signal.throwIfAborted();
   const {body} = request;
-  const answer = await backends.calls.run(
+  const answer = await connections.calls.run(
     () => sentOf(relayed),
-    () => sendRequest(backends, relayed, body ? readableOf(body) : undefined),
+    () => sendRequest(connections, relayed, body ? readableOf(body) : undefined),
     ({statusCode}) => ({status: statusCode}),
   );
   if (refusesRedirects && isRedirect(answer)) {
@@ -90,7 +88,7 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
     else headers[name] = value;
   }
   return {
-    backend: to,
+    target: to,
     method: method ?? request.method,
     path,
     headers: headers as Record<string, string | string[]>,
@@ -103,10 +101,7 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
 /** Methods whose requests state an empty body. */
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Methods that may be retried. */
-const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
+const sendRequest = (connections: Connections, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
   const options = optionsOf(relayed);
   const headers = options.headers as Record<string, string>;
   // The length must be that of the sent body: otherwise the backend would read following data as a part of it.
@@ -115,17 +110,16 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const attempt = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = begin({...options, agent: backends.reused});
+      const sent = begin({...options, agent: connections.reused});
       // The backend may have closed an idle connection.
-      const retries = (error: NodeJS.ErrnoException) =>
-        again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+      const retries = (error: Error) => again && !body && isSafe(sent.method) && isStale(sent, error);
       sent.once('response', resolve);
-      sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
+      sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error, sent))));
       // A request that waits for its connection does not observe the abort signal.
       const onCallerGone = () => reject(reasonOf(relayed, new Error('the caller left')));
       relayed.request.signal.addEventListener('abort', onCallerGone, {once: true});
       sent.once('close', () => relayed.request.signal.removeEventListener('abort', onCallerGone));
-      within(backends, relayed, sent);
+      within(connections, relayed, sent);
       if (!body) return sent.end();
       // The backend may respond before the body has been received.
       // Unlike `flushHeaders`, this keeps the bytes of headers unchanged.
@@ -136,13 +130,13 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
 };
 
 /** Returns why a request failed: its caller disconnected, or the error. */
-export const reasonOf = ({request: {signal}}: RelayRequest, error: Error): Error => {
+export const reasonOf = ({request: {signal}}: RelayRequest, error: Error, sent?: ClientRequest): Error => {
   if (signal.aborted) return new Error('context canceled', {cause: error});
-  return error instanceof BackendUnreachable ? error : requestError(error);
+  return error instanceof Unreached ? error : requestError(error, sent?.socket);
 };
 
 /** Applies the timeout of the response head. */
-export const within = ({clock}: Backends, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
+export const within = ({clock}: Connections, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
   if (timeoutMs === undefined) return;
   const timer = clock.schedule(timeoutMs, () => sent.destroy(new Error('net/http: timeout awaiting response headers')));
   for (const end of ['response', 'upgrade', 'close']) sent.once(end, () => timer[Symbol.dispose]());

@@ -4,7 +4,7 @@ import {request as begin, type IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {BackendUnreachable, type Backends} from './backends.js';
+import {Unreached, type Connections} from '#src/transport/http1/connections.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {responseHeaders} from './headers.js';
 
@@ -32,15 +32,15 @@ export class UpgradeRefused extends Error {
  * Requests an upgrade from a backend, on a separate connection. Rejects with `UpgradeRefused` when it refuses, or with the reason why it was not reached;
  * the connection is closed then.
  */
-export const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
-  backends.calls.run(
+export const requestUpgrade = (connections: Connections, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
+  connections.calls.run(
     () => sentOf(relayed),
-    () => sendUpgrade(backends, relayed, protocol),
+    () => sendUpgrade(connections, relayed, protocol),
     ({answer}) => ({status: answer.statusCode}),
   );
 
-const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
-  const hold = backends.clock.hold();
+const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
+  const hold = connections.clock.hold();
   const pending = new Promise<Upgraded>((resolve, reject) => {
     relayed.request.signal.throwIfAborted();
     const {headers = {}} = relayed;
@@ -54,11 +54,11 @@ const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string
         'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined,
       },
     });
-    const sent = begin({...options, agent: backends.single});
+    const sent = begin({...options, agent: connections.single});
     const abort = () => sent.destroy();
     signal?.addEventListener('abort', abort, {once: true});
-    within(backends, relayed, sent);
-    sent.on('error', error => reject(reasonOf(relayed, error)));
+    within(connections, relayed, sent);
+    sent.on('error', error => reject(reasonOf(relayed, error, sent)));
     sent.once('response', answer => {
       answer.once('close', () => sent.destroy());
       reject(new UpgradeRefused(answer));
@@ -77,16 +77,16 @@ const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string
  * Relays a request for an upgrade. When the backend accepts, its response is relayed unchanged and the two connections are joined until either ends; a
  * refusal of the backend is relayed as a response. Rejects when it was not reached or did not respond.
  */
-export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
+export const relayUpgrade = async (connections: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
   try {
     return joined(
       await requestUpgrade(
-        backends,
+        connections,
         {...relayed, headers: {...handshake(relayed), ...relayed.headers}},
         String(request.headers['upgrade']),
       ),
-      backends.clock,
+      connections.clock,
     );
   } catch (error) {
     if (error instanceof UpgradeRefused) return refusedResponse(error);
@@ -96,7 +96,7 @@ export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): P
 
 /** The error of a connection for an upgrade that was not established. */
 export const dialFailure = (error: Error): Error =>
-  error instanceof BackendUnreachable ? new BackendUnreachable(`error dialing backend: ${error.message}`, {cause: error}) : error;
+  error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error;
 
 const ignore = () => {};
 

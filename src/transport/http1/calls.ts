@@ -1,11 +1,10 @@
-// HTTP/1.1 calls over reused connections to one server, for webhooks. A call is retried only if an idle connection was closed before any byte of the
-// response. Errors use Go's wording.
+// HTTP/1.1 calls to one server, whose requests and responses are held in memory: for webhooks. Errors use Go's wording.
 
-import {Agent, request, type RequestOptions} from 'node:https';
-import type {ClientRequest, IncomingMessage, OutgoingHttpHeaders} from 'node:http';
-import type {Duplex} from 'node:stream';
-import type {TLSSocket} from 'node:tls';
+import {request, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions} from 'node:http';
 import type {Clock} from '#src/base/clock.js';
+import type {Target} from '#src/transport/dial.js';
+import {requestError} from '#src/transport/error-words.js';
+import {connections, isSafe, isStale, maxHeaderBytes, type Addressed, type ConnectionsOptions} from './connections.js';
 
 /** One call of a server. The whole response is read; redirects are not followed. */
 export interface Call {
@@ -19,6 +18,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** A response with a longer body is rejected. */
   readonly maxBytes: number;
+  /** Whether the server may receive it twice, although its method is not safe. */
+  readonly isRepeatable?: boolean;
 }
 
 export interface CallResult {
@@ -35,25 +36,6 @@ export interface KeepAliveCalls {
   close(): void;
 }
 
-/** The maximum number of idle connections kept. */
-const maxIdle = 25;
-
-class DialingAgent extends Agent {
-  readonly #dial: () => Promise<TLSSocket>;
-
-  constructor(dial: () => Promise<TLSSocket>) {
-    super({keepAlive: true, maxFreeSockets: maxIdle, timeout: 90_000});
-    this.#dial = dial;
-  }
-
-  override createConnection(_: RequestOptions, done: (error: Error | null, socket: Duplex) => void = () => {}): undefined {
-    this.#dial().then(
-      socket => done(null, socket),
-      (error: Error) => done(error, undefined as never),
-    );
-  }
-}
-
 /** The reason a call was aborted. */
 export class CallAborted extends Error {
   readonly isCanceled: boolean;
@@ -67,28 +49,33 @@ export class CallAborted extends Error {
 /** The response broke off or was too long. */
 export class BrokenResponse extends Error {}
 
-/** Calls a server over connections that `dial` opens. */
-export const keepAliveCalls = (dial: () => Promise<TLSSocket>, clock: Clock): KeepAliveCalls => {
-  const agent = new DialingAgent(dial);
+/**
+ * Calls a server over connections of its own. A call that may be repeated is sent once more if its connection had been idle, and was closed before any byte of
+ * the response.
+ */
+export const callsTo = (target: Target, options: ConnectionsOptions): KeepAliveCalls => {
+  const {clock} = options;
+  const {reused: agent, [Symbol.dispose]: close} = connections(options);
+  const to = {agent, target, maxHeaderSize: maxHeaderBytes};
   return {
     async send(call) {
       using _ = clock.hold();
       const deadline = clock.monotonic() + call.timeoutMs;
       try {
-        return await attempt(agent, call, call.timeoutMs, clock);
+        return await attempt(to, call, call.timeoutMs, clock);
       } catch (error) {
-        // The server may close an idle connection just when it is used again; no response has begun then.
-        if (!(error instanceof Stale)) throw error;
-        return await attempt(agent, call, deadline - clock.monotonic(), clock);
+        if (!(error instanceof Stale) || !(call.isRepeatable || isSafe(call.method))) throw error;
+        return await attempt(to, call, deadline - clock.monotonic(), clock);
       }
     },
-    close: () => agent.destroy(),
+    close,
   };
 };
 
+/** The server had closed the connection. */
 class Stale extends Error {}
 
-const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promise<CallResult> =>
+const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clock: Clock): Promise<CallResult> =>
   new Promise((resolve, reject) => {
     const {method, host, path, headers, body, signal} = call;
     let clientRequest: ClientRequest | undefined;
@@ -111,14 +98,12 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     const timer = clock.schedule(leftMs, () => abort(false));
     signal?.addEventListener('abort', canceled, {once: true});
     if (signal?.aborted) return canceled();
-    clientRequest = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
-    clientRequest.on('error', (error: NodeJS.ErrnoException) =>
-      fail(
-        clientRequest!.reusedSocket && error.code === 'ECONNRESET'
-          ? new Stale(error.message, {cause: error})
-          : requestError(error, clientRequest!),
-      ),
-    );
+    clientRequest = request({...to, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
+    const sent = clientRequest;
+    sent.on('error', error => {
+      const reason = requestError(error, sent.socket);
+      fail(isStale(sent, error) ? new Stale(reason.message, {cause: reason}) : reason);
+    });
     clientRequest.on('response', response => {
       isAnswering = true;
       void read(response, call.maxBytes).then(answer => settle(() => resolve(answer)), fail);
@@ -154,21 +139,4 @@ const read = async (response: IncomingMessage, maxBytes: number): Promise<CallRe
     },
     body: Buffer.concat(chunks),
   };
-};
-
-/** The error of a request without a response. Errors of dialing are returned unchanged. */
-const requestError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Error => {
-  const {message} = error;
-  // Errors of dialing may have a code of another kind.
-  const code = String(error.code ?? '');
-  if (code.startsWith('HPE_')) return new Error(`net/http: HTTP/1.x transport connection broken: ${message}`, {cause: error});
-  if (code === 'ECONNRESET' && message === 'socket hang up') return new Error('EOF', {cause: error});
-  const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
-  if (alert) return new Error(`remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`, {cause: error});
-  if (code === 'ECONNRESET')
-    return new Error(
-      `read tcp ${socket?.localAddress}:${socket?.localPort}->${socket?.remoteAddress}:${socket?.remotePort}: read: connection reset by peer`,
-      {cause: error},
-    );
-  return error;
 };

@@ -1,18 +1,19 @@
-// Opens TLS connections and verifies the server's certificate with the given clock, as Go does. Nothing is sent to a server that fails verification.
+// Performs the TLS handshake on an outgoing connection and verifies the server's certificate with the given clock, as Go does. Nothing is sent to a server
+// that fails verification.
 
-import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
 import {connect, type TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {checkHost} from '#src/pki/host-names.js';
 import {pemBlocks} from '#src/pki/encoding/pem.js';
-import {systemNetwork} from './network.js';
+import {tlsError} from './error-words.js';
 import {peerChain} from './peer-chain.js';
 import type {ClientPair} from './request-credentials.js';
 
-/** How a TLS server is verified, and the client certificate for it. */
-export interface BackendTrust {
+/** How a TLS server is verified, and what it is offered. */
+export interface ServerTrust {
   /** The trusted CAs; by default the platform's. */
   readonly anchors?: TrustAnchors | undefined;
   /** The name that its certificate must have. */
@@ -21,13 +22,8 @@ export interface BackendTrust {
   readonly insecure?: boolean;
   /** The client certificate. */
   readonly pair?: ClientPair | undefined;
-}
-
-/** The address of a TLS server. */
-export interface SecureAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly trust: BackendTrust;
+  /** The protocols that are offered to it, in order of preference (ALPN). Default: HTTP/1.1. */
+  readonly protocols?: readonly string[] | undefined;
 }
 
 const handshakeTimeoutMs = 10_000;
@@ -51,19 +47,15 @@ export const readAnchors = (pem: string): TrustAnchors => {
   return trustAnchors(found);
 };
 
-/** Connects and performs the TLS handshake, for HTTP/1.1 only. Rejects with the reason as upstream's clients word it; no request was sent then. */
-export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> =>
-  handshake(await systemNetwork(clock).dial(host, String(port)), trust, clock);
-
 /** Performs the TLS handshake over a connection. Rejects with the reason as upstream's clients word it, and closes the connection. */
-export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
+export const handshake = (connection: Duplex, trust: ServerTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is verified below, with the given clock.
     const socket = connect({
       socket: connection,
       servername: isAddress(trust.serverName) ? '' : trust.serverName,
       rejectUnauthorized: false,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [...(trust.protocols ?? ['http/1.1'])],
       ...trust.pair,
     });
     const end = (error: Error): void => {
@@ -92,7 +84,7 @@ export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock)
     });
   });
 
-const checkServer = (socket: TLSSocket, {anchors, serverName}: BackendTrust, now: number): void => {
+const checkServer = (socket: TLSSocket, {anchors, serverName}: ServerTrust, now: number): void => {
   const [leaf, ...intermediates] = peerChain(socket).map(parseCertificate);
   if (!leaf) throw new Error('x509: certificate signed by unknown authority');
   if (anchors) {
@@ -111,14 +103,3 @@ const isAddress = (host: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(host) |
 
 const platformRefusal = ({authorizationError}: TLSSocket): string =>
   (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
-
-/** The error of a TLS connection, from the platform's error. */
-export const tlsError = (error: NodeJS.ErrnoException): Error => {
-  const {code = '', message} = error;
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
-    return new Error('http: server gave HTTP response to HTTPS client', {cause: error});
-  const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
-  if (alert) return new Error(`remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`, {cause: error});
-  if (code === 'ECONNRESET' || code === 'EPIPE') return new Error('EOF', {cause: error});
-  return new Error(message, {cause: error});
-};

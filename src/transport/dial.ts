@@ -1,0 +1,116 @@
+// Opens the connections of all outgoing calls: to a host, a unix socket or a server within this process, with TLS where the target has it. The network is a
+// parameter: a proxy or another route to a target is another network. A dialer never retries and never pools.
+
+import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
+import type {Clock} from '#src/base/clock.js';
+import type {TrustAnchors} from '#src/pki/chain.js';
+import {endpoint, type Network} from './network.js';
+import {handshake, readAnchors, type ServerTrust} from './tls-handshake.js';
+
+/** The TLS settings of a target. The same object is kept while nothing changes, since connections are pooled by it. */
+export interface TargetTls {
+  /** PEM; by default the system's CAs are trusted. */
+  readonly ca?: string | Buffer | undefined;
+  /** The trusted CAs if they have been parsed. */
+  readonly anchors?: TrustAnchors | undefined;
+  readonly pair?: {readonly cert: string | Buffer; readonly key: string | Buffer} | undefined;
+  /** The name that its certificate must have; by default the host. */
+  readonly serverName?: string | undefined;
+  /** Skips verification. */
+  readonly insecure?: boolean | undefined;
+}
+
+/** The address of a server. */
+export interface Target {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  /** The addresses to dial, in order, if they are known; the host is then only the name that its certificate must have. */
+  readonly addresses?: readonly string[] | undefined;
+  readonly port: string;
+  readonly tls?: TargetTls | undefined;
+  /** The time limit of the connection's setup. Default: half a minute for the connection and ten seconds for the handshake. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+/** Opens a connection. Rejects with the reason as upstream's clients word it. With TLS it offers the protocols (ALPN); by default HTTP/1.1 only. */
+export type Dial = (target: Target, protocols?: readonly string[]) => Promise<Duplex>;
+
+/** `host:port` of a target. */
+export const authority = ({host, port}: Pick<Target, 'host' | 'port'>): string => endpoint(host, port);
+
+/** Returns the dialer over a network. */
+export const dialer =
+  (network: Network, clock: Clock): Dial =>
+  async (target, protocols) => {
+    using _ = clock.hold();
+    return await inTime(dial(network, clock, target, protocols), target, clock);
+  };
+
+const dial = async (
+  network: Network,
+  clock: Clock,
+  {scheme, host, addresses, port, tls = {}}: Target,
+  protocols?: readonly string[],
+): Promise<Duplex> => {
+  const within = network.within?.(host, port);
+  if (within) return within;
+  // Wrong trust settings are reported before anything is dialled.
+  const trust = scheme === 'https' ? trustOf(tls, host, protocols) : undefined;
+  const socket = await dialAny(network, addresses ?? [host], port);
+  return trust ? handshake(socket, trust, clock) : socket;
+};
+
+/** Connects to the first of several addresses that accepts. Rejects with the first one's error. */
+const dialAny = async (network: Network, addresses: readonly string[], port: string): Promise<Socket> => {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await network.dial(address, port);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+};
+
+const inTime = (dialing: Promise<Duplex>, target: Target, clock: Clock): Promise<Duplex> => {
+  const {connectTimeoutMs} = target;
+  if (connectTimeoutMs === undefined) return dialing;
+  return new Promise((resolve, reject) => {
+    let timedOut = false;
+    const timer = clock.schedule(connectTimeoutMs, () => {
+      timedOut = true;
+      reject(new Error(`dial tcp ${authority(target)}: i/o timeout`));
+    });
+    dialing.then(
+      socket => {
+        timer[Symbol.dispose]();
+        if (timedOut) socket.destroy();
+        else resolve(socket);
+      },
+      (error: Error) => {
+        timer[Symbol.dispose]();
+        reject(error);
+      },
+    );
+  });
+};
+
+const anchors = new WeakMap<TargetTls, TrustAnchors>();
+
+/** Parses the CAs of a target once while they are the same. */
+const anchorsOf = (tls: TargetTls): TrustAnchors | undefined => {
+  if (tls.anchors || !tls.ca) return tls.anchors;
+  let found = anchors.get(tls);
+  if (!found) anchors.set(tls, (found = readAnchors(String(tls.ca))));
+  return found;
+};
+
+const trustOf = (tls: TargetTls, host: string, protocols?: readonly string[]): ServerTrust => ({
+  serverName: tls.serverName || host,
+  insecure: tls.insecure === true,
+  anchors: tls.insecure ? undefined : anchorsOf(tls),
+  pair: tls.pair && {cert: String(tls.pair.cert), key: String(tls.pair.key)},
+  protocols,
+});
