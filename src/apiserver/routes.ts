@@ -107,7 +107,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   // Only custom resources support HEAD.
   const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
-  const deprecation = (served.version ?? definition).deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
+  const deprecation =
+    (served.version ?? definition.served)?.deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
@@ -163,7 +164,7 @@ const offers = (
     const endpoint = own(definition.subresources, subresource);
     return endpoint !== undefined && (endpoint.verbs ?? endpointVerbs).some(offered => offered === verb);
   }
-  if (definition.excludedVerbs?.some(lacked => lacked === verb)) return false;
+  if (verb === 'deletecollection' && definition.deletion?.excludesCollection) return false;
   if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
   return (
     verb === 'list' ||

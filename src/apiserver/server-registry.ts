@@ -61,7 +61,7 @@ const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({
 export const createRegistry = (settings: ServerRegistrySettings): Registry => {
   const {naming, clock, random, store, gate, watchCache, log = noLog, meter} = settings;
   const schemas = new Schemas();
-  const served = resources.filter(({needs}) => needs !== 'usage' || settings.servesUsage);
+  const served = resources.filter(({served: {needs} = {}}) => needs !== 'usage' || settings.servesUsage);
   const selection = new SelectionCache(meter);
   selections.add(selection);
   return new Registry(settings.issuesTokens ? served : served.map(withoutTokens), {

@@ -132,7 +132,7 @@ export interface Endpoint<T extends KubeObject> {
 /** Another kind that an endpoint shows instead of the object, such as the scale of a workload. Writes follow the rules of the main endpoint. */
 export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
   /** The kind that is shown, with its table columns. It is never stored. */
-  readonly shows: Pick<ResourceDefinition<V>, 'kind' | 'columns'>;
+  readonly shows: Required<Pick<ResourceDefinition<V>, 'kind' | 'presentation'>>;
   of(object: Readonly<T>): V;
   /** Returns the managed fields of the view's values, by their names in the view. */
   owners(object: Readonly<T>): NonNullable<ObjectMeta['managedFields']>;
@@ -280,33 +280,141 @@ export interface ServedVersion<Hub extends KubeObject> {
   validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
 }
 
+/** What discovery lists for a kind. */
+export interface DiscoveryNames {
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+/** In which versions, and on which servers, a kind is served. */
+export interface Serving<T extends KubeObject> {
+  /** Feature gates that must all be enabled for the kind to be served, whatever `--runtime-config` says. */
+  readonly gates?: readonly string[];
+  /** The kind exists only on servers that have this; then in every version, whatever is enabled. */
+  readonly needs?: 'usage';
+  /** The versions besides the hub. */
+  readonly otherVersions?: readonly ServedVersion<T>[];
+  /** Returns the warning of every request for a deprecated kind. */
+  deprecation?(naming: Naming): string;
+}
+
+/** How the objects of a kind are stored. */
+export interface StorageRules<T extends KubeObject> {
+  /** The path below the store's prefix; default: the plural. */
+  readonly path?: string;
+  /** Whether the path has the group, as for kinds that came with servers of their own. */
+  readonly isUnderGroup?: boolean;
+  /** The stored version in discovery, if it is not the hub. */
+  readonly kind?: Kind;
+  /** Whether the storage version is not served; discovery then omits it. */
+  readonly isVersionUnserved?: boolean;
+  /** Fields that are stored and shown even if empty, for example `status: {}`. */
+  readonly alwaysPresent?: Readonly<Record<string, unknown>>;
+  /** Returns the lifetime of a record in seconds; undefined for no limit. */
+  ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
+  /** Restores fields that protobuf omits. */
+  restore?(object: T): void;
+}
+
+/** Which names and finalizers a kind's objects may have, and what counts as a new generation. */
+export interface MetadataRules<T extends KubeObject> {
+  /** Returns why a name is not allowed, empty for a valid one; `prefix` if it is a generateName. */
+  nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
+  /** The name of an object with a generateName is that text itself, without a suffix. */
+  readonly hasPlainGeneratedNames?: true;
+  /** Whether finalizers may have any name. */
+  readonly anyFinalizers?: boolean;
+  /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
+  readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
+  /** Whether the generation also counts empty lists and maps of the request, although they are not stored. */
+  readonly generationCountsEmptied?: (emptied: Emptied) => boolean;
+  /** Whether the generation also counts changes that `prepare` reverts. */
+  readonly generationCountsUnprepared?: boolean;
+}
+
+/** What PUT may do. */
+export interface UpdateRules {
+  /** Whether it creates a missing object. */
+  readonly createsMissing?: boolean;
+  /** Whether it may omit metadata.resourceVersion. Default true. */
+  readonly unconditional?: boolean;
+}
+
+/** Allocation from the server's pools. */
+export interface AllocationHooks<T extends KubeObject> {
+  /** Allocates before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
+  allocate(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
+  /** Releases what a removed object held. */
+  release?(object: Readonly<T>, context: AllocationContext): Promise<void>;
+}
+
+/** How objects are deleted. */
+export interface DeletionRules<T extends KubeObject> {
+  /** Whether a collection cannot be deleted by one request. */
+  readonly excludesCollection?: true;
+  /**
+   * The response of DELETE after the object was removed. Default `status`. While finalizers keep the object, both respond with the object; `statusAlways`
+   * responds with a Status even then (202), also for the collection.
+   */
+  readonly response?: 'object' | 'status' | 'statusAlways';
+  /** The default propagation policy. `unsupported` never adds the garbage collector's finalizers. Default `background`. */
+  readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
+  /** The warning of a deletion without propagation policy. */
+  readonly missingPropagationWarning?: string;
+  /**
+   * Returns the seconds an object gets to terminate after its deletion; 0 removes it immediately. A terminating object's period may be shortened, never
+   * extended.
+   */
+  gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
+  /** Whether `begin` keeps the objects until other components have finished. */
+  readonly hasPhases?: boolean;
+  /** Called before an object is removed: `keep` keeps it, after possible changes. Namespaces are finalized this way. */
+  begin?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
+  /** Reports whether nothing but metadata.finalizers keeps the object. */
+  mayRemove?(object: Readonly<T>): boolean;
+}
+
+/** What field selectors of a kind may name. */
+export interface SelectionRules<T extends KubeObject> {
+  /** In addition to metadata.name and metadata.namespace. */
+  readonly fields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
+  /** The error text for a field that is not selectable; default `label` for kinds with selectable fields of their own and `metadata` for others. */
+  readonly unknownFieldMessage?: 'metadata' | 'label' | 'kind' | 'quoted';
+}
+
+/** How objects are shown in tables and as partial objects. */
+export interface Presentation<T extends KubeObject> {
+  readonly columns?: readonly Column<T>[];
+  /** Returns the conditions of an object's table row, for example that it is finished. */
+  rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
+  /** Annotations that represent fields of an older version: whole objects show them, tables and partial objects do not. */
+  readonly derivedAnnotations?: readonly string[];
+}
+
+/** What only kinds have that are defined at runtime. */
+export interface CustomRules {
+  /** The verbs in discovery, in this order. */
+  readonly verbs: readonly string[];
+  /** Why no object can be created currently by any request. */
+  readonly refusesCreation?: string;
+  /** What documents say about the kind's objects; returns the same value every time. */
+  described(): DescribedSchema;
+}
+
 /** The one definition of a kind, from which everything the server does with it is derived. */
 export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** The hub: the stored version. */
   readonly kind: Kind<T>;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  /** The store's path below the prefix; default: the plural. */
-  readonly storedAs?: string;
-  /** Whether the store's path has the group, as for kinds that came with servers of their own. */
-  readonly storedUnderGroup?: boolean;
-  readonly otherVersions?: readonly ServedVersion<T>[];
-  /** Returns the warning of every request for a deprecated kind. */
-  deprecation?(naming: Naming): string;
-  /** Returns why a name is not allowed, empty for a valid one; `prefix` if it is a generateName. */
-  nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
-  /** The name of an object with a generateName is that text itself, without a suffix. */
-  hasPlainGeneratedNames?: true;
+  readonly discovery?: DiscoveryNames;
+  readonly served?: Serving<T>;
+  readonly storage?: StorageRules<T>;
+  readonly metadata: MetadataRules<T>;
+  readonly update?: UpdateRules;
   /** Loads what validation of the object needs; returns undefined if nothing has to be loaded. Called directly before each validation. */
   ready?(object: Readonly<T>): Promise<void> | undefined;
   /** Applies defaults. Runs on every write and read of the hub version. */
   default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
-  /** Allocates from the server's pools, before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
-  allocate?(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
-  /** Releases what a removed object held. */
-  released?(object: Readonly<T>, context: AllocationContext): Promise<void>;
-  /** Feature gates that must all be enabled for the kind to be served, whatever `--runtime-config` says. */
-  readonly gates?: readonly string[];
+  readonly allocation?: AllocationHooks<T>;
   readonly main: Endpoint<T>;
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
   /** What POST does at subresources that are not stored. */
@@ -317,69 +425,11 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly review?: Action<T>;
   /** Set for kinds that are computed on read, with get and list only. */
   readonly virtual?: Virtual<T>;
-  /** The kind exists only on servers that have this; then in every version, whatever is enabled. */
-  readonly needs?: 'usage';
-  /** The verbs in discovery, if they differ from those of stored kinds. */
-  readonly verbs?: readonly string[];
-  /** The stored version in discovery, if it is not the hub. */
-  readonly storedKind?: Kind;
-  /** Whether the storage version is not served; discovery then omits it. */
-  readonly storageVersionUnserved?: boolean;
-  /** Why no object can be created currently by any request. */
-  readonly refusesCreation?: string;
   /** Set for kinds defined at runtime: list items have apiVersion and kind, and strategic merge patches are rejected (415). */
-  readonly custom?: boolean;
-  /** What documents say about the kind's objects; returns the same value every time. */
-  readonly described?: () => DescribedSchema;
-  /** Verbs of stored kinds that this one does not have. */
-  readonly excludedVerbs?: readonly 'deletecollection'[];
-  /** PUT creates a missing object. */
-  readonly createOnUpdate?: boolean;
-  /** Whether PUT may omit metadata.resourceVersion. Default true. */
-  readonly unconditionalUpdate?: boolean;
-  /** Whether finalizers may have any name. */
-  readonly anyFinalizers?: boolean;
-  /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
-  readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
-  /** Whether the generation also counts empty lists and maps of the request, although they are not stored. */
-  readonly generationCountsEmptied?: (emptied: Emptied) => boolean;
-  /** Whether the generation also counts changes that `prepare` reverts. */
-  readonly generationCountsUnprepared?: boolean;
-  /**
-   * The response of DELETE after the object was removed. Default `status`. While finalizers keep the object, both respond with the object; `statusAlways`
-   * responds with a Status even then (202), also for the collection.
-   */
-  readonly deleteResponse?: 'object' | 'status' | 'statusAlways';
-  /** The default propagation policy. `unsupported` never adds the garbage collector's finalizers. Default `background`. */
-  readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
-  /** The warning of a deletion without propagation policy. */
-  readonly missingPropagationWarning?: string;
-  /**
-   * Returns the seconds an object gets to terminate after its deletion; 0 removes it immediately. A terminating object's period may be shortened, never
-   * extended.
-   */
-  gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
-  /** Whether `beginDelete` keeps its objects until other components have finished. */
-  readonly deletesInPhases?: boolean;
-  /** Called before an object is removed: `keep` keeps it, after possible changes. Namespaces are finalized this way. */
-  beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
-  /** Reports whether nothing but metadata.finalizers keeps the object. */
-  mayRemove?(object: Readonly<T>): boolean;
-  /** Returns the lifetime of a record in seconds; undefined for no limit. */
-  ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
-  /** The error text for a field that is not selectable; default `label` for kinds with selectable fields of their own and `metadata` for others. */
-  readonly unknownFieldMessage?: 'metadata' | 'label' | 'kind' | 'quoted';
-  /** In addition to metadata.name and metadata.namespace. */
-  readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
-  readonly columns?: readonly Column<T>[];
-  /** Returns the conditions of an object's table row, for example that it is finished. */
-  rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
-  /** Annotations that represent fields of an older version: whole objects show them, tables and partial objects do not. */
-  readonly derivedAnnotations?: readonly string[];
-  /** Fields that are stored and shown even if empty, for example `status: {}`. */
-  readonly alwaysPresent?: Readonly<Record<string, unknown>>;
-  /** Restores fields that protobuf omits. */
-  restore?(object: T): void;
+  readonly custom?: CustomRules;
+  readonly deletion?: DeletionRules<T>;
+  readonly selection?: SelectionRules<T>;
+  readonly presentation?: Presentation<T>;
 }
 
 /** Checks a definition with the type of its kind and returns it with the type of the list. */

@@ -18,7 +18,7 @@ const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false
 
 /** The gates of resources that have some, by group and plural. */
 const gates: ReadonlyMap<string, readonly string[]> = new Map(
-  resources.flatMap(({kind, gates: needed}) => (needed ? [[`${kind.group}/${kind.plural}`, needed]] : [])),
+  resources.flatMap(({kind, served}) => (served?.gates ? [[`${kind.group}/${kind.plural}`, served.gates]] : [])),
 );
 
 /** Keys of `--runtime-config` that stand for many versions, in order of precedence: the narrower wins. */

@@ -128,7 +128,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       await settled(env.clock);
       const reported = [
         `ADDED ${one}`,
-        ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`),
+        ...Array.from({length: twoSteps || served.resource.definition.deletion?.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`),
         `DELETED ${one}`,
       ];
       t.deepEqual(stream.summaries, reported);
@@ -139,7 +139,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
         'events come in the order of their versions',
       );
 
-      if (served.resource.definition.excludedVerbs?.includes('deletecollection')) {
+      if (served.resource.definition.deletion?.excludesCollection) {
         t.is((await env.remove(collection)).status, 405);
         return;
       }

@@ -46,7 +46,9 @@ export const startEnvironment = async (options: ServerOptions = {}) => {
   /** The cells of the object's row in the server's table, by column. */
   const row = async <T extends KubeObject>(kind: Kind<T>, object: T): Promise<Record<string, unknown>> => {
     const {definition} = env.server.registry.of(kind);
-    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, agoFrom(env.clock.now()), words)]));
+    return Object.fromEntries(
+      (definition.presentation?.columns ?? []).map(column => [column.name, column.of(object, agoFrom(env.clock.now()), words)]),
+    );
   };
   return {...env, of, row};
 };

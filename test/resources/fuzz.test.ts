@@ -174,7 +174,7 @@ test('no object that anyone can write is more than a kind can bear', async t => 
       for (const address of addresses)
         await send('PUT', object + address, {...made, ...(mangled(sample, rate) as object), metadata: made.metadata});
       const stored = (await send('GET', object, undefined)) ?? made;
-      for (const column of resource.definition.columns ?? []) t.notThrows(() => column.of(stored, agoFrom(0), words));
+      for (const column of resource.definition.presentation?.columns ?? []) t.notThrows(() => column.of(stored, agoFrom(0), words));
     }
   }
 

@@ -90,8 +90,7 @@ const eviction = {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p
 /** The budgets as far as evictions read and write them, where they are not served yet. */
 const budgets = defineResource({
   kind: kinds.podDisruptionBudgets,
-  nameProblems: subdomainName,
-  generation: true,
+  metadata: {nameProblems: subdomainName, generation: true},
   main: {writes: {update: ['metadata', 'spec']}},
   subresources: {status: {writes: {update: ['metadata', 'status']}}},
 });

@@ -15,13 +15,14 @@ const sampleOf = (group: string, version: string, kind: string): KubeObject | un
 };
 
 if (folder) {
-  for (const {kind, default: setDefaults, columns = [], otherVersions = []} of resources) {
+  for (const {kind, default: setDefaults, presentation, served} of resources) {
     const sample = sampleOf(words.group(kind.group), kind.version, kind.kind);
     if (!sample) continue;
     test(`${kind.plural} of ${kind.group || 'core'} with every field filled are completed, shown and converted`, t => {
       t.notThrows(() => setDefaults?.(sample as never, {naming: words, gate: () => true}));
-      for (const column of columns) t.not(column.of(sample, agoFrom(0), words), undefined, column.name);
-      for (const {fromHub, toHub} of otherVersions) t.deepEqual(toHub(fromHub(structuredClone(sample), words), words), sample);
+      for (const column of presentation?.columns ?? []) t.not(column.of(sample, agoFrom(0), words), undefined, column.name);
+      for (const {fromHub, toHub} of served?.otherVersions ?? [])
+        t.deepEqual(toHub(fromHub(structuredClone(sample), words), words), sample);
     });
   }
 } else {

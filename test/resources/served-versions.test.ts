@@ -253,7 +253,7 @@ const storedOtherwise: Readonly<Record<string, readonly string[]>> = {
 for (const [minCompatibility, addresses] of Object.entries(storedOtherwise)) {
   test(`objects that servers of ${minCompatibility} must read are stored in versions they have`, t => {
     const others = resources
-      .filter(definition => !definition.storedKind)
+      .filter(definition => !definition.storage?.kind)
       .map(definition => [definition.kind, storedKindOf(definition, minCompatibility)] as const)
       .filter(([hub, stored]) => hub !== stored);
 

@@ -55,7 +55,7 @@ export class Target {
   /** Whether objects of the kind are stored. */
   get isStored(): boolean {
     const {definition} = this.served.resource;
-    return !definition.review && !definition.virtual && !definition.refusesCreation;
+    return !definition.review && !definition.virtual && !definition.custom?.refusesCreation;
   }
 
   create(body: Record<string, unknown>): Call {

@@ -76,24 +76,24 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     connect: describedConnect(connect),
   }));
   const isHashOmitted =
-    definition.review || definition.virtual || definition.storageVersionUnserved || !settings.gate('StorageVersionHash');
+    definition.review || definition.virtual || definition.storage?.isVersionUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
     kind,
     verbs:
-      definition.verbs ??
+      definition.custom?.verbs ??
       (definition.review
         ? ['create']
         : definition.virtual
           ? ['get', 'list']
-          : storedVerbs.filter(verb => !definition.excludedVerbs?.some(lacked => lacked === verb))),
-    shortNames: definition.shortNames ?? [],
-    categories: definition.categories ?? [],
+          : storedVerbs.filter(verb => verb !== 'deletecollection' || !definition.deletion?.excludesCollection)),
+    shortNames: definition.discovery?.shortNames ?? [],
+    categories: definition.discovery?.categories ?? [],
     storageVersionHash: isHashOmitted ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // The columns of custom resources keep the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...connects].sort(byName),
-    deleteResponse: definition.deleteResponse === 'object' ? 'object' : 'status',
-    schema: definition.described,
+    deleteResponse: definition.deletion?.response === 'object' ? 'object' : 'status',
+    schema: definition.custom?.described,
   };
 };
 

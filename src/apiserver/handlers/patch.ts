@@ -94,7 +94,7 @@ const checkIdentity = (
 ): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
-  if (resource.definition.custom) {
+  if (resource.isCustom) {
     const kind = String(object.kind || live.kind);
     throw invalidObject(
       {group: resource.ref.group, kind},

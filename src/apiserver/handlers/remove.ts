@@ -21,7 +21,7 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
   const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
   const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
-  const {missingPropagationWarning} = resource.definition;
+  const {missingPropagationWarning} = resource.definition.deletion ?? {};
   if (missingPropagationWarning && options.propagationPolicy === undefined && options.orphanDependents === undefined)
     context.warnings.add(missingPropagationWarning);
   return options;
@@ -57,7 +57,7 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
   const options = await deleteOptions(served, context);
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
-  const responseForm = resource.definition.deleteResponse ?? 'status';
+  const responseForm = resource.definition.deletion?.response ?? 'status';
   if (responseForm === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
   if (deleted.removed && responseForm === 'status') return statusResponse(served, context, deleted, 200);
   return objectResponse(context, shown, deleted.object, status);
@@ -96,7 +96,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
       }
     });
   }
-  if (resource.definition.deleteResponse === 'statusAlways') {
+  if (resource.definition.deletion?.response === 'statusAlways') {
     return {
       status: 200,
       headers: {},

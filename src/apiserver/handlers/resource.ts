@@ -136,7 +136,7 @@ export const representationFor = (context: RequestContext, served: ServedResourc
     cbor,
     apiVersion: naming.apiVersion(kind.group, kind.version),
     kind: wanted === 'list' ? kind.listKind : kind.kind,
-    package: resource.definition.custom ? undefined : naming.packageOf(kind.group),
+    package: resource.isCustom ? undefined : naming.packageOf(kind.group),
   });
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
@@ -159,7 +159,7 @@ export const reachesAddress = (
   const accept = header(request, 'accept');
   return (
     accept === undefined ||
-    definition.custom === true ||
+    definition.custom !== undefined ||
     namedClauses(accept, mediaTypes({naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind})).length > 0
   );
 };

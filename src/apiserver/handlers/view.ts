@@ -28,7 +28,7 @@ const servedView = ({resource}: ServedResource, view: View<KubeObject>): ServedR
   if (!views) shownAs.set(resource, (views = new Map()));
   let served = views.get(view);
   if (!served) {
-    const definition: ResourceDefinition = {...view.shows, nameProblems: pathSegmentName, main: {writes: {update: []}}};
+    const definition: ResourceDefinition = {...view.shows, metadata: {nameProblems: pathSegmentName}, main: {writes: {update: []}}};
     views.set(view, (served = {resource: new Resource(definition, resource.settings), kind: view.shows.kind}));
   }
   return served;

@@ -30,7 +30,7 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   cbor: served.resource.settings.cbor,
   yaml: served.resource.settings.yaml,
   kind: served.kind,
-  custom: served.resource.definition.custom,
+  custom: served.resource.isCustom,
   fieldValidation,
   warn: text => context.warnings.add(text),
 });

@@ -66,10 +66,10 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const listKind = {kind: kind.listKind, apiVersion};
   const base = {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined};
   const empty = lazily(() => {
-    const node = resource.definition.custom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
+    const node = resource.isCustom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
     return node ? zeroValue(node) : {};
   });
-  const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.derivedAnnotations;
+  const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.presentation?.derivedAnnotations;
   const partialText = ({value, revision}: StoredRecord) =>
     `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
@@ -110,7 +110,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         ...base,
         key: `${form}partial/${metaVersion}`,
         itemText: isText ? partialText : undefined,
-        metadataText: resource.definition.derivedAnnotations ? undefined : partialText,
+        metadataText: resource.definition.presentation?.derivedAnnotations ? undefined : partialText,
         one: partial,
         event: partial,
         bookmark: partial,
@@ -134,9 +134,9 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         list: (objects, meta) => ({
           ...listKind,
           // Lists of custom resources have an empty `continue`, too.
-          metadata: resource.definition.custom ? {continue: '', ...meta} : meta,
+          metadata: resource.isCustom ? {continue: '', ...meta} : meta,
           items: objects.map(object => {
-            if (resource.definition.custom) return shown(object);
+            if (resource.isCustom) return shown(object);
             const {kind: _, apiVersion: __, ...item} = shown(object);
             return item;
           }),

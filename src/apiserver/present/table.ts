@@ -46,7 +46,7 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
 };
 
 const conditionsOf = (definition: ResourceDefinition, object: Readonly<KubeObject>): {conditions?: readonly RowCondition[]} => {
-  const conditions = definition.rowConditions?.(object);
+  const conditions = definition.presentation?.rowConditions?.(object);
   return conditions ? {conditions} : {};
 };
 
@@ -69,7 +69,9 @@ const rowObject = (
 export const partialMetadata = (apiVersion: string, object: Readonly<KubeObject>, definition?: ResourceDefinition): KubeObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion,
-  metadata: definition?.derivedAnnotations ? withoutAnnotations(object.metadata!, definition.derivedAnnotations) : object.metadata!,
+  metadata: definition?.presentation?.derivedAnnotations
+    ? withoutAnnotations(object.metadata!, definition.presentation.derivedAnnotations)
+    : object.metadata!,
 });
 
 const withoutAnnotations = ({annotations, ...meta}: Readonly<ObjectMeta>, names: readonly string[]): ObjectMeta => {

@@ -15,7 +15,7 @@ class BuiltInVersions implements Versions {
   constructor(resource: Resource) {
     this.#resource = resource;
     const {naming} = resource.settings;
-    const others = resource.definition.otherVersions ?? [];
+    const others = resource.definition.served?.otherVersions ?? [];
     this.#served = new Map([
       [resource.apiVersion, undefined],
       ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const),

@@ -17,8 +17,8 @@ export const withAllocation = async <T>(
   work: () => Promise<T>,
 ): Promise<T> => {
   const {definition} = resource;
-  if (!definition.allocate) return work();
-  const allocation = await definition.allocate(object, old, contextOf(resource, context));
+  if (!definition.allocation) return work();
+  const allocation = await definition.allocation.allocate(object, old, contextOf(resource, context));
   let done: T;
   try {
     done = await work();
@@ -32,6 +32,5 @@ export const withAllocation = async <T>(
 
 /** Releases the allocations of a removed object, except in a dry run. */
 export const releaseAllocated = async (resource: Resource, object: Readonly<KubeObject>, context: WriteContext): Promise<void> => {
-  const {definition} = resource;
-  if (definition.released && !context.dryRun) await definition.released(object, contextOf(resource, context));
+  if (!context.dryRun) await resource.definition.allocation?.release?.(object, contextOf(resource, context));
 };

@@ -4,7 +4,7 @@ import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Adds the fields that a kind shows even when they are empty. */
 export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void =>
-  fill(object as PlainObject, definition.alwaysPresent ?? {});
+  fill(object as PlainObject, definition.storage?.alwaysPresent ?? {});
 
 const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
   for (const [field, empty] of Object.entries(always)) {

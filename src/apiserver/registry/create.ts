@@ -82,7 +82,7 @@ class Creation implements WriteOperation {
     // Nobody owns what only the server sets.
     delete meta.deletionTimestamp;
     delete meta.deletionGracePeriodSeconds;
-    const {refusesCreation} = resource.definition;
+    const refusesCreation = resource.definition.custom?.refusesCreation;
     if (refusesCreation) throw forbidden(resource.ref, meta.name ?? '', refusesCreation);
   }
 
@@ -169,9 +169,9 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'resourceVersion'] as const) delete meta[field];
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
-  if (definition.generation) meta.generation = 1;
+  if (definition.metadata.generation) meta.generation = 1;
   if (!meta.name && meta.generateName)
-    meta.name = definition.hasPlainGeneratedNames
+    meta.name = definition.metadata.hasPlainGeneratedNames
       ? meta.generateName
       : meta.generateName.slice(0, longestPrefix) + nameSuffix(settings.random, suffixLength);
 };

@@ -67,7 +67,7 @@ const deleteOnce = async (
   }
 
   const object = structuredClone(old) as KubeObject;
-  const start = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
+  const start = definition.deletion?.begin?.(object, resource.hooks(context.user)) ?? 'remove';
   if (typeof start === 'object')
     throw 'conflict' in start
       ? conflict(resource.refIn(context.served), name, start.conflict)
@@ -123,11 +123,11 @@ const applyGracePeriod = (
   object: KubeObject,
   {gracePeriodSeconds}: DeleteOptions,
 ): number | 'pending' | undefined => {
-  if (!definition.gracePeriod) return undefined;
+  if (!definition.deletion?.gracePeriod) return undefined;
   const meta = object.metadata!;
   const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
   if (!meta.deletionTimestamp) {
-    const seconds = definition.gracePeriod(object, requestedSeconds);
+    const seconds = definition.deletion.gracePeriod(object, requestedSeconds);
     meta.deletionTimestamp = wireTime(settings.clock.now() + millisecondsOf(seconds));
     meta.deletionGracePeriodSeconds = seconds;
     if (meta.generation) meta.generation++;
@@ -165,15 +165,15 @@ const checkDeletePreconditions = (
   const own = `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${found}`;
   const usual = `the ${field} in the precondition (${given}) does not match the ${field} in record (${found}). The object might have been ${after}`;
   // Kinds that are deleted in phases check preconditions themselves in the original, with another message.
-  throw definition.deletesInPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
+  throw definition.deletion?.hasPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };
 
 /** Sets the garbage collector's finalizer that the propagation policy requires (the API reference, DeleteOptions.propagationPolicy). Returns whether the finalizers changed. */
 const setPropagationFinalizer = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
-  if (!settings.garbageCollector || definition.defaultPropagation === 'unsupported') return false;
+  if (!settings.garbageCollector || definition.deletion?.defaultPropagation === 'unsupported') return false;
   const meta = object.metadata!;
   const before = meta.finalizers ?? [];
-  const chosen = propagationFinalizer(options, before, definition.defaultPropagation === 'orphan');
+  const chosen = propagationFinalizer(options, before, definition.deletion?.defaultPropagation === 'orphan');
   const finalizers = before.filter(finalizer => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
   if (chosen) finalizers.push(chosen);
   if (finalizers.length === before.length && finalizers.every(finalizer => before.includes(finalizer))) return false;

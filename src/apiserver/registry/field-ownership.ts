@@ -142,7 +142,7 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
       versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion),
       sent,
       writer,
-      resource.definition.custom,
+      resource.isCustom,
     );
   });
 };
@@ -196,7 +196,7 @@ export const recordUpdate = (
     const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-    return entriesAfterWrite(before, after, entries, writer, resource.definition.custom);
+    return entriesAfterWrite(before, after, entries, writer, resource.isCustom);
   });
 };
 

@@ -4,7 +4,7 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
-import type {ResourceDefinition} from '#src/resources/definition.js';
+import type {SelectionRules} from '#src/resources/definition.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from './options.js';
 import type {Resource, ServedResource} from './registry.js';
@@ -56,7 +56,9 @@ interface Term {
 }
 
 /** The messages for unsupported fields of a selector: the original has several, by kind. */
-const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownFieldMessage']>, (field: string, kind: string) => string>> = {
+const unknownField: Readonly<
+  Record<NonNullable<SelectionRules<KubeObject>['unknownFieldMessage']>, (field: string, kind: string) => string>
+> = {
   metadata: field => `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
   label: field => `field label not supported: ${field}`,
   kind: (field, kind) => `field label not supported for ${kind}: ${field}`,
@@ -65,12 +67,13 @@ const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownField
 
 /** Returns the filter of a request. Throws 400 for fields that the kind does not support in selectors. */
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
-  const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
+  const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selection?.fields ?? {};
   const {
     definition,
     settings: {naming},
   } = resource;
-  const messageForm = definition.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
+  const messageForm =
+    definition.selection?.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
   const terms = fields.requirements.map(({field, operator, value}): Term => {
     // A cluster-scoped kind accepts metadata.namespace only if it has no selectable fields of its own.
     const isKnown = field !== 'metadata.namespace' || kind.namespaced || messageForm === 'metadata';

@@ -10,8 +10,8 @@ export const raiseGeneration = (
   old: Readonly<KubeObject>,
   {subresource, emptied}: {readonly subresource: string; readonly emptied: Emptied},
 ): void => {
-  const {generation, generationCountsEmptied, subresources} = definition;
-  if (!generation || (subresource && !subresources?.[subresource]?.view)) return;
+  const {generation, generationCountsEmptied} = definition.metadata;
+  if (!generation || (subresource && !definition.subresources?.[subresource]?.view)) return;
   const changes = typeof generation === 'function' ? generation : changesDesiredState;
   if (changes(object, old) || generationCountsEmptied?.(emptied)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
 };

@@ -10,6 +10,6 @@ export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>
 /** Returns the validation rules for the metadata of a kind's objects. */
 export const metadataRules = ({kind, definition, settings}: Resource, hooks: HookContext): ObjectMetaRules => ({
   namespaced: kind.namespaced,
-  nameProblems: (name, prefix) => definition.nameProblems(name, prefix, hooks),
-  ...(definition.anyFinalizers ? {} : {naming: settings.naming}),
+  nameProblems: (name, prefix) => definition.metadata.nameProblems(name, prefix, hooks),
+  ...(definition.metadata.anyFinalizers ? {} : {naming: settings.naming}),
 });

@@ -56,7 +56,10 @@ export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}
 
 const byKind = new Map<string, ResourceDefinition>(
   resources.flatMap(definition =>
-    [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [`${group}/${kind}`, definition]),
+    [definition.kind, ...(definition.served?.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [
+      `${group}/${kind}`,
+      definition,
+    ]),
   ),
 );
 
@@ -66,7 +69,8 @@ const typeText = ({apiVersion, kind}: {readonly apiVersion: string; readonly kin
 const olderEncodings = (naming: Naming, minCompatibility: string | undefined): ReadonlyMap<string, (hub: KubeObject) => KubeObject> => {
   const forms = new Map<string, (hub: KubeObject) => KubeObject>();
   for (const definition of resources) {
-    const {kind: hub, otherVersions = []} = definition;
+    const {kind: hub, served} = definition;
+    const otherVersions = served?.otherVersions ?? [];
     const stored = storedKindOf(definition, minCompatibility);
     const version = otherVersions.find(({kind}) => kind === stored);
     if (!version) continue;
@@ -89,11 +93,11 @@ const toStoredVersion = (object: KubeObject, naming: Naming): KubeObject => {
   const group = naming.groupToken(name);
   const definition = byKind.get(`${group}/${object.kind}`);
   if (!definition) return object;
-  const other = definition.otherVersions?.find(({kind}) => kind.group === group && kind.version === version);
+  const other = definition.served?.otherVersions?.find(({kind}) => kind.group === group && kind.version === version);
   const {kind} = definition;
   const hub = {...(other?.toHub(object, naming) ?? object), apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind};
   fillAlwaysPresent({definition}, hub);
-  definition.restore?.(hub);
+  definition.storage?.restore?.(hub);
   return hub;
 };
 

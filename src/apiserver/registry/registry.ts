@@ -127,7 +127,10 @@ export class Resource {
     this.settings = settings;
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
     this.ref = refOf(definition, settings);
-    const fields = [definition.selectableFields, ...(definition.otherVersions ?? []).map(({selectableFields}) => selectableFields)];
+    const fields = [
+      definition.selection?.fields,
+      ...(definition.served?.otherVersions ?? []).map(({selectableFields}) => selectableFields),
+    ];
     this.getters = [...new Set(fields.flatMap(getters => Object.values(getters ?? {})))];
     this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
@@ -138,11 +141,17 @@ export class Resource {
         (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
       row: object => rowTextOf(definition, object, settings.naming),
     });
-    this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
+    const {path = definition.kind.plural, isUnderGroup = false} = definition.storage ?? {};
+    this.root = `${settings.prefix}/${isUnderGroup ? `${this.ref.group}/` : ''}${path}/`;
   }
 
   get kind(): Kind {
     return this.definition.kind;
+  }
+
+  /** Whether the kind is defined at runtime. */
+  get isCustom(): boolean {
+    return this.definition.custom !== undefined;
   }
 
   /** Returns how an address is written: the main one, or a subresource that the kind has. */
@@ -172,7 +181,7 @@ export class Resource {
 
   /** Returns the errors of a write by the rules that its version adds to the hub's. */
   versionErrors(served: Kind, object: KubeObject, old: Readonly<KubeObject> | undefined, hooks: HookContext): Iterable<FieldError> {
-    return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
+    return this.definition.served?.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
   /** Returns the context of the definition's functions. `warn` adds a warning to the response, if there is one; `incoming` is the object in the request. */
@@ -214,7 +223,7 @@ export class Registry {
       const resource = new Resource(definition, {...settings, store: measuredStore(settings.store, refOf(definition, settings), settings)});
       this.#resources.push(resource);
       this.#add({resource, kind: definition.kind});
-      for (const version of definition.otherVersions ?? []) this.#add({resource, kind: version.kind, version});
+      for (const version of definition.served?.otherVersions ?? []) this.#add({resource, kind: version.kind, version});
     }
   }
 
@@ -278,7 +287,7 @@ export class Registry {
   #add(served: ServedResource): void {
     const address = this.#address(served.kind);
     this.#known.set(address, served.resource);
-    if (!served.resource.definition.needs && !this.settings.serves(served.kind)) return;
+    if (!served.resource.definition.served?.needs && !this.settings.serves(served.kind)) return;
     this.#served.set(address, served);
     this.#groups.add(this.settings.naming.group(served.kind.group));
   }

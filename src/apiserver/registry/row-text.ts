@@ -10,7 +10,8 @@ import type {RowText} from './selection-cache.js';
 const defaultColumns: readonly Column<KubeObject>[] = [nameColumn, createdAtColumn];
 
 /** Returns the columns of a kind's table. */
-export const columnsOf = ({columns = defaultColumns}: Pick<ResourceDefinition, 'columns'>): readonly Column<KubeObject>[] => columns;
+export const columnsOf = ({presentation}: Pick<ResourceDefinition, 'presentation'>): readonly Column<KubeObject>[] =>
+  presentation?.columns ?? defaultColumns;
 
 /** The placeholder of a duration in a cell. */
 const mark = '\0';
@@ -19,7 +20,7 @@ const marked = '\\u0000';
 
 /** Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the placeholder itself. */
 export const rowTextOf = (
-  definition: Pick<ResourceDefinition, 'columns' | 'rowConditions'>,
+  definition: Pick<ResourceDefinition, 'presentation'>,
   object: Readonly<KubeObject>,
   naming: Naming,
 ): RowText | null => {
@@ -30,7 +31,7 @@ export const rowTextOf = (
   };
   const cells = jsonText(columnsOf(definition).map(column => column.of(object, ago, naming)));
   if (cells.split(marked).length - 1 !== times.length) return null;
-  const conditions = definition.rowConditions?.(object);
+  const conditions = definition.presentation?.rowConditions?.(object);
   return {text: conditions ? `${cells},"conditions":${JSON.stringify(conditions)}` : cells, times};
 };
 

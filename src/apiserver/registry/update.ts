@@ -60,7 +60,8 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
 
 const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
   const {resource, namespace, name, subresource} = target;
-  if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.refIn(context.served), name);
+  if (subresource || !(target.createsMissing ?? resource.definition.update?.createsMissing))
+    throw notFound(resource.refIn(context.served), name);
   const object = await transform(undefined);
   const {uid} = object.metadata ?? {};
   if (uid)
@@ -131,7 +132,7 @@ class Update implements WriteOperation {
 
   prepare(object: KubeObject, hooks: HookContext): void {
     const {resource, endpoint, old, subresource} = this;
-    const {generationCountsUnprepared} = resource.definition;
+    const {generationCountsUnprepared} = resource.definition.metadata;
     const raise = () => raiseGeneration(resource, object, old, {subresource, emptied: hooks.emptied});
     if (generationCountsUnprepared) raise();
     endpoint.prepare?.(object, old, hooks);
@@ -177,7 +178,9 @@ class Update implements WriteOperation {
 /** Whether nothing holds an object any longer that is being deleted. */
 const isOver = ({definition}: Resource, object: KubeObject): boolean => {
   const {deletionTimestamp, deletionGracePeriodSeconds, finalizers} = object.metadata!;
-  return Boolean(deletionTimestamp) && !finalizers?.length && !deletionGracePeriodSeconds && (definition.mayRemove?.(object) ?? true);
+  return (
+    Boolean(deletionTimestamp) && !finalizers?.length && !deletionGracePeriodSeconds && (definition.deletion?.mayRemove?.(object) ?? true)
+  );
 };
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it; zero stands for any version. */
@@ -189,7 +192,7 @@ const checkVersion = (
 ): void => {
   if (parseObjectVersion(statedVersion)) {
     if (statedVersion !== String(revision)) throw conflict(ref, name);
-  } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
+  } else if (resource.definition.update?.unconditional === false && !own(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [
       invalidText('metadata.resourceVersion', '0', 'must be specified for an update'),
     ]);

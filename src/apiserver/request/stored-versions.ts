@@ -25,7 +25,7 @@ const byBytes = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const storedResource = ({definition, settings, ref}: Resource, registry: Registry): StoredResource | undefined => {
   const {naming} = settings;
   if (definition.review || definition.virtual) return undefined;
-  const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
+  const all = [definition.kind, ...(definition.served?.otherVersions ?? []).map(({kind}) => kind)];
   const served = all.filter(kind => registry.serves(kind));
   if (served.length === 0) return undefined;
   const [group] = [...new Set(served.map(kind => naming.group(kind.group)))].sort(byBytes) as [string];

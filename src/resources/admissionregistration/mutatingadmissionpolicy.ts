@@ -92,18 +92,16 @@ const columns: readonly Column<MutatingPolicy>[] = [
 /** MutatingAdmissionPolicy: changes to requests, written as CEL expressions. A binding puts them into force. */
 export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   kind: kinds.mutatingAdmissionPolicies,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  generation: true,
+  discovery: {categories: ['api-extensions']},
+  served: {otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)]},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   ready: () => loadExpressionValidator(true),
-  otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)],
   default(policy) {
     const spec = (policy.spec ??= {});
     spec.failurePolicy ??= 'Fail';
     defaultMatching(spec.matchConstraints);
   },
-  anyFinalizers: true,
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
-  columns,
+  presentation: {columns},
 });

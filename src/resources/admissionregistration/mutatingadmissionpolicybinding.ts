@@ -17,13 +17,11 @@ const defaultParamRef = (binding: KubeObject): void => {
 /** MutatingAdmissionPolicyBinding: applies a mutating policy to matching requests, with parameters. */
 export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   kind: kinds.mutatingAdmissionPolicyBindings,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  generation: true,
-  otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {default: defaultParamRef})],
+  discovery: {categories: ['api-extensions']},
+  served: {otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {default: defaultParamRef})]},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   default: ({spec}) => defaultMatching(spec?.matchResources),
-  anyFinalizers: true,
   main: {
     metadata: 'whole',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -35,5 +33,5 @@ export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
     },
     authorize: mayUseParams(kinds.mutatingAdmissionPolicies),
   },
-  columns: bindingColumns<MutatingBinding>(),
+  presentation: {columns: bindingColumns<MutatingBinding>()},
 });

@@ -9,10 +9,9 @@ type Configuration = ObjectOf<typeof kinds.mutatingWebhookConfigurations>;
 /** MutatingWebhookConfiguration: webhooks that may change or reject a write. */
 export const mutatingWebhookConfigurations = defineResource<Configuration>({
   kind: kinds.mutatingWebhookConfigurations,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  generation: true,
+  discovery: {categories: ['api-extensions']},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   ready: readyForWebhooks,
   default({webhooks}) {
     for (const hook of webhooks ?? []) {
@@ -20,20 +19,21 @@ export const mutatingWebhookConfigurations = defineResource<Configuration>({
       hook.reinvocationPolicy ??= 'Never';
     }
   },
-  anyFinalizers: true,
   main: {
     metadata: 'whole',
     writes: {create: ['metadata', 'webhooks'], update: ['metadata', 'webhooks']},
     validate: ({webhooks}, old) => validateWebhooks(webhooks, old && (old.webhooks ?? []), true),
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Webhooks',
-      type: 'integer',
-      description: 'Webhooks indicates the number of webhooks configured in this object.',
-      of: ({webhooks}) => webhooks?.length ?? 0,
-    },
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Webhooks',
+        type: 'integer',
+        description: 'Webhooks indicates the number of webhooks configured in this object.',
+        of: ({webhooks}) => webhooks?.length ?? 0,
+      },
+      ageColumn,
+    ],
+  },
 });

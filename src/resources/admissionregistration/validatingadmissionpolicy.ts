@@ -155,19 +155,17 @@ const columns: readonly Column<ValidatingPolicy>[] = [
 /** ValidatingAdmissionPolicy: conditions on requests, written as CEL expressions. A binding puts them into force. */
 export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
   kind: kinds.validatingAdmissionPolicies,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  alwaysPresent: {status: {}},
-  generation: true,
+  discovery: {categories: ['api-extensions']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   ready: () => loadExpressionValidator(true),
   default(policy) {
     const spec = (policy.spec ??= {});
     spec.failurePolicy ??= 'Fail';
     defaultMatching(spec.matchConstraints);
   },
-  anyFinalizers: true,
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
   subresources: {status: {writes: {update: ['status']}, validate: validateStatus}},
-  columns,
+  presentation: {columns},
 });

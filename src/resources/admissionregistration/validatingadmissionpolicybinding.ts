@@ -63,12 +63,10 @@ export const bindingColumns = <T extends {readonly spec?: {policyName?: string; 
 /** ValidatingAdmissionPolicyBinding: applies a validating policy to matching requests, with parameters and the actions on a violation. */
 export const validatingAdmissionPolicyBindings = defineResource<ValidatingBinding>({
   kind: kinds.validatingAdmissionPolicyBindings,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  generation: true,
+  discovery: {categories: ['api-extensions']},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   default: ({spec}) => defaultMatching(spec?.matchResources),
-  anyFinalizers: true,
   main: {
     metadata: 'whole',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -80,5 +78,5 @@ export const validatingAdmissionPolicyBindings = defineResource<ValidatingBindin
     },
     authorize: mayUseParams(kinds.validatingAdmissionPolicies),
   },
-  columns: bindingColumns<ValidatingBinding>(),
+  presentation: {columns: bindingColumns<ValidatingBinding>()},
 });

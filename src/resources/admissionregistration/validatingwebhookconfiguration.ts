@@ -9,28 +9,28 @@ type Configuration = ObjectOf<typeof kinds.validatingWebhookConfigurations>;
 /** ValidatingWebhookConfiguration: webhooks that may reject a write. */
 export const validatingWebhookConfigurations = defineResource<Configuration>({
   kind: kinds.validatingWebhookConfigurations,
-  categories: ['api-extensions'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  generation: true,
+  discovery: {categories: ['api-extensions']},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  update: {unconditional: false},
   ready: readyForWebhooks,
   default({webhooks}) {
     for (const hook of webhooks ?? []) defaultWebhook(hook);
   },
-  anyFinalizers: true,
   main: {
     metadata: 'whole',
     writes: {create: ['metadata', 'webhooks'], update: ['metadata', 'webhooks']},
     validate: ({webhooks}, old) => validateWebhooks(webhooks, old && (old.webhooks ?? []), false),
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Webhooks',
-      type: 'integer',
-      description: 'Webhooks indicates the number of webhooks configured in this object.',
-      of: ({webhooks}) => webhooks?.length ?? 0,
-    },
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Webhooks',
+        type: 'integer',
+        description: 'Webhooks indicates the number of webhooks configured in this object.',
+        of: ({webhooks}) => webhooks?.length ?? 0,
+      },
+      ageColumn,
+    ],
+  },
 });

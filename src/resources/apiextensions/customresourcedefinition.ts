@@ -137,18 +137,18 @@ function* validate(
 /** CustomResourceDefinition: a kind that users add to the API. It is served once its names are accepted, and removed after its objects. */
 export const customResourceDefinitions = defineResource<Definition>({
   kind: kinds.customResourceDefinitions,
-  shortNames: ['crd', 'crds'],
-  categories: ['api-extensions'],
-  storedUnderGroup: true,
-  storedKind: {...kinds.customResourceDefinitions, version: 'v1beta1'},
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  anyFinalizers: true,
-  generation: true,
-  // Upstream, a keyword with an unreadable value counts, an empty one does not.
-  generationCountsEmptied: emptied => [...emptied.values()].includes(undefined),
-  default: fillIn,
+  discovery: {shortNames: ['crd', 'crds'], categories: ['api-extensions']},
+  storage: {isUnderGroup: true, kind: {...kinds.customResourceDefinitions, version: 'v1beta1'}},
+  metadata: {
+    nameProblems: subdomainName,
+    anyFinalizers: true,
+    generation: true,
+    // Upstream, a keyword with an unreadable value counts, an empty one does not.
+    generationCountsEmptied: emptied => [...emptied.values()].includes(undefined),
+  },
+  update: {unconditional: false},
   ready: ({spec}) => (rules || !hasRules(spec) ? undefined : loadRules()),
+  default: fillIn,
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(definition, old, {gate}) {
@@ -166,24 +166,26 @@ export const customResourceDefinitions = defineResource<Definition>({
       validate: ({status}) => validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'),
     },
   },
-  deletesInPhases: true,
-  beginDelete(definition, {naming, clock}) {
-    const meta = definition.metadata!;
-    if (meta.deletionTimestamp) return 'remove';
-    const now = clock.now();
-    meta.deletionTimestamp = wireTime(now);
-    const finalizer = cleanupFinalizer(naming);
-    if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
-    setCondition(
-      definition,
-      {
-        type: 'Terminating',
-        status: 'True',
-        reason: 'InstanceDeletionPending',
-        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
-      },
-      now,
-    );
-    return 'keep';
+  deletion: {
+    hasPhases: true,
+    begin(definition, {naming, clock}) {
+      const meta = definition.metadata!;
+      if (meta.deletionTimestamp) return 'remove';
+      const now = clock.now();
+      meta.deletionTimestamp = wireTime(now);
+      const finalizer = cleanupFinalizer(naming);
+      if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
+      setCondition(
+        definition,
+        {
+          type: 'Terminating',
+          status: 'True',
+          reason: 'InstanceDeletionPending',
+          message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+        },
+        now,
+      );
+      return 'keep';
+    },
   },
 });

@@ -84,15 +84,13 @@ const columns: readonly Column<ApiService>[] = [
 /** APIService: registers a group version that is served by this server or by one behind a service. */
 export const apiServices = defineResource<ApiService>({
   kind: kinds.apiServices,
-  categories: ['api-extensions'],
-  storedUnderGroup: true,
-  nameProblems: pathSegmentName,
-  unconditionalUpdate: false,
-  alwaysPresent: {spec: {}, status: {}},
+  discovery: {categories: ['api-extensions']},
+  storage: {isUnderGroup: true, alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: pathSegmentName, anyFinalizers: true},
+  update: {unconditional: false},
   default({spec}) {
     if (spec?.service) spec.service.port ??= 443;
   },
-  anyFinalizers: true,
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -104,5 +102,5 @@ export const apiServices = defineResource<ApiService>({
     validate,
   },
   subresources: {status: {hasNoTable: true, writes: {update: ['status']}, validate: validateStatus}},
-  columns,
+  presentation: {columns},
 });

@@ -33,8 +33,8 @@ const columns: readonly Column<ControllerRevision>[] = [
 /** ControllerRevision: one state in the history of a workload, kept for rollbacks. */
 export const controllerRevisions = defineResource<ControllerRevision>({
   kind: kinds.controllerRevisions,
-  nameProblems: subdomainName,
-  alwaysPresent: {revision: 0},
+  storage: {alwaysPresent: {revision: 0}},
+  metadata: {nameProblems: subdomainName},
   main: {metadata: 'both', writes: {create: ['metadata', 'data', 'revision'], update: ['metadata', 'data', 'revision']}, validate},
-  columns,
+  presentation: {columns},
 });

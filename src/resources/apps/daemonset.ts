@@ -154,12 +154,9 @@ const noneScheduled = {currentNumberScheduled: 0, numberMisscheduled: 0, desired
 /** DaemonSet: runs one pod on every matching node. */
 export const daemonSets = defineResource<DaemonSet>({
   kind: kinds.daemonSets,
-  shortNames: ['ds'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: noneScheduled},
-  derivedAnnotations: [templateGeneration],
-  generation: true,
+  discovery: {shortNames: ['ds'], categories: ['all']},
+  storage: {alwaysPresent: {status: noneScheduled}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(set) {
     const spec = (set.spec ??= {} as Spec);
     const strategy = (spec.updateStrategy ??= {});
@@ -196,5 +193,5 @@ export const daemonSets = defineResource<DaemonSet>({
       },
     },
   },
-  columns,
+  presentation: {columns, derivedAnnotations: [templateGeneration]},
 });

@@ -122,12 +122,13 @@ const main: Endpoint<Deployment> = {
 /** Deployment: keeps a number of pods of one template running, and replaces them step by step when the template changes. */
 export const deployments = defineResource<Deployment>({
   kind: kinds.deployments,
-  shortNames: ['deploy'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {}},
-  // A change of annotations counts as well: they are copied to the replica sets.
-  generation: (now, old) => !semanticallyEqual(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
+  discovery: {shortNames: ['deploy'], categories: ['all']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {
+    nameProblems: subdomainName,
+    // A change of annotations counts as well: they are copied to the replica sets.
+    generation: (now, old) => !semanticallyEqual(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
+  },
   default(deployment) {
     const spec = (deployment.spec ??= {} as Spec);
     spec.replicas ??= 1;
@@ -150,5 +151,5 @@ export const deployments = defineResource<Deployment>({
       validate: validateStatus,
     },
   },
-  columns,
+  presentation: {columns},
 });

@@ -61,11 +61,9 @@ const main: Endpoint<ReplicaSet> = {
 /** ReplicaSet: keeps a number of pods of one template running. */
 export const replicaSets = defineResource<ReplicaSet>({
   kind: kinds.replicaSets,
-  shortNames: ['rs'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {replicas: 0}},
-  generation: true,
+  discovery: {shortNames: ['rs'], categories: ['all']},
+  storage: {alwaysPresent: {status: {replicas: 0}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(set) {
     const spec = (set.spec ??= {} as NonNullable<ReplicaSet['spec']>);
     spec.replicas ??= 1;
@@ -80,7 +78,6 @@ export const replicaSets = defineResource<ReplicaSet>({
       validate: validateStatus,
     },
   },
-  unknownFieldMessage: 'metadata',
-  selectableFields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)},
-  columns,
+  selection: {fields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)}, unknownFieldMessage: 'metadata'},
+  presentation: {columns},
 });

@@ -59,12 +59,12 @@ const main: Endpoint<StatefulSet> = {
 /** StatefulSet: keeps pods with stable names, ordinals and storage. */
 export const statefulSets = defineResource<StatefulSet>({
   kind: kinds.statefulSets,
-  shortNames: ['sts'],
-  categories: ['all'],
-  nameProblems: labelName,
-  alwaysPresent: {spec: {serviceName: ''}, status: {replicas: 0, availableReplicas: 0}},
-  restore: ({spec}) => void spec?.volumeClaimTemplates?.forEach(nameKind),
-  generation: true,
+  discovery: {shortNames: ['sts'], categories: ['all']},
+  storage: {
+    alwaysPresent: {spec: {serviceName: ''}, status: {replicas: 0, availableReplicas: 0}},
+    restore: ({spec}) => void spec?.volumeClaimTemplates?.forEach(nameKind),
+  },
+  metadata: {nameProblems: labelName, generation: true},
   default(set, {gate}) {
     const spec = (set.spec ??= {} as Spec);
     spec.podManagementPolicy ||= 'OrderedReady';
@@ -83,5 +83,5 @@ export const statefulSets = defineResource<StatefulSet>({
     scale: scaleEndpoint(main),
     status: {writes: {update: ['metadata', 'status']}, validate: validateStatefulSetStatus},
   },
-  columns,
+  presentation: {columns},
 });

@@ -8,7 +8,7 @@ import {wireUser} from './user-info.js';
 /** SelfSubjectReview: returns the user of the request. Never stored. */
 export const selfSubjectReviews = defineResource<SelfSubjectReview>({
   kind: kinds.selfSubjectReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {
     kind: kinds.selfSubjectReviews,

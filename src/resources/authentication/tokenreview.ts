@@ -19,7 +19,7 @@ const run = async ({metadata, spec}: TokenReview, {authenticateToken}: ActionCon
 /** TokenReview: returns the user of a token. Never stored. */
 export const tokenReviews = defineResource<TokenReview>({
   kind: kinds.tokenReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {kind: kinds.tokenReviews, run},
 });

@@ -24,7 +24,7 @@ function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {n
 /** LocalSubjectAccessReview: returns whether a user has access in this namespace. Never stored. */
 export const localSubjectAccessReviews = defineResource<LocalSubjectAccessReview>({
   kind: kinds.localSubjectAccessReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {
     kind: kinds.localSubjectAccessReviews,

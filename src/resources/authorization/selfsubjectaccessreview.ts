@@ -7,7 +7,7 @@ import {reviewAccess, validateAccess, validateBareMetadata} from './access.js';
 /** SelfSubjectAccessReview: returns whether the user of the request has access. Never stored. */
 export const selfSubjectAccessReviews = defineResource<SelfSubjectAccessReview>({
   kind: kinds.selfSubjectAccessReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {
     kind: kinds.selfSubjectAccessReviews,

@@ -13,7 +13,7 @@ const run = async ({spec}: SelfSubjectRulesReview, {rulesFor, user}: ActionConte
 /** SelfSubjectRulesReview: returns what the user of the request may do in a namespace, as far as it can be listed. Never stored. */
 export const selfSubjectRulesReviews = defineResource<SelfSubjectRulesReview>({
   kind: kinds.selfSubjectRulesReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {kind: kinds.selfSubjectRulesReviews, run},
 });

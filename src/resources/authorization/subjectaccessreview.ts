@@ -7,7 +7,7 @@ import {reviewAccess, subjectOf, validateBareMetadata, validateSubject} from './
 /** SubjectAccessReview: returns whether a user has access. Never stored. */
 export const subjectAccessReviews = defineResource<SubjectAccessReview>({
   kind: kinds.subjectAccessReviews,
-  nameProblems: pathSegmentName,
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   review: {
     kind: kinds.subjectAccessReviews,

@@ -64,11 +64,10 @@ const columns: readonly Column<Autoscaler>[] = [
 /** HorizontalPodAutoscaler: sets the replicas of a workload from metrics. */
 export const horizontalPodAutoscalers = defineResource<Autoscaler>({
   kind: kinds.horizontalPodAutoscalers,
-  shortNames: ['hpa'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {currentMetrics: null, desiredReplicas: 0}},
-  otherVersions: [horizontalPodAutoscalersV1],
+  discovery: {shortNames: ['hpa'], categories: ['all']},
+  served: {otherVersions: [horizontalPodAutoscalersV1]},
+  storage: {alwaysPresent: {status: {currentMetrics: null, desiredReplicas: 0}}},
+  metadata: {nameProblems: subdomainName},
   default(autoscaler) {
     const spec = (autoscaler.spec ??= {} as AutoscalerSpec);
     spec.minReplicas ??= 1;
@@ -90,5 +89,5 @@ export const horizontalPodAutoscalers = defineResource<Autoscaler>({
       validate: ({status}) => validateCounters(status, ['currentReplicas', 'desiredReplicas']),
     },
   },
-  columns,
+  presentation: {columns},
 });

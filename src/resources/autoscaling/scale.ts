@@ -76,7 +76,7 @@ export const scaleEndpoint = <T extends KubeObject>(
     selectorText((object as Scalable).spec?.selector as LabelSelectorObject | undefined),
 ): Endpoint<T> => {
   const view: View<Scalable, Scale> = {
-    shows: {kind: kinds.scales, columns: scaleColumns},
+    shows: {kind: kinds.scales, presentation: {columns: scaleColumns}},
     of: scaleOf(selector as (object: Readonly<Scalable>) => string),
     owners: object => sizeOwners(object, ['spec', 'replicas']),
     put(scale, object) {

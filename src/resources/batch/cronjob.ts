@@ -113,11 +113,9 @@ const columns: readonly Column<CronJob>[] = [
 /** CronJob: creates jobs on a schedule. */
 export const cronJobs = defineResource<CronJob>({
   kind: kinds.cronJobs,
-  shortNames: ['cj'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {}},
-  generation: true,
+  discovery: {shortNames: ['cj'], categories: ['all']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(cronJob) {
     const spec = (cronJob.spec ??= {} as Spec);
     spec.concurrencyPolicy ||= 'Allow';
@@ -138,5 +136,5 @@ export const cronJobs = defineResource<CronJob>({
     warn,
   },
   subresources: {status: {metadata: 'common', writes: {update: ['metadata', 'status']}}},
-  columns,
+  presentation: {columns},
 });

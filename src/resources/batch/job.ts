@@ -88,13 +88,9 @@ const columns: readonly Column<Job>[] = [
 /** Job: runs pods until enough of them have succeeded. */
 export const jobs = defineResource<Job>({
   kind: kinds.jobs,
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {}},
-  generation: true,
-  defaultPropagation: 'orphan',
-  missingPropagationWarning:
-    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  discovery: {categories: ['all']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(job) {
     const spec = (job.spec ??= {} as JobSpec);
     defaultSpec(spec);
@@ -121,7 +117,11 @@ export const jobs = defineResource<Job>({
     },
   },
   subresources: {status: {writes: {update: ['metadata', 'status']}, validate: (job, old) => validateJobStatus(job, old!)}},
-  unknownFieldMessage: 'quoted',
-  selectableFields: {'status.successful': ({status}) => String(status?.succeeded ?? 0)},
-  columns,
+  deletion: {
+    defaultPropagation: 'orphan',
+    missingPropagationWarning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  },
+  selection: {fields: {'status.successful': ({status}) => String(status?.succeeded ?? 0)}, unknownFieldMessage: 'quoted'},
+  presentation: {columns},
 });

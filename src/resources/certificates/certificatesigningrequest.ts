@@ -91,11 +91,9 @@ const durationText = ({spec}: Readonly<CertificateSigningRequest>): string =>
 /** CertificateSigningRequest: requests an X.509 certificate from a signer. Its spec is immutable. */
 export const certificateSigningRequests = defineResource<CertificateSigningRequest>({
   kind: kinds.certificateSigningRequests,
-  shortNames: ['csr'],
-  nameProblems: () => [],
-  alwaysPresent: {status: {}},
-  deleteResponse: 'statusAlways',
-
+  discovery: {shortNames: ['csr']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: () => []},
   main: {
     metadata: 'both',
     writes: {
@@ -137,18 +135,20 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
       counts: countDurations,
     },
   },
-
-  selectableFields: {'spec.signerName': ({spec}) => spec.signerName ?? ''},
-  columns: [
-    nameColumn,
-    ageColumn,
-    {name: 'SignerName', description: 'The signer that is asked for the certificate.', of: ({spec}) => spec.signerName || '<none>'},
-    {name: 'Requestor', description: 'The user who made the request.', of: ({spec}) => spec.username ?? ''},
-    {
-      name: 'RequestedDuration',
-      description: 'How long the certificate is wanted to be valid; the signer may decide otherwise.',
-      of: durationText,
-    },
-    {name: 'Condition', description: 'What was decided, whether signing failed, and whether there is a certificate.', of: conditionText},
-  ],
+  deletion: {response: 'statusAlways'},
+  selection: {fields: {'spec.signerName': ({spec}) => spec.signerName ?? ''}},
+  presentation: {
+    columns: [
+      nameColumn,
+      ageColumn,
+      {name: 'SignerName', description: 'The signer that is asked for the certificate.', of: ({spec}) => spec.signerName || '<none>'},
+      {name: 'Requestor', description: 'The user who made the request.', of: ({spec}) => spec.username ?? ''},
+      {
+        name: 'RequestedDuration',
+        description: 'How long the certificate is wanted to be valid; the signer may decide otherwise.',
+        of: durationText,
+      },
+      {name: 'Condition', description: 'What was decided, whether signing failed, and whether there is a certificate.', of: conditionText},
+    ],
+  },
 });

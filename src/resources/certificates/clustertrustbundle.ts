@@ -60,11 +60,12 @@ const selectableFields = {'spec.signerName': signerOf};
 /** ClusterTrustBundle: trust anchors for the whole cluster, with or without a signer (KEP-3257). */
 export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
-  gates: ['ClusterTrustBundle'],
-  otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})],
-  // The name is validated together with the signer.
-  nameProblems: () => [],
-  unconditionalUpdate: false,
+  served: {gates: ['ClusterTrustBundle'], otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})]},
+  metadata: {
+    // The name is validated together with the signer.
+    nameProblems: () => [],
+  },
+  update: {unconditional: false},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -77,9 +78,15 @@ export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
       if (old) yield* immutable('spec.signerName', signer, signerOf(old));
     },
   },
-  selectableFields,
-  columns: [
-    nameColumn,
-    {name: 'SignerName', description: 'The signer whose certificates these anchors vouch for.', of: bundle => signerOf(bundle) || '<none>'},
-  ],
+  selection: {fields: selectableFields},
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'SignerName',
+        description: 'The signer whose certificates these anchors vouch for.',
+        of: bundle => signerOf(bundle) || '<none>',
+      },
+    ],
+  },
 });

@@ -29,11 +29,9 @@ function* validate({spec = {}}: Readonly<Lease>): Iterable<FieldError> {
 /** Lease: its holder and duration. Used for leader election and node heartbeats. */
 export const leases = defineResource<Lease>({
   kind: kinds.leases,
-  nameProblems: subdomainName,
-  createOnUpdate: true,
-  unconditionalUpdate: false,
-  alwaysPresent: {spec: {}},
-  anyFinalizers: true,
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true},
+  update: {createsMissing: true, unconditional: false},
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(lease, old, {gate}) {
@@ -43,5 +41,7 @@ export const leases = defineResource<Lease>({
     },
     validate,
   },
-  columns: [nameColumn, {name: 'Holder', description: 'Who holds the lease now.', of: ({spec}) => spec?.holderIdentity ?? ''}, ageColumn],
+  presentation: {
+    columns: [nameColumn, {name: 'Holder', description: 'Who holds the lease now.', of: ({spec}) => spec?.holderIdentity ?? ''}, ageColumn],
+  },
 });

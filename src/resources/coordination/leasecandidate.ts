@@ -74,18 +74,18 @@ function* validate(
 /** LeaseCandidate: a possible holder of a lease, with the versions by which it is elected. */
 export const leaseCandidates = defineResource<LeaseCandidate>({
   kind: kinds.leaseCandidates,
-  otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2)],
-  nameProblems: name => dataKeyProblems(name),
-  createOnUpdate: true,
-  unconditionalUpdate: false,
-  alwaysPresent: {spec: {}},
-  anyFinalizers: true,
+  served: {otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2)]},
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems: name => dataKeyProblems(name), anyFinalizers: true},
+  update: {createsMissing: true, unconditional: false},
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  columns: [
-    nameColumn,
-    {name: 'LeaseName', description: 'The lease it could hold.', of: ({spec}) => spec?.leaseName ?? ''},
-    {name: 'BinaryVersion', description: 'The version of the program.', of: ({spec}) => spec?.binaryVersion ?? ''},
-    {name: 'EmulationVersion', description: 'The version it behaves as.', of: ({spec}) => spec?.emulationVersion ?? ''},
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'LeaseName', description: 'The lease it could hold.', of: ({spec}) => spec?.leaseName ?? ''},
+      {name: 'BinaryVersion', description: 'The version of the program.', of: ({spec}) => spec?.binaryVersion ?? ''},
+      {name: 'EmulationVersion', description: 'The version it behaves as.', of: ({spec}) => spec?.emulationVersion ?? ''},
+      ageColumn,
+    ],
+  },
 });

@@ -7,7 +7,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 /** Binding: assigns pods to nodes; the predecessor of `pods/binding`. */
 export const bindings = defineResource<Binding>({
   kind: kinds.bindings,
-  nameProblems: subdomainName,
+  metadata: {nameProblems: subdomainName},
   main: {writes: {update: []}},
   review: bindingAction,
 });

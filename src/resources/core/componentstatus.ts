@@ -23,9 +23,9 @@ const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.fi
 /** ComponentStatus: the health of other control plane components, checked on read. Never stored; deprecated. */
 export const componentStatuses = defineResource<ComponentStatus>({
   kind: kinds.componentStatuses,
-  shortNames: ['cs'],
-  nameProblems: pathSegmentName,
-  deprecation: () => 'v1 ComponentStatus is deprecated in v1.19+',
+  discovery: {shortNames: ['cs']},
+  served: {deprecation: () => 'v1 ComponentStatus is deprecated in v1.19+'},
+  metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   virtual: {
     list: async ({components}) => (await components()).map(statusOf),
@@ -35,14 +35,16 @@ export const componentStatuses = defineResource<ComponentStatus>({
       return statusOf(found);
     },
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Status',
-      description: 'Whether the component is well.',
-      of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown',
-    },
-    {name: 'Message', description: 'What it said.', of: status => healthOf(status)?.message ?? ''},
-    {name: 'Error', description: 'Why it could not be asked.', of: status => healthOf(status)?.error ?? ''},
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Status',
+        description: 'Whether the component is well.',
+        of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown',
+      },
+      {name: 'Message', description: 'What it said.', of: status => healthOf(status)?.message ?? ''},
+      {name: 'Error', description: 'Why it could not be asked.', of: status => healthOf(status)?.error ?? ''},
+    ],
+  },
 });

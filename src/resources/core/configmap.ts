@@ -20,20 +20,22 @@ function* validate(configMap: Readonly<ConfigMap>, old?: Readonly<ConfigMap>): I
 /** ConfigMap: configuration as texts and bytes by name, 1 MiB in all. */
 export const configMaps = defineResource<ConfigMap>({
   kind: kinds.configMaps,
-  shortNames: ['cm'],
-  nameProblems: subdomainName,
+  discovery: {shortNames: ['cm']},
+  metadata: {nameProblems: subdomainName},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'data', 'binaryData', 'immutable'], update: ['metadata', 'data', 'binaryData', 'immutable']},
     validate,
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Data',
-      description: 'How many entries the object holds, texts and bytes together.',
-      of: ({data, binaryData}) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
-    },
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Data',
+        description: 'How many entries the object holds, texts and bytes together.',
+        of: ({data, binaryData}) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
+      },
+      ageColumn,
+    ],
+  },
 });

@@ -80,14 +80,14 @@ const writable = ['metadata', 'subsets'];
 /** Endpoints: the addresses and ports of a service in one object. */
 export const endpoints = defineResource<Endpoints>({
   kind: kinds.endpoints,
-  shortNames: ['ep'],
-  storedAs: 'services/endpoints',
-  nameProblems: subdomainName,
-  createOnUpdate: true,
-  deprecation: endpointsDeprecation,
+  discovery: {shortNames: ['ep']},
+  served: {deprecation: endpointsDeprecation},
+  storage: {path: 'services/endpoints'},
+  metadata: {nameProblems: subdomainName},
+  update: {createsMissing: true},
   default({subsets = []}) {
     for (const {ports = []} of subsets) for (const port of ports) port.protocol ||= 'TCP';
   },
   main: {metadata: 'both', writes: {create: writable, update: writable}, validate, warn: warnings},
-  columns: [nameColumn, {name: 'Endpoints', description: 'The endpoints that are ready.', of: endpointsText}, ageColumn],
+  presentation: {columns: [nameColumn, {name: 'Endpoints', description: 'The endpoints that are ready.', of: endpointsText}, ageColumn]},
 });

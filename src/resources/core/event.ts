@@ -53,30 +53,34 @@ const columns: readonly Column<CoreEvent>[] = [
 /** Event: a report of something that happened, kept for a limited time. Both groups with events share the store. */
 export const events = defineResource<CoreEvent>({
   kind: kinds.coreEvents,
-  shortNames: ['ev'],
-  nameProblems: subdomainName,
-  createOnUpdate: true,
-  defaultPropagation: 'unsupported',
-  alwaysPresent: {
-    involvedObject: {},
-    source: {},
-    firstTimestamp: null,
-    lastTimestamp: null,
-    eventTime: null,
-    reportingComponent: '',
-    reportingInstance: '',
+  discovery: {shortNames: ['ev']},
+  served: {otherVersions: [eventsGroup]},
+  storage: {
+    alwaysPresent: {
+      involvedObject: {},
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      eventTime: null,
+      reportingComponent: '',
+      reportingInstance: '',
+    },
+    ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds || undefined,
   },
-  ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds || undefined,
+  metadata: {nameProblems: subdomainName},
+  update: {createsMissing: true},
   main: {
     // Only events of the newer group have their metadata validated.
     metadata: ({served}) => (served.group === kinds.events.group ? 'change' : 'common'),
     writes: {create: everything, update: everything},
     validate: validateEvent,
   },
-  otherVersions: [eventsGroup],
-  selectableFields: {
-    ...eventFields('involvedObject', 'reportingComponent'),
-    source: ({source, reportingComponent}) => source?.component || reportingComponent || '',
+  deletion: {defaultPropagation: 'unsupported'},
+  selection: {
+    fields: {
+      ...eventFields('involvedObject', 'reportingComponent'),
+      source: ({source, reportingComponent}) => source?.component || reportingComponent || '',
+    },
   },
-  columns,
+  presentation: {columns},
 });

@@ -109,9 +109,9 @@ function* validate({spec}: Readonly<LimitRange>, naming: Naming): Iterable<Field
 /** LimitRange: the minimum, maximum and default resources of pods, containers and claims of a namespace. */
 export const limitRanges = defineResource<LimitRange>({
   kind: kinds.limitRanges,
-  shortNames: ['limits'],
-  nameProblems: subdomainName,
-  createOnUpdate: true,
+  discovery: {shortNames: ['limits']},
+  metadata: {nameProblems: subdomainName},
+  update: {createsMissing: true},
   default(object) {
     // Missing limits are shown as null.
     const spec = (object.spec ??= {limits: null as never});
@@ -129,5 +129,5 @@ export const limitRanges = defineResource<LimitRange>({
     },
     validate: (object, _old, {naming}) => validate(object, naming),
   },
-  columns: [nameColumn, createdAtColumn],
+  presentation: {columns: [nameColumn, createdAtColumn]},
 });

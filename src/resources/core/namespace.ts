@@ -42,11 +42,9 @@ const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void =>
 /** Namespace: a scope for names. Deletion has two steps: it is marked, and removed once its content is deleted and its finalizers are empty. */
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
-  shortNames: ['ns'],
-  excludedVerbs: ['deletecollection'],
-  nameProblems: labelName,
-  alwaysPresent: {spec: {}, status: {}},
-
+  discovery: {shortNames: ['ns']},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: labelName},
   default(namespace, {naming}) {
     labelWithName(namespace, naming);
     (namespace.status ??= {}).phase ||= 'Active';
@@ -74,23 +72,26 @@ export const namespaces = defineResource<Namespace>({
       validate: (namespace, _old, {naming}) => validateFinalizers(namespace, naming, true),
     },
   },
-
-  deletesInPhases: true,
-  beginDelete(namespace, {clock}) {
-    const {metadata} = namespace;
-    if (metadata && !metadata.deletionTimestamp) {
-      metadata.deletionTimestamp = wireTime(clock.now());
-      (namespace.status ??= {}).phase = 'Terminating';
-      return 'keep';
-    }
-    return (namespace.spec?.finalizers ?? []).length === 0 ? 'remove' : 'keep';
+  deletion: {
+    excludesCollection: true,
+    hasPhases: true,
+    begin(namespace, {clock}) {
+      const {metadata} = namespace;
+      if (metadata && !metadata.deletionTimestamp) {
+        metadata.deletionTimestamp = wireTime(clock.now());
+        (namespace.status ??= {}).phase = 'Terminating';
+        return 'keep';
+      }
+      return (namespace.spec?.finalizers ?? []).length === 0 ? 'remove' : 'keep';
+    },
+    mayRemove: namespace => (namespace.spec?.finalizers ?? []).length === 0,
   },
-  mayRemove: namespace => (namespace.spec?.finalizers ?? []).length === 0,
-
-  selectableFields: {'status.phase': namespace => namespace.status?.phase ?? ''},
-  columns: [
-    nameColumn,
-    {name: 'Status', description: 'The status of the namespace', of: namespace => namespace.status?.phase ?? ''},
-    ageColumn,
-  ],
+  selection: {fields: {'status.phase': namespace => namespace.status?.phase ?? ''}},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Status', description: 'The status of the namespace', of: namespace => namespace.status?.phase ?? ''},
+      ageColumn,
+    ],
+  },
 });

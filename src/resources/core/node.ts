@@ -94,10 +94,9 @@ const nothingReported = {
 /** Node: a machine that runs pods. Its agent registers it and updates its status. */
 export const nodes = defineResource<Node>({
   kind: kinds.nodes,
-  shortNames: ['no'],
-  storedAs: 'minions',
-  nameProblems: subdomainName,
-  alwaysPresent: {spec: {}, status: nothingReported},
+  discovery: {shortNames: ['no']},
+  storage: {path: 'minions', alwaysPresent: {spec: {}, status: nothingReported}},
+  metadata: {nameProblems: subdomainName},
   default(node) {
     alignRanges(node);
     const {status} = node;
@@ -124,6 +123,6 @@ export const nodes = defineResource<Node>({
     },
   },
   connectSubresources: nodeConnectSubresources,
-  selectableFields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)},
-  columns,
+  selection: {fields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)}},
+  presentation: {columns},
 });

@@ -61,10 +61,9 @@ function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: 
 /** PersistentVolume: a piece of storage and the claim it is bound to. */
 export const persistentVolumes = defineResource<Volume>({
   kind: kinds.persistentVolumes,
-  shortNames: ['pv'],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}, status: {}},
+  discovery: {shortNames: ['pv']},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: subdomainName},
   default(volume) {
     const spec = (volume.spec ??= {});
     (volume.status ??= {}).phase ||= 'Pending';
@@ -96,34 +95,37 @@ export const persistentVolumes = defineResource<Volume>({
     warn: warnings,
   },
   subresources: {status: {writes: {update: ['metadata', 'status']}, prepare: stampPhase}},
-  columns: [
-    nameColumn,
-    {name: 'Capacity', description: 'How large the volume is.', of: ({spec}) => spec?.capacity?.['storage'] ?? '0'},
-    {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec}) => accessModesText(spec?.accessModes)},
-    {
-      name: 'Reclaim Policy',
-      description: 'What becomes of the volume after its claim.',
-      of: ({spec}) => spec?.persistentVolumeReclaimPolicy ?? '',
-    },
-    {
-      name: 'Status',
-      description: 'Whether the volume is free, bound or left.',
-      of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
-    },
-    {name: 'Claim', description: 'The claim the volume is bound to.', of: claimText},
-    {name: 'StorageClass', description: 'The class the volume belongs to.', of: (volume, _now, naming) => classOf(volume, naming)},
-    {
-      name: 'VolumeAttributesClass',
-      description: 'The properties the volume has.',
-      of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
-    },
-    {name: 'Reason', description: 'Why the volume is in its state.', of: ({status}) => status?.reason ?? ''},
-    ageColumn,
-    {
-      name: 'VolumeMode',
-      description: 'Whether the volume is a file system or a bare device.',
-      priority: 1,
-      of: ({spec}) => spec?.volumeMode ?? '<unset>',
-    },
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Capacity', description: 'How large the volume is.', of: ({spec}) => spec?.capacity?.['storage'] ?? '0'},
+      {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec}) => accessModesText(spec?.accessModes)},
+      {
+        name: 'Reclaim Policy',
+        description: 'What becomes of the volume after its claim.',
+        of: ({spec}) => spec?.persistentVolumeReclaimPolicy ?? '',
+      },
+      {
+        name: 'Status',
+        description: 'Whether the volume is free, bound or left.',
+        of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+      },
+      {name: 'Claim', description: 'The claim the volume is bound to.', of: claimText},
+      {name: 'StorageClass', description: 'The class the volume belongs to.', of: (volume, _now, naming) => classOf(volume, naming)},
+      {
+        name: 'VolumeAttributesClass',
+        description: 'The properties the volume has.',
+        of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
+      },
+      {name: 'Reason', description: 'Why the volume is in its state.', of: ({status}) => status?.reason ?? ''},
+      ageColumn,
+      {
+        name: 'VolumeMode',
+        description: 'Whether the volume is a file system or a bare device.',
+        priority: 1,
+        of: ({spec}) => spec?.volumeMode ?? '<unset>',
+      },
+    ],
+  },
 });

@@ -154,10 +154,9 @@ const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
 /** PersistentVolumeClaim: a request for storage, which is bound to a matching volume. */
 export const persistentVolumeClaims = defineResource<Claim>({
   kind: kinds.persistentVolumeClaims,
-  shortNames: ['pvc'],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}, status: {}},
+  discovery: {shortNames: ['pvc']},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: subdomainName},
   default(claim) {
     const spec = (claim.spec ??= {});
     spec.volumeMode ??= 'Filesystem';
@@ -187,36 +186,39 @@ export const persistentVolumeClaims = defineResource<Claim>({
   subresources: {
     status: {writes: {update: ['metadata', 'status']}, validate: (claim, _old, {naming}) => validateStatus(claim, naming)},
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Status',
-      description: 'Whether the claim has its volume.',
-      of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
-    },
-    {name: 'Volume', description: 'The volume the claim is bound to.', of: ({spec}) => spec?.volumeName ?? ''},
-    {
-      name: 'Capacity',
-      description: 'How large the volume is.',
-      of: ({spec, status}) => (spec?.volumeName ? (status?.capacity?.['storage'] ?? '0') : ''),
-    },
-    {
-      name: 'Access Modes',
-      description: 'How the volume may be used.',
-      of: ({spec, status}) => (spec?.volumeName ? accessModesText(status?.accessModes) : ''),
-    },
-    {name: 'StorageClass', description: 'The class the claim asks for.', of: (claim, _now, naming) => classOf(claim, naming)},
-    {
-      name: 'VolumeAttributesClass',
-      description: 'The properties the claim asks for.',
-      of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
-    },
-    ageColumn,
-    {
-      name: 'VolumeMode',
-      description: 'Whether the volume is a file system or a bare device.',
-      priority: 1,
-      of: ({spec}) => spec?.volumeMode ?? '<unset>',
-    },
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Status',
+        description: 'Whether the claim has its volume.',
+        of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+      },
+      {name: 'Volume', description: 'The volume the claim is bound to.', of: ({spec}) => spec?.volumeName ?? ''},
+      {
+        name: 'Capacity',
+        description: 'How large the volume is.',
+        of: ({spec, status}) => (spec?.volumeName ? (status?.capacity?.['storage'] ?? '0') : ''),
+      },
+      {
+        name: 'Access Modes',
+        description: 'How the volume may be used.',
+        of: ({spec, status}) => (spec?.volumeName ? accessModesText(status?.accessModes) : ''),
+      },
+      {name: 'StorageClass', description: 'The class the claim asks for.', of: (claim, _now, naming) => classOf(claim, naming)},
+      {
+        name: 'VolumeAttributesClass',
+        description: 'The properties the claim asks for.',
+        of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>',
+      },
+      ageColumn,
+      {
+        name: 'VolumeMode',
+        description: 'Whether the volume is a file system or a bare device.',
+        priority: 1,
+        of: ({spec}) => spec?.volumeMode ?? '<unset>',
+      },
+    ],
+  },
 });

@@ -14,10 +14,8 @@ import {labelsCell} from '#src/resources/workload/columns.js';
 /** PodTemplate: a stored template from which other components create pods. */
 export const podTemplates = defineResource<PodTemplate>({
   kind: kinds.podTemplates,
-  nameProblems: subdomainName,
-  alwaysPresent: {template: {metadata: {}, spec: {containers: []}}},
-  generation: true,
-  deleteResponse: 'object',
+  storage: {alwaysPresent: {template: {metadata: {}, spec: {containers: []}}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default({template}) {
     defaultPodTemplate(template);
   },
@@ -30,22 +28,25 @@ export const podTemplates = defineResource<PodTemplate>({
     warn: ({metadata, template}, old, {naming}) =>
       metadata?.generation === old?.metadata?.generation ? [] : podTemplateWarnings(template, 'template', naming),
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'Containers',
-      description: 'Names of the containers.',
-      of: ({template}) => (template?.spec?.containers ?? []).map(({name}) => name).join(','),
-    },
-    {
-      name: 'Images',
-      description: 'Images of the containers.',
-      of: ({template}) => (template?.spec?.containers ?? []).map(({image = ''}) => image).join(','),
-    },
-    {
-      name: 'Pod Labels',
-      description: 'The labels that pods of the template have.',
-      of: ({template}) => labelsCell(template?.metadata?.labels),
-    },
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Containers',
+        description: 'Names of the containers.',
+        of: ({template}) => (template?.spec?.containers ?? []).map(({name}) => name).join(','),
+      },
+      {
+        name: 'Images',
+        description: 'Images of the containers.',
+        of: ({template}) => (template?.spec?.containers ?? []).map(({image = ''}) => image).join(','),
+      },
+      {
+        name: 'Pod Labels',
+        description: 'The labels that pods of the template have.',
+        of: ({template}) => labelsCell(template?.metadata?.labels),
+      },
+    ],
+  },
 });

@@ -60,13 +60,9 @@ const main: Endpoint<ReplicationController> = {
 /** ReplicationController: keeps a number of pods of one template running; the predecessor of ReplicaSet. */
 export const replicationControllers = defineResource<ReplicationController>({
   kind: kinds.replicationControllers,
-  storedAs: 'controllers',
-  shortNames: ['rc'],
-  categories: ['all'],
-  nameProblems: nameOnly,
-  alwaysPresent: {spec: {}, status: {replicas: 0}},
-  generation: true,
-  defaultPropagation: 'orphan',
+  discovery: {shortNames: ['rc'], categories: ['all']},
+  storage: {path: 'controllers', alwaysPresent: {spec: {}, status: {replicas: 0}}},
+  metadata: {nameProblems: nameOnly, generation: true},
   /** The selector and labels default to the labels of the pod template. */
   default(controller) {
     const spec = (controller.spec ??= {});
@@ -83,14 +79,17 @@ export const replicationControllers = defineResource<ReplicationController>({
     scale: scaleEndpoint(main, ({spec}) => selectorForLabels(spec?.selector ?? {}).toString()),
     status: {writes: {update: ['metadata', 'status']}, validate: validateStatus},
   },
-  selectableFields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)},
-  columns: [
-    nameColumn,
-    {name: 'Desired', type: 'integer', description: 'How many pods are wanted.', of: ({spec}) => spec?.replicas ?? 0},
-    {name: 'Current', type: 'integer', description: 'How many pods there are.', of: ({status}) => status?.replicas ?? 0},
-    {name: 'Ready', type: 'integer', description: 'How many pods are ready.', of: ({status}) => status?.readyReplicas ?? 0},
-    ageColumn,
-    ...containerColumns<ReplicationController>(({spec}) => spec?.template),
-    {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => labelsCell(spec?.selector)},
-  ],
+  deletion: {defaultPropagation: 'orphan'},
+  selection: {fields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)}},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Desired', type: 'integer', description: 'How many pods are wanted.', of: ({spec}) => spec?.replicas ?? 0},
+      {name: 'Current', type: 'integer', description: 'How many pods there are.', of: ({status}) => status?.replicas ?? 0},
+      {name: 'Ready', type: 'integer', description: 'How many pods are ready.', of: ({status}) => status?.readyReplicas ?? 0},
+      ageColumn,
+      ...containerColumns<ReplicationController>(({spec}) => spec?.template),
+      {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => labelsCell(spec?.selector)},
+    ],
+  },
 });

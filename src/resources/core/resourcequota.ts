@@ -146,10 +146,9 @@ const amounts =
 /** ResourceQuota: the limit of what a namespace may use in total, and its usage. */
 export const resourceQuotas = defineResource<ResourceQuota>({
   kind: kinds.resourceQuotas,
-  shortNames: ['quota'],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}, status: {}},
+  discovery: {shortNames: ['quota']},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: subdomainName},
   default: ({spec, status}) => roundResourceLists(spec?.hard, status?.hard, status?.used),
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -165,10 +164,13 @@ export const resourceQuotas = defineResource<ResourceQuota>({
       },
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'Request', description: 'What is asked for and counted, of how much.', of: amounts(false)},
-    {name: 'Limit', description: 'What the limits add up to, of how much.', of: amounts(true)},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Request', description: 'What is asked for and counted, of how much.', of: amounts(false)},
+      {name: 'Limit', description: 'What the limits add up to, of how much.', of: amounts(true)},
+      ageColumn,
+    ],
+  },
 });

@@ -89,7 +89,7 @@ const writable = ['metadata', 'data', 'stringData', 'immutable', 'type'];
 /** Secret: confidential data as bytes by name, 1 MiB in all. Its type is immutable. */
 export const secrets = defineResource<Secret>({
   kind: kinds.secrets,
-  nameProblems: subdomainName,
+  metadata: {nameProblems: subdomainName},
   default(secret) {
     secret.type ||= opaque;
     if (!secret.stringData) return;
@@ -99,15 +99,17 @@ export const secrets = defineResource<Secret>({
     delete secret.stringData;
   },
   main: {metadata: 'both', writes: {create: writable, update: writable}, validate, warn: warnAboutPair},
-  selectableFields: {type: secret => secret.type ?? ''},
-  columns: [
-    nameColumn,
-    {
-      name: 'Type',
-      description: 'What kind of data the secret holds, for programs that treat some kinds alike.',
-      of: secret => secret.type ?? '',
-    },
-    {name: 'Data', description: 'How many entries the object holds.', of: secret => Object.keys(secret.data ?? {}).length},
-    ageColumn,
-  ],
+  selection: {fields: {type: secret => secret.type ?? ''}},
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Type',
+        description: 'What kind of data the secret holds, for programs that treat some kinds alike.',
+        of: secret => secret.type ?? '',
+      },
+      {name: 'Data', description: 'How many entries the object holds.', of: secret => Object.keys(secret.data ?? {}).length},
+      ageColumn,
+    ],
+  },
 });

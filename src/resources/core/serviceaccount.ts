@@ -24,8 +24,8 @@ const writable = ['metadata', 'secrets', 'imagePullSecrets', 'automountServiceAc
 /** ServiceAccount: an identity for programs that run in a namespace. */
 export const serviceAccounts = defineResource<ServiceAccount>({
   kind: kinds.serviceAccounts,
-  shortNames: ['sa'],
-  nameProblems: subdomainName,
+  discovery: {shortNames: ['sa']},
+  metadata: {nameProblems: subdomainName},
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},
@@ -36,6 +36,6 @@ export const serviceAccounts = defineResource<ServiceAccount>({
     warn: warnAboutMountable,
   },
   actions: {token: tokenRequest as Action},
-  deleteResponse: 'object',
-  columns: [nameColumn, ageColumn],
+  deletion: {response: 'object'},
+  presentation: {columns: [nameColumn, ageColumn]},
 });

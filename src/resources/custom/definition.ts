@@ -81,13 +81,15 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const terminating = isTrue(definition, 'Terminating');
   return {
     kind,
-    storedKind,
-    storageVersionUnserved: !spec.versions.some(({name, served}) => served && name === storedKind.version),
-    storedAs: `${spec.group}/${names.plural}`,
-    shortNames: names.shortNames ?? [],
-    categories: names.categories ?? [],
-    nameProblems: subdomainName,
-    ...(version.deprecated ? {deprecation: () => deprecationText(definition, version)} : {}),
+    discovery: {shortNames: names.shortNames ?? [], categories: names.categories ?? []},
+    ...(version.deprecated ? {served: {deprecation: () => deprecationText(definition, version)}} : {}),
+    storage: {
+      path: `${spec.group}/${names.plural}`,
+      kind: storedKind,
+      isVersionUnserved: !spec.versions.some(({name, served}) => served && name === storedKind.version),
+    },
+    metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: hasStatus ? true : changesContent},
+    update: {unconditional: false},
     ready: rules.ready,
     default(object) {
       parts.schema().prune(object as PlainObject);
@@ -98,18 +100,16 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
       ...(hasStatus ? {status} : {}),
       ...(scale ? {scale} : {}),
     },
-    unconditionalUpdate: false,
-    generation: hasStatus ? true : changesContent,
-    verbs: terminating ? verbsOfTerminating : verbs,
-    ...(terminating ? {refusesCreation: 'create not allowed while custom resource definition is terminating'} : {}),
-    custom: true,
-    described: () => ({
-      source: version.schema?.openAPIV3Schema as JsonSchema | undefined,
-      preserveUnknownFields: spec.preserveUnknownFields === true,
-      selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? [],
-    }),
-    anyFinalizers: true,
-    selectableFields: selectable(version.selectableFields),
-    columns: [nameColumn as Column<KubeObject>, ...customColumns(version.additionalPrinterColumns)],
+    custom: {
+      verbs: terminating ? verbsOfTerminating : verbs,
+      ...(terminating ? {refusesCreation: 'create not allowed while custom resource definition is terminating'} : {}),
+      described: () => ({
+        source: version.schema?.openAPIV3Schema as JsonSchema | undefined,
+        preserveUnknownFields: spec.preserveUnknownFields === true,
+        selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? [],
+      }),
+    },
+    selection: {fields: selectable(version.selectableFields)},
+    presentation: {columns: [nameColumn as Column<KubeObject>, ...customColumns(version.additionalPrinterColumns)]},
   };
 };

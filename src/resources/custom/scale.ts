@@ -23,7 +23,7 @@ const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
 export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endpoint<KubeObject> => {
   const path = pathNames(paths.specReplicasPath);
   const view: View<KubeObject, Scale> = {
-    shows: {kind: kinds.scales, columns: scaleColumns},
+    shows: {kind: kinds.scales, presentation: {columns: scaleColumns}},
     of: object => scaleOf(object, paths),
     owners: object => sizeOwners(object, path),
     put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),

@@ -104,13 +104,15 @@ const writable = ['metadata', 'addressType', 'endpoints', 'ports'];
 /** EndpointSlice: up to a thousand endpoints of a service, of one address type. */
 export const endpointSlices = defineResource<EndpointSlice>({
   kind: kinds.endpointSlices,
-  nameProblems: subdomainName,
-  // Labels select the service, so a change of them counts as a change of the slice.
-  generationCountsUnprepared: true,
-  generation: (slice, old) =>
-    !sameContent(old.metadata?.labels, slice.metadata?.labels) ||
-    (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
-  alwaysPresent: {endpoints: null, ports: null},
+  storage: {alwaysPresent: {endpoints: null, ports: null}},
+  metadata: {
+    nameProblems: subdomainName,
+    generation: (slice, old) =>
+      !sameContent(old.metadata?.labels, slice.metadata?.labels) ||
+      (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
+    // Labels select the service, so a change of them counts as a change of the slice.
+    generationCountsUnprepared: true,
+  },
   default({ports}) {
     for (const port of ports ?? []) {
       port.name ??= '';
@@ -139,19 +141,21 @@ export const endpointSlices = defineResource<EndpointSlice>({
         for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'AddressType', description: 'The family of the addresses.', of: ({addressType}) => addressType ?? ''},
-    {
-      name: 'Ports',
-      description: 'The ports of every endpoint.',
-      of: ({ports}) => few((ports ?? []).map(({port, name}) => (port === undefined ? (name ?? '*') : String(port)))),
-    },
-    {
-      name: 'Endpoints',
-      description: 'The addresses.',
-      of: ({endpoints}) => few((endpoints ?? []).flatMap(({addresses}) => addresses ?? [])),
-    },
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'AddressType', description: 'The family of the addresses.', of: ({addressType}) => addressType ?? ''},
+      {
+        name: 'Ports',
+        description: 'The ports of every endpoint.',
+        of: ({ports}) => few((ports ?? []).map(({port, name}) => (port === undefined ? (name ?? '*') : String(port)))),
+      },
+      {
+        name: 'Endpoints',
+        description: 'The addresses.',
+        of: ({endpoints}) => few((endpoints ?? []).flatMap(({addresses}) => addresses ?? [])),
+      },
+      ageColumn,
+    ],
+  },
 });

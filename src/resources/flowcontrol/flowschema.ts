@@ -165,14 +165,13 @@ const columns: readonly Column<FlowSchema>[] = [
 /** FlowSchema: classifies requests and assigns them to a priority level. */
 export const flowSchemas = defineResource<FlowSchema>({
   kind: kinds.flowSchemas,
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {}},
-  generation: true,
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(schema) {
     const spec = (schema.spec ??= {} as Spec);
     spec.matchingPrecedence ||= 1000;
   },
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
-  columns,
+  presentation: {columns},
 });

@@ -115,9 +115,8 @@ const columns: readonly Column<PriorityLevel>[] = [
 /** PriorityLevelConfiguration: a share of the server's concurrency, and whether excess requests wait or are rejected. */
 export const priorityLevelConfigurations = defineResource<PriorityLevel>({
   kind: kinds.priorityLevelConfigurations,
-  nameProblems: subdomainName,
-  alwaysPresent: {status: {}},
-  generation: true,
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default({spec}) {
     if (spec?.limited) {
       spec.limited.nominalConcurrencyShares ??= 30;
@@ -136,5 +135,5 @@ export const priorityLevelConfigurations = defineResource<PriorityLevel>({
   },
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
-  columns,
+  presentation: {columns},
 });

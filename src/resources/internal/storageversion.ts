@@ -123,10 +123,10 @@ const versionsText = ({status}: Readonly<StorageVersion>): string => {
 /** StorageVersion: the versions in which each server encodes and decodes one resource, which its name identifies. */
 export const storageVersions = defineResource<StorageVersion>({
   kind: kinds.storageVersions,
-  gates: ['StorageVersionAPI', 'APIServerIdentity'],
-  nameProblems,
-  unconditionalUpdate: false,
-  alwaysPresent: {spec: {}, status: {}},
+  served: {gates: ['StorageVersionAPI', 'APIServerIdentity']},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems},
+  update: {unconditional: false},
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}},
   subresources: {
     status: {
@@ -134,14 +134,16 @@ export const storageVersions = defineResource<StorageVersion>({
       validate: ({status}) => validateStatus(status ?? {}),
     },
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'CommonEncodingVersion',
-      description: 'The version all servers encode in, once they agree.',
-      of: ({status}) => status?.commonEncodingVersion ?? '<unset>',
-    },
-    {name: 'StorageVersions', description: 'The version each server encodes in.', of: versionsText},
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'CommonEncodingVersion',
+        description: 'The version all servers encode in, once they agree.',
+        of: ({status}) => status?.commonEncodingVersion ?? '<unset>',
+      },
+      {name: 'StorageVersions', description: 'The version each server encodes in.', of: versionsText},
+      ageColumn,
+    ],
+  },
 });

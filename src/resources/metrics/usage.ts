@@ -48,9 +48,9 @@ const columnsOf = <T extends KubeObject & {readonly window: string}>(
 /** NodeMetrics: the usage of nodes, read from the metrics source. */
 export const nodeUsage = defineResource<NodeMetrics>({
   kind: kinds.nodeMetrics,
-  storedAs: 'metrics/nodes',
-  needs: 'usage',
-  nameProblems: subdomainName,
+  served: {needs: 'usage'},
+  storage: {path: 'metrics/nodes'},
+  metadata: {nameProblems: subdomainName},
   main: {writes: {update: []}},
   virtual: {
     list: async context => ((await context.usage?.nodes()) ?? []).map(node => nodeMetrics(node, context)),
@@ -60,15 +60,15 @@ export const nodeUsage = defineResource<NodeMetrics>({
       return nodeMetrics(found, context);
     },
   },
-  columns: columnsOf(({usage}, resource) => usage[resource] ?? '0'),
+  presentation: {columns: columnsOf(({usage}, resource) => usage[resource] ?? '0')},
 });
 
 /** PodMetrics: the usage of pods, read from the metrics source. */
 export const podUsage = defineResource<PodMetrics>({
   kind: kinds.podMetrics,
-  storedAs: 'metrics/pods',
-  needs: 'usage',
-  nameProblems: subdomainName,
+  served: {needs: 'usage'},
+  storage: {path: 'metrics/pods'},
+  metadata: {nameProblems: subdomainName},
   main: {writes: {update: []}},
   virtual: {
     list: async context => ((await context.usage?.pods(context.namespace)) ?? []).map(pod => podMetrics(pod, context)),
@@ -78,5 +78,5 @@ export const podUsage = defineResource<PodMetrics>({
       return podMetrics(found, context);
     },
   },
-  columns: columnsOf(sum),
+  presentation: {columns: columnsOf(sum)},
 });

@@ -158,11 +158,9 @@ const hostsText = ({spec}: Readonly<Ingress>): string => {
 /** Ingress: routes calls from outside to services, by host and path. */
 export const ingresses = defineResource<Ingress>({
   kind: kinds.ingresses,
-  shortNames: ['ing'],
-  storedAs: 'ingress',
-  nameProblems: subdomainName,
-  generation: true,
-  alwaysPresent: {spec: {}, status: {loadBalancer: {}}},
+  discovery: {shortNames: ['ing']},
+  storage: {path: 'ingress', alwaysPresent: {spec: {}, status: {loadBalancer: {}}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -183,12 +181,14 @@ export const ingresses = defineResource<Ingress>({
       },
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'Class', description: 'The class whose controller serves the ingress.', of: ({spec}) => spec?.ingressClassName ?? '<none>'},
-    {name: 'Hosts', description: 'The hosts the rules are about.', of: hostsText},
-    {name: 'Address', description: 'Where the calls arrive.', of: ({status}) => balancerText(status?.loadBalancer?.ingress)},
-    {name: 'Ports', description: 'The ports the calls arrive on.', of: ({spec}) => ((spec?.tls ?? []).length > 0 ? '80, 443' : '80')},
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Class', description: 'The class whose controller serves the ingress.', of: ({spec}) => spec?.ingressClassName ?? '<none>'},
+      {name: 'Hosts', description: 'The hosts the rules are about.', of: hostsText},
+      {name: 'Address', description: 'Where the calls arrive.', of: ({status}) => balancerText(status?.loadBalancer?.ingress)},
+      {name: 'Ports', description: 'The ports the calls arrive on.', of: ({spec}) => ((spec?.tls ?? []).length > 0 ? '80, 443' : '80')},
+      ageColumn,
+    ],
+  },
 });

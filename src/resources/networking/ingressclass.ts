@@ -57,17 +57,18 @@ const parametersText = ({spec}: Readonly<IngressClass>): string => {
 /** IngressClass: the controller of the ingresses that name the class, with its parameters. */
 export const ingressClasses = defineResource<IngressClass>({
   kind: kinds.ingressClasses,
-  nameProblems: subdomainName,
-  generation: true,
-  alwaysPresent: {spec: {}},
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default({spec}) {
     if (spec?.parameters) spec.parameters.scope ??= 'Cluster';
   },
   main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  columns: [
-    nameColumn,
-    {name: 'Controller', description: 'Who serves ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},
-    {name: 'Parameters', description: 'The object that sets the controller up.', of: parametersText},
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Controller', description: 'Who serves ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},
+      {name: 'Parameters', description: 'The object that sets the controller up.', of: parametersText},
+      ageColumn,
+    ],
+  },
 });

@@ -43,11 +43,10 @@ const selectableFields = Object.fromEntries(
 /** IPAddress: an allocated address with its owner. The address is its name, so that it cannot be allocated twice. */
 export const ipAddresses = defineResource<IPAddress>({
   kind: kinds.ipAddresses,
-  shortNames: ['ip'],
-  otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {selectableFields})],
-  nameProblems,
-  hasPlainGeneratedNames: true,
-  alwaysPresent: {spec: {}},
+  discovery: {shortNames: ['ip']},
+  served: {otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {selectableFields})]},
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems, hasPlainGeneratedNames: true},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -56,11 +55,12 @@ export const ipAddresses = defineResource<IPAddress>({
       if (old) yield* immutableInternal('spec.parentRef', 'ParentReference', spec?.parentRef, old.spec?.parentRef);
     },
   },
-  unknownFieldMessage: 'metadata',
-  selectableFields,
-  columns: [
-    nameColumn,
-    {name: 'ParentRef', description: 'What the address belongs to.', of: parentText},
-    {...ageColumn, isUndeclared: true},
-  ],
+  selection: {fields: selectableFields, unknownFieldMessage: 'metadata'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'ParentRef', description: 'What the address belongs to.', of: parentText},
+      {...ageColumn, isUndeclared: true},
+    ],
+  },
 });

@@ -128,11 +128,13 @@ const selectorText = (selector: LabelSelectorObject | undefined): string => {
 /** NetworkPolicy: the peers that selected pods may communicate with. Pods that no policy selects may communicate with all. */
 export const networkPolicies = defineResource<NetworkPolicy>({
   kind: kinds.networkPolicies,
-  shortNames: ['netpol'],
-  nameProblems: subdomainName,
-  generation: true,
-  // The original compares the spec as it was sent, with default policy types.
-  generationCountsEmptied: emptied => [...emptied.keys()].some(path => path.startsWith('spec.') && path !== 'spec.policyTypes'),
+  discovery: {shortNames: ['netpol']},
+  metadata: {
+    nameProblems: subdomainName,
+    generation: true,
+    // The original compares the spec as it was sent, with default policy types.
+    generationCountsEmptied: emptied => [...emptied.keys()].some(path => path.startsWith('spec.') && path !== 'spec.policyTypes'),
+  },
   default(policy) {
     const spec = (policy.spec ??= {} as NonNullable<NetworkPolicy['spec']>);
     spec.podSelector ??= {};
@@ -140,13 +142,15 @@ export const networkPolicies = defineResource<NetworkPolicy>({
     if ((spec.policyTypes ?? []).length === 0) spec.policyTypes = ['Ingress', ...((spec.egress ?? []).length > 0 ? ['Egress'] : [])];
   },
   main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, warn: warnings},
-  columns: [
-    nameColumn,
-    {
-      name: 'Pod-Selector',
-      description: 'The pods the policy is about.',
-      of: ({spec}) => selectorText(spec?.podSelector as LabelSelectorObject),
-    },
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'Pod-Selector',
+        description: 'The pods the policy is about.',
+        of: ({spec}) => selectorText(spec?.podSelector as LabelSelectorObject),
+      },
+      ageColumn,
+    ],
+  },
 });

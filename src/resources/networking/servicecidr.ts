@@ -36,9 +36,9 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
 /** ServiceCIDR: ranges for service addresses, in addition to those the server was started with. */
 export const serviceCIDRs = defineResource<ServiceCIDR>({
   kind: kinds.serviceCIDRs,
-  otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1)],
-  nameProblems: subdomainName,
-  alwaysPresent: {spec: {}, status: {}},
+  served: {otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1)]},
+  storage: {alwaysPresent: {spec: {}, status: {}}},
+  metadata: {nameProblems: subdomainName},
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate(object, old) {
@@ -47,9 +47,11 @@ export const serviceCIDRs = defineResource<ServiceCIDR>({
     },
   },
   subresources: {status: {writes: {update: ['status']}}},
-  columns: [
-    nameColumn,
-    {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')},
-    ageColumn,
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')},
+      ageColumn,
+    ],
+  },
 });

@@ -33,10 +33,8 @@ const writable = ['metadata', 'handler', 'overhead', 'scheduling'];
 /** RuntimeClass: a way to run containers, by the handler's name in the container runtime. */
 export const runtimeClasses = defineResource<RuntimeClass>({
   kind: kinds.runtimeClasses,
-  nameProblems: subdomainName,
-  createOnUpdate: true,
-  unconditionalUpdate: false,
-  anyFinalizers: true,
+  metadata: {nameProblems: subdomainName, anyFinalizers: true},
+  update: {createsMissing: true, unconditional: false},
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},
@@ -59,5 +57,7 @@ export const runtimeClasses = defineResource<RuntimeClass>({
       }
     },
   },
-  columns: [nameColumn, {name: 'Handler', description: 'What the container runtime calls it.', of: ({handler}) => handler}, ageColumn],
+  presentation: {
+    columns: [nameColumn, {name: 'Handler', description: 'What the container runtime calls it.', of: ({handler}) => handler}, ageColumn],
+  },
 });

@@ -56,11 +56,10 @@ const columns: readonly Column<Budget>[] = [
 /** PodDisruptionBudget: how many pods may be voluntarily disrupted at once. */
 export const podDisruptionBudgets = defineResource<Budget>({
   kind: kinds.podDisruptionBudgets,
-  shortNames: ['pdb'],
-  nameProblems: subdomainName,
-  alwaysPresent: {spec: {}, status: nothingSeen},
-  unconditionalUpdate: false,
-  generation: true,
+  discovery: {shortNames: ['pdb']},
+  storage: {alwaysPresent: {spec: {}, status: nothingSeen}},
+  metadata: {nameProblems: subdomainName, generation: true},
+  update: {unconditional: false},
   main: {metadata: 'common', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
     status: {
@@ -72,5 +71,5 @@ export const podDisruptionBudgets = defineResource<Budget>({
       },
     },
   },
-  columns,
+  presentation: {columns},
 });

@@ -24,13 +24,13 @@ function* validate({rules, aggregationRule}: Readonly<ClusterRole>, old: Readonl
 /** ClusterRole: permissions in the whole cluster, or granted per namespace. May aggregate the rules of other roles by their labels. */
 export const clusterRoles = defineResource<ClusterRole>({
   kind: kinds.clusterRoles,
-  nameProblems: pathSegmentName,
-  createOnUpdate: true,
-  alwaysPresent: {rules: null},
+  storage: {alwaysPresent: {rules: null}},
+  metadata: {nameProblems: pathSegmentName},
+  update: {createsMissing: true},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'rules', 'aggregationRule'], update: ['metadata', 'rules', 'aggregationRule']},
     validate,
   },
-  columns: [nameColumn, createdAtColumn],
+  presentation: {columns: [nameColumn, createdAtColumn]},
 });

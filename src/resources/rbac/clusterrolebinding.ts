@@ -7,13 +7,13 @@ import {bindingColumns, defaultGroups, validateBinding} from './bindings.js';
 /** ClusterRoleBinding: grants the permissions of a cluster role in the whole cluster. */
 export const clusterRoleBindings = defineResource<ClusterRoleBinding>({
   kind: kinds.clusterRoleBindings,
-  nameProblems: pathSegmentName,
-  createOnUpdate: true,
+  metadata: {nameProblems: pathSegmentName},
+  update: {createsMissing: true},
   default: (binding, {naming}) => defaultGroups(binding, naming),
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'subjects', 'roleRef'], update: ['metadata', 'subjects', 'roleRef']},
     validate: (binding, old, {naming}) => validateBinding(binding, old, {namespaced: false, roleKinds: ['ClusterRole']}, naming),
   },
-  columns: bindingColumns,
+  presentation: {columns: bindingColumns},
 });

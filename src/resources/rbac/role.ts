@@ -8,13 +8,13 @@ import {validateRules} from './rules.js';
 /** Role: permissions within one namespace. */
 export const roles = defineResource<Role>({
   kind: kinds.roles,
-  nameProblems: pathSegmentName,
-  createOnUpdate: true,
-  alwaysPresent: {rules: null},
+  storage: {alwaysPresent: {rules: null}},
+  metadata: {nameProblems: pathSegmentName},
+  update: {createsMissing: true},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'rules'], update: ['metadata', 'rules']},
     validate: role => validateRules(role.rules, true),
   },
-  columns: [nameColumn, createdAtColumn],
+  presentation: {columns: [nameColumn, createdAtColumn]},
 });

@@ -7,13 +7,13 @@ import {bindingColumns, defaultGroups, validateBinding} from './bindings.js';
 /** RoleBinding: grants the permissions of a role within one namespace. */
 export const roleBindings = defineResource<RoleBinding>({
   kind: kinds.roleBindings,
-  nameProblems: pathSegmentName,
-  createOnUpdate: true,
+  metadata: {nameProblems: pathSegmentName},
+  update: {createsMissing: true},
   default: (binding, {naming}) => defaultGroups(binding, naming),
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'subjects', 'roleRef'], update: ['metadata', 'subjects', 'roleRef']},
     validate: (binding, old, {naming}) => validateBinding(binding, old, {namespaced: true, roleKinds: ['Role', 'ClusterRole']}, naming),
   },
-  columns: bindingColumns,
+  presentation: {columns: bindingColumns},
 });

@@ -3,7 +3,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {HookContext, WriteChecks, ResourceDefinition} from '#src/resources/definition.js';
+import type {HookContext, WriteChecks, AllocationHooks} from '#src/resources/definition.js';
 import type {ClaimSpec, ResourceClaim} from './claim-spec.js';
 
 const nothing = {commit: async () => {}, revert: async () => {}};
@@ -27,7 +27,7 @@ export const adminAccess =
   <T extends KubeObject>(
     {kind}: Kind<T>,
     specOf: (object: Readonly<T>) => Readonly<ClaimSpec> | undefined,
-  ): NonNullable<ResourceDefinition<T>['allocate']> =>
+  ): AllocationHooks<T>['allocate'] =>
   async (object, old, {gate, naming, reader}) => {
     const index = (specOf(object)?.devices?.requests ?? []).findIndex(({exactly}) => exactly?.adminAccess === true);
     if (old || index < 0 || !gate('DRAAdminAccess')) return nothing;

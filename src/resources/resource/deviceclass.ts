@@ -32,11 +32,9 @@ function* validate(
 /** DeviceClass: a category of devices that an administrator offers to claims. */
 export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
-  otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],
-  nameProblems: nameOnly,
-  deleteResponse: 'object',
-  generation: true,
-  alwaysPresent: {spec: {}},
+  served: {otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)]},
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems: nameOnly, generation: true},
   ready: ({spec}) => readyForSelectors(spec?.selectors ?? []),
   main: {
     metadata: 'both',
@@ -46,5 +44,6 @@ export const deviceClasses = defineResource<DeviceClass>({
     },
     validate,
   },
-  columns: [nameColumn, ageColumn],
+  deletion: {response: 'object'},
+  presentation: {columns: [nameColumn, ageColumn]},
 });

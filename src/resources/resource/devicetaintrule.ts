@@ -29,10 +29,8 @@ function* validate({spec}: Readonly<DeviceTaintRule>, old: Readonly<DeviceTaintR
 /** DeviceTaintRule: taints the devices an administrator selects, on any node. */
 export const deviceTaintRules = defineResource<DeviceTaintRule>({
   kind: kinds.deviceTaintRules,
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  generation: true,
-  alwaysPresent: {spec: {taint: {key: '', effect: ''}}, status: {}},
+  storage: {alwaysPresent: {spec: {taint: {key: '', effect: ''}}, status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default(rule) {
     rule.spec ??= {taint: {key: '', effect: ''}};
     rule.spec.taint ??= {key: '', effect: ''};
@@ -57,16 +55,19 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
       },
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'Key', description: 'The key of the taint.', of: ({spec}) => spec.taint.key},
-    {name: 'Value', description: 'The value of the taint.', of: ({spec}) => spec.taint.value ?? ''},
-    {name: 'Effect', description: 'What the taint does to pods that do not tolerate it.', of: ({spec}) => spec.taint.effect},
-    {
-      name: 'TimeAdded',
-      description: 'Since when the taint counts.',
-      of: ({spec: {taint}}, ago) => (taint.timeAdded ? since(taint.timeAdded, ago) : ''),
-    },
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Key', description: 'The key of the taint.', of: ({spec}) => spec.taint.key},
+      {name: 'Value', description: 'The value of the taint.', of: ({spec}) => spec.taint.value ?? ''},
+      {name: 'Effect', description: 'What the taint does to pods that do not tolerate it.', of: ({spec}) => spec.taint.effect},
+      {
+        name: 'TimeAdded',
+        description: 'Since when the taint counts.',
+        of: ({spec: {taint}}, ago) => (taint.timeAdded ? since(taint.timeAdded, ago) : ''),
+      },
+      ageColumn,
+    ],
+  },
 });

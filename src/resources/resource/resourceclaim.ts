@@ -19,20 +19,21 @@ const stateOf = ({metadata, status}: Readonly<ResourceClaim>): string => {
 /** ResourceClaim: a request for devices, which the scheduler allocates. Its spec is immutable. */
 export const resourceClaims = defineResource<ResourceClaim>({
   kind: kinds.resourceClaims,
-  otherVersions: [
-    alike<ResourceClaim>(kinds.resourceClaimsV1beta2),
-    flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests'),
-  ],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {devices: {}}, status: {}},
+  served: {
+    otherVersions: [
+      alike<ResourceClaim>(kinds.resourceClaimsV1beta2),
+      flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests'),
+    ],
+  },
+  storage: {alwaysPresent: {spec: {devices: {}}, status: {}}},
+  metadata: {nameProblems: subdomainName},
+  ready: ({spec}) => readyForClaim(spec),
   default(claim) {
     const spec = (claim.spec ??= {});
     spec.devices ??= {};
     defaultClaimSpec(spec);
   },
-  ready: ({spec}) => readyForClaim(spec),
-  allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec),
+  allocation: {allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec)},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -56,9 +57,12 @@ export const resourceClaims = defineResource<ResourceClaim>({
       authorize: mayAllocateToAdmin,
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf},
+      ageColumn,
+    ],
+  },
 });

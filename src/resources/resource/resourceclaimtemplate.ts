@@ -14,13 +14,15 @@ type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
 /** ResourceClaimTemplate: creates a claim for each pod that refers to it. It is immutable. */
 export const resourceClaimTemplates = defineResource<Template>({
   kind: kinds.resourceClaimTemplates,
-  otherVersions: [
-    alike<Template>(kinds.resourceClaimTemplatesV1beta2),
-    flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests'),
-  ],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}},
+  served: {
+    otherVersions: [
+      alike<Template>(kinds.resourceClaimTemplatesV1beta2),
+      flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests'),
+    ],
+  },
+  storage: {alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}}},
+  metadata: {nameProblems: subdomainName},
+  ready: ({spec}) => readyForClaim(spec?.spec),
   default(template) {
     const spec = (template.spec ??= {spec: {}});
     spec.metadata ??= {};
@@ -28,8 +30,7 @@ export const resourceClaimTemplates = defineResource<Template>({
     claim.devices ??= {};
     defaultClaimSpec(claim);
   },
-  ready: ({spec}) => readyForClaim(spec?.spec),
-  allocate: adminAccess<Template>(kinds.resourceClaimTemplates, ({spec}) => spec?.spec),
+  allocation: {allocate: adminAccess<Template>(kinds.resourceClaimTemplates, ({spec}) => spec?.spec)},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -42,5 +43,6 @@ export const resourceClaimTemplates = defineResource<Template>({
       if (old) yield* immutableInternal('spec', 'ResourceClaimTemplateSpec', spec, old.spec);
     },
   },
-  columns: [nameColumn, ageColumn],
+  deletion: {response: 'object'},
+  presentation: {columns: [nameColumn, ageColumn]},
 });

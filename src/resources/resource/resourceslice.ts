@@ -144,15 +144,14 @@ const selectableFields = {
 /** ResourceSlice: some of a driver's devices, on one node or available to many. */
 export const resourceSlices = defineResource<ResourceSlice>({
   kind: kinds.resourceSlices,
-  otherVersions: [
-    {...alike<ResourceSlice>(kinds.resourceSlicesV1beta2), selectableFields},
-    {...basicDevices<ResourceSlice>(kinds.resourceSlicesV1beta1), selectableFields},
-  ],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
-  generation: true,
-  generationCountsUnprepared: true,
-  alwaysPresent: {spec: {driver: '', pool: {name: '', generation: 0, resourceSliceCount: 0}}},
+  served: {
+    otherVersions: [
+      {...alike<ResourceSlice>(kinds.resourceSlicesV1beta2), selectableFields},
+      {...basicDevices<ResourceSlice>(kinds.resourceSlicesV1beta1), selectableFields},
+    ],
+  },
+  storage: {alwaysPresent: {spec: {driver: '', pool: {name: '', generation: 0, resourceSliceCount: 0}}}},
+  metadata: {nameProblems: subdomainName, generation: true, generationCountsUnprepared: true},
   default({spec}) {
     if (!spec) return;
     spec.driver ??= '';
@@ -172,13 +171,15 @@ export const resourceSlices = defineResource<ResourceSlice>({
         yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
     },
   },
-  unknownFieldMessage: 'kind',
-  selectableFields,
-  columns: [
-    nameColumn,
-    {name: 'Node', description: 'The node that has the devices, if it is one.', of: ({spec}) => spec.nodeName ?? ''},
-    {name: 'Driver', description: 'The driver of the devices.', of: ({spec}) => spec.driver},
-    {name: 'Pool', description: 'The pool the devices belong to.', of: ({spec}) => spec.pool.name},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  selection: {fields: selectableFields, unknownFieldMessage: 'kind'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Node', description: 'The node that has the devices, if it is one.', of: ({spec}) => spec.nodeName ?? ''},
+      {name: 'Driver', description: 'The driver of the devices.', of: ({spec}) => spec.driver},
+      {name: 'Pool', description: 'The pool the devices belong to.', of: ({spec}) => spec.pool.name},
+      ageColumn,
+    ],
+  },
 });

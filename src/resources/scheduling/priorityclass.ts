@@ -53,18 +53,16 @@ const writable = ['metadata', 'value', 'globalDefault', 'description', 'preempti
 /** PriorityClass: the priority of pods in scheduling and preemption. */
 export const priorityClasses = defineResource<PriorityClass>({
   kind: kinds.priorityClasses,
-  shortNames: ['pc'],
-  nameProblems: subdomainName,
-  // No field that counts is mutable.
-  generation: () => false,
-  alwaysPresent: {value: 0},
+  discovery: {shortNames: ['pc']},
+  storage: {alwaysPresent: {value: 0}},
+  metadata: {
+    nameProblems: subdomainName,
+    // No field that counts is mutable.
+    generation: () => false,
+  },
   default(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
-  beginDelete: ({metadata}) =>
-    systemPriorityClasses.some(({name}) => name === metadata?.name)
-      ? {forbidden: 'this is a system priority class and cannot be deleted'}
-      : 'remove',
   main: {
     writes: {create: writable, update: writable},
     *validate(object, old) {
@@ -73,16 +71,28 @@ export const priorityClasses = defineResource<PriorityClass>({
       yield* immutable('preemptionPolicy', object.preemptionPolicy, old.preemptionPolicy);
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'Value', type: 'integer', description: 'The higher, the more important.', of: ({value}) => value},
-    {
-      name: 'Global-Default',
-      type: 'boolean',
-      description: 'Whether pods without a class get this one.',
-      of: ({globalDefault}) => globalDefault ?? false,
-    },
-    ageColumn,
-    {name: 'PreemptionPolicy', description: 'Whether pods of lower priority give way.', of: ({preemptionPolicy}) => preemptionPolicy ?? ''},
-  ],
+  deletion: {
+    begin: ({metadata}) =>
+      systemPriorityClasses.some(({name}) => name === metadata?.name)
+        ? {forbidden: 'this is a system priority class and cannot be deleted'}
+        : 'remove',
+  },
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Value', type: 'integer', description: 'The higher, the more important.', of: ({value}) => value},
+      {
+        name: 'Global-Default',
+        type: 'boolean',
+        description: 'Whether pods without a class get this one.',
+        of: ({globalDefault}) => globalDefault ?? false,
+      },
+      ageColumn,
+      {
+        name: 'PreemptionPolicy',
+        description: 'Whether pods of lower priority give way.',
+        of: ({preemptionPolicy}) => preemptionPolicy ?? '',
+      },
+    ],
+  },
 });

@@ -46,8 +46,8 @@ function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
 /** Workload: pods that are scheduled together, in groups that wait for a minimum count. */
 export const workloads = defineResource<Workload>({
   kind: kinds.workloads,
-  gates: ['GenericWorkload'],
-  nameProblems: subdomainName,
+  served: {gates: ['GenericWorkload']},
+  metadata: {nameProblems: subdomainName},
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}, old) {
@@ -60,5 +60,5 @@ export const workloads = defineResource<Workload>({
       yield* immutable('podGroups', podGroups, old.spec.podGroups);
     },
   },
-  columns: [nameColumn, ageColumn],
+  presentation: {columns: [nameColumn, ageColumn]},
 });

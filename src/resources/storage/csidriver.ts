@@ -85,10 +85,9 @@ const dropUnknown = (spec: Spec, old: Spec | undefined, gate: HookContext['gate'
 /** CSIDriver: what a CSI driver supports, and what it needs to know about pods. */
 export const csiDrivers = defineResource<CSIDriver>({
   kind: kinds.csiDrivers,
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}},
+  storage: {alwaysPresent: {spec: {}}},
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   default(driver, {gate}) {
     const spec: Spec = (driver.spec ??= {});
     spec.attachRequired ??= true;
@@ -110,42 +109,45 @@ export const csiDrivers = defineResource<CSIDriver>({
     validate,
     warn: warnings,
   },
-  columns: [
-    nameColumn,
-    {
-      name: 'AttachRequired',
-      type: 'boolean',
-      description: 'Whether volumes are attached before they are mounted.',
-      of: ({spec}) => spec?.attachRequired ?? true,
-    },
-    {
-      name: 'PodInfoOnMount',
-      type: 'boolean',
-      description: 'Whether the driver is told of the pod.',
-      of: ({spec}) => spec?.podInfoOnMount ?? false,
-    },
-    {
-      name: 'StorageCapacity',
-      type: 'boolean',
-      description: 'Whether the driver tells how much is left.',
-      of: ({spec}) => spec?.storageCapacity ?? false,
-    },
-    {
-      name: 'TokenRequests',
-      description: 'Whom the tokens of pods are made for.',
-      of: ({spec}) => spec?.tokenRequests?.map(({audience}) => audience).join(',') ?? '<unset>',
-    },
-    {
-      name: 'RequiresRepublish',
-      type: 'boolean',
-      description: 'Whether mounts are renewed again and again.',
-      of: ({spec}) => spec?.requiresRepublish ?? false,
-    },
-    {
-      name: 'Modes',
-      description: 'The lives of volumes the driver supports.',
-      of: ({spec}) => (spec?.volumeLifecycleModes ?? []).join(',') || '<none>',
-    },
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {
+        name: 'AttachRequired',
+        type: 'boolean',
+        description: 'Whether volumes are attached before they are mounted.',
+        of: ({spec}) => spec?.attachRequired ?? true,
+      },
+      {
+        name: 'PodInfoOnMount',
+        type: 'boolean',
+        description: 'Whether the driver is told of the pod.',
+        of: ({spec}) => spec?.podInfoOnMount ?? false,
+      },
+      {
+        name: 'StorageCapacity',
+        type: 'boolean',
+        description: 'Whether the driver tells how much is left.',
+        of: ({spec}) => spec?.storageCapacity ?? false,
+      },
+      {
+        name: 'TokenRequests',
+        description: 'Whom the tokens of pods are made for.',
+        of: ({spec}) => spec?.tokenRequests?.map(({audience}) => audience).join(',') ?? '<unset>',
+      },
+      {
+        name: 'RequiresRepublish',
+        type: 'boolean',
+        description: 'Whether mounts are renewed again and again.',
+        of: ({spec}) => spec?.requiresRepublish ?? false,
+      },
+      {
+        name: 'Modes',
+        description: 'The lives of volumes the driver supports.',
+        of: ({spec}) => (spec?.volumeLifecycleModes ?? []).join(',') || '<none>',
+      },
+      ageColumn,
+    ],
+  },
 });

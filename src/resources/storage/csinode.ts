@@ -48,18 +48,20 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
 /** CSINode: the CSI drivers of a node, with the volume limit of each. */
 export const csiNodes = defineResource<CSINode>({
   kind: kinds.csiNodes,
-  alwaysPresent: {spec: {drivers: null}},
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  deleteResponse: 'object',
+  storage: {alwaysPresent: {spec: {drivers: null}}},
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   default(node) {
     // Missing drivers are shown as null.
     (node.spec ??= {drivers: null as never}).drivers ??= null as never;
   },
   main: {metadata: 'twice', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  columns: [
-    nameColumn,
-    {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0},
+      ageColumn,
+    ],
+  },
 });

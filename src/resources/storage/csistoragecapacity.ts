@@ -35,8 +35,8 @@ const writable = ['metadata', 'nodeTopology', 'storageClassName', 'capacity', 'm
 /** CSIStorageCapacity: the available capacity of a driver for one class and some nodes. */
 export const csiStorageCapacities = defineResource<CSIStorageCapacity>({
   kind: kinds.csiStorageCapacities,
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},

@@ -89,9 +89,8 @@ const writable = [
 /** StorageClass: how volumes are provisioned for claims that name the class. */
 export const storageClasses = defineResource<StorageClass>({
   kind: kinds.storageClasses,
-  shortNames: ['sc'],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
+  discovery: {shortNames: ['sc']},
+  metadata: {nameProblems: subdomainName},
   default(object) {
     object.reclaimPolicy ??= 'Delete';
     object.volumeBindingMode ??= 'Immediate';
@@ -112,20 +111,27 @@ export const storageClasses = defineResource<StorageClass>({
       }
     },
   },
-  columns: [
-    {
-      ...nameColumn,
-      of: (object: Readonly<StorageClass>, _now, naming) =>
-        `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`,
-    },
-    {name: 'Provisioner', description: 'Who makes the volumes.', of: ({provisioner}) => provisioner},
-    {name: 'ReclaimPolicy', description: 'What becomes of a volume after its claim.', of: ({reclaimPolicy}) => reclaimPolicy ?? 'Delete'},
-    {
-      name: 'VolumeBindingMode',
-      description: 'When a claim gets its volume.',
-      of: ({volumeBindingMode}) => volumeBindingMode ?? 'Immediate',
-    },
-    {name: 'AllowVolumeExpansion', description: 'Whether volumes may grow.', of: ({allowVolumeExpansion}) => allowVolumeExpansion ?? false},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      {
+        ...nameColumn,
+        of: (object: Readonly<StorageClass>, _now, naming) =>
+          `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`,
+      },
+      {name: 'Provisioner', description: 'Who makes the volumes.', of: ({provisioner}) => provisioner},
+      {name: 'ReclaimPolicy', description: 'What becomes of a volume after its claim.', of: ({reclaimPolicy}) => reclaimPolicy ?? 'Delete'},
+      {
+        name: 'VolumeBindingMode',
+        description: 'When a claim gets its volume.',
+        of: ({volumeBindingMode}) => volumeBindingMode ?? 'Immediate',
+      },
+      {
+        name: 'AllowVolumeExpansion',
+        description: 'Whether volumes may grow.',
+        of: ({allowVolumeExpansion}) => allowVolumeExpansion ?? false,
+      },
+      ageColumn,
+    ],
+  },
 });

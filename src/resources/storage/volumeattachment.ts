@@ -65,10 +65,9 @@ function* validate(
 /** VolumeAttachment: a volume to be attached to a node, and the progress. */
 export const volumeAttachments = defineResource<VolumeAttachment>({
   kind: kinds.volumeAttachments,
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}, status: {attached: false}},
+  storage: {alwaysPresent: {spec: {}, status: {attached: false}}},
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   default({spec}) {
     const volume = spec?.source?.inlineVolumeSpec;
     if (!volume) return;
@@ -87,12 +86,15 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
       validate,
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'Attacher', format: 'name', description: 'Who attaches the volume.', of: ({spec}) => spec.attacher},
-    {name: 'PV', description: 'The volume.', of: ({spec}) => spec.source.persistentVolumeName ?? ''},
-    {name: 'Node', description: 'The node.', of: ({spec}) => spec.nodeName},
-    {name: 'Attached', type: 'boolean', description: 'Whether it is done.', of: ({status}) => status?.attached ?? false},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'Attacher', format: 'name', description: 'Who attaches the volume.', of: ({spec}) => spec.attacher},
+      {name: 'PV', description: 'The volume.', of: ({spec}) => spec.source.persistentVolumeName ?? ''},
+      {name: 'Node', description: 'The node.', of: ({spec}) => spec.nodeName},
+      {name: 'Attached', type: 'boolean', description: 'Whether it is done.', of: ({status}) => status?.attached ?? false},
+      ageColumn,
+    ],
+  },
 });

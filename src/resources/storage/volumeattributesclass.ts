@@ -15,10 +15,9 @@ const writable = ['metadata', 'driverName', 'parameters'];
 export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
   // Stored in the older version, so that servers that know only that one can read it.
   kind: kinds.volumeAttributesClassesV1beta1,
-  shortNames: ['vac'],
-  otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
-  nameProblems: subdomainName,
-  deleteResponse: 'object',
+  discovery: {shortNames: ['vac']},
+  served: {otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)]},
+  metadata: {nameProblems: subdomainName},
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},
@@ -31,9 +30,12 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
       yield* validateParameters(object.parameters ?? {}, false);
     },
   },
-  columns: [
-    nameColumn,
-    {name: 'DriverName', description: 'The driver that knows the properties.', of: ({driverName}) => driverName},
-    ageColumn,
-  ],
+  deletion: {response: 'object'},
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'DriverName', description: 'The driver that knows the properties.', of: ({driverName}) => driverName},
+      ageColumn,
+    ],
+  },
 });

@@ -63,10 +63,10 @@ const {name, description, of} = nameColumn;
 /** StorageVersionMigration: rewrites all objects of a resource in the current storage version (KEP-4192). */
 export const storageVersionMigrations = defineResource<StorageVersionMigration>({
   kind: kinds.storageVersionMigrations,
-  gates: ['StorageVersionMigrator'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  alwaysPresent: {status: {}},
+  served: {gates: ['StorageVersionMigrator']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
@@ -81,14 +81,16 @@ export const storageVersionMigrations = defineResource<StorageVersionMigration>(
       validate: (migration, old) => (old ? validateStatus(migration, old) : []),
     },
   },
-  columns: [
-    // Upstream gives this name no format.
-    {name, description, of},
-    {name: 'Resource', description: 'The resource whose objects are to be written anew, with its group.', of: resourceText},
-    {
-      name: 'Status',
-      description: 'How far it has come.',
-      of: ({status}) => status?.conditions?.findLast(({type, status: is}) => is === 'True' && stages.has(type))?.type ?? 'Unknown',
-    },
-  ],
+  presentation: {
+    columns: [
+      // Upstream gives this name no format.
+      {name, description, of},
+      {name: 'Resource', description: 'The resource whose objects are to be written anew, with its group.', of: resourceText},
+      {
+        name: 'Status',
+        description: 'How far it has come.',
+        of: ({status}) => status?.conditions?.findLast(({type, status: is}) => is === 'True' && stages.has(type))?.type ?? 'Unknown',
+      },
+    ],
+  },
 });

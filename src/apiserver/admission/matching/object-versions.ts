@@ -171,7 +171,7 @@ export const versionsOf = (
           .filter(({kind}) => kind !== served.kind)
           .map(other => siblingVersionOf(served, other, subresource, siblings));
       const {naming} = served.resource.settings;
-      const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
+      const all = [definition.kind, ...(definition.served?.otherVersions ?? []).map(({kind}) => kind)];
       return all
         .filter(kind => kind !== served.kind)
         .flatMap(kind => registry.find(naming.group(kind.group), kind.version, kind.plural) ?? [])

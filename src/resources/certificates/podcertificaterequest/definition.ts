@@ -22,10 +22,10 @@ const selected =
 /** PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its status once. */
 export const podCertificateRequests = defineResource<PodCertificateRequest>({
   kind: kinds.podCertificateRequests,
-  gates: ['PodCertificateRequest'],
-  nameProblems: subdomainName,
-  unconditionalUpdate: false,
-  alwaysPresent: {status: {}},
+  served: {gates: ['PodCertificateRequest']},
+  storage: {alwaysPresent: {status: {}}},
+  metadata: {nameProblems: subdomainName},
+  update: {unconditional: false},
   default({spec}) {
     if (spec) spec.maxExpirationSeconds ??= daySeconds;
   },
@@ -50,26 +50,30 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
       },
     },
   },
-  selectableFields: {
-    'spec.signerName': selected('signerName'),
-    'spec.podName': selected('podName'),
-    'spec.nodeName': selected('nodeName'),
+  selection: {
+    fields: {
+      'spec.signerName': selected('signerName'),
+      'spec.podName': selected('podName'),
+      'spec.nodeName': selected('nodeName'),
+    },
   },
-  columns: [
-    nameColumn,
-    {name: 'PodName', description: 'The pod that the certificate is for.', of: selected('podName')},
-    {name: 'ServiceAccountName', description: 'The account of the pod.', of: ({spec}) => spec.serviceAccountName},
-    {name: 'NodeName', description: 'The node of the pod.', of: selected('nodeName')},
-    {name: 'SignerName', description: 'The signer that is asked.', of: selected('signerName')},
-    {
-      name: 'State',
-      description: 'Whether it waits, or was issued, denied or failed.',
-      of: ({status}) => status?.conditions?.findLast(({type}) => outcomes.has(type))?.type ?? 'Pending',
-    },
-    {
-      name: 'UnverifiedUserAnnotations',
-      description: 'What the pod has to say to the signer.',
-      of: ({spec}) => labelsCell(spec.unverifiedUserAnnotations),
-    },
-  ],
+  presentation: {
+    columns: [
+      nameColumn,
+      {name: 'PodName', description: 'The pod that the certificate is for.', of: selected('podName')},
+      {name: 'ServiceAccountName', description: 'The account of the pod.', of: ({spec}) => spec.serviceAccountName},
+      {name: 'NodeName', description: 'The node of the pod.', of: selected('nodeName')},
+      {name: 'SignerName', description: 'The signer that is asked.', of: selected('signerName')},
+      {
+        name: 'State',
+        description: 'Whether it waits, or was issued, denied or failed.',
+        of: ({status}) => status?.conditions?.findLast(({type}) => outcomes.has(type))?.type ?? 'Pending',
+      },
+      {
+        name: 'UnverifiedUserAnnotations',
+        description: 'What the pod has to say to the signer.',
+        of: ({spec}) => labelsCell(spec.unverifiedUserAnnotations),
+      },
+    ],
+  },
 });

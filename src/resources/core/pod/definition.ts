@@ -20,12 +20,9 @@ const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeede
 /** Pod: containers that run together on one node. It hardly changes after creation; its node runs it and reports its status. */
 export const pods = defineResource<Pod>({
   kind: kinds.pods,
-  shortNames: ['po'],
-  categories: ['all'],
-  nameProblems: subdomainName,
-  alwaysPresent: {spec: {containers: []}, status: {}},
-  generation: true,
-  deleteResponse: 'object',
+  discovery: {shortNames: ['po'], categories: ['all']},
+  storage: {alwaysPresent: {spec: {containers: []}, status: {}}},
+  metadata: {nameProblems: subdomainName, generation: true},
   default: defaultPod,
   main: {
     metadata: 'both',
@@ -67,25 +64,29 @@ export const pods = defineResource<Pod>({
   },
   actions: {binding: bindingAction, eviction: evictionAction},
   connectSubresources: podConnectSubresources,
-  /** Returns 0 for a pod without a node, or one that has finished. */
-  gracePeriod(pod, requested) {
-    if (!pod.spec?.nodeName || isOver(pod)) return 0;
-    const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
-    return seconds < 0 ? 1 : seconds;
+  deletion: {
+    response: 'object',
+    /** Returns 0 for a pod without a node, or one that has finished. */
+    gracePeriod(pod, requested) {
+      if (!pod.spec?.nodeName || isOver(pod)) return 0;
+      const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+      return seconds < 0 ? 1 : seconds;
+    },
   },
-  selectableFields: {
-    'spec.nodeName': ({spec}) => spec?.nodeName ?? '',
-    'spec.host': ({spec}) => spec?.nodeName ?? '',
-    'spec.restartPolicy': ({spec}) => spec?.restartPolicy ?? '',
-    'spec.schedulerName': ({spec}) => spec?.schedulerName ?? '',
-    'spec.serviceAccountName': ({spec}) => spec?.serviceAccountName ?? '',
-    'spec.hostNetwork': ({spec}) => String(spec?.hostNetwork ?? false),
-    'status.phase': ({status}) => status?.phase ?? '',
-    'status.podIP': ({status}) => status?.podIPs?.[0]?.ip ?? '',
-    // The field can be named in selectors, but has no value.
-    'status.podIPs': () => '',
-    'status.nominatedNodeName': ({status}) => status?.nominatedNodeName ?? '',
+  selection: {
+    fields: {
+      'spec.nodeName': ({spec}) => spec?.nodeName ?? '',
+      'spec.host': ({spec}) => spec?.nodeName ?? '',
+      'spec.restartPolicy': ({spec}) => spec?.restartPolicy ?? '',
+      'spec.schedulerName': ({spec}) => spec?.schedulerName ?? '',
+      'spec.serviceAccountName': ({spec}) => spec?.serviceAccountName ?? '',
+      'spec.hostNetwork': ({spec}) => String(spec?.hostNetwork ?? false),
+      'status.phase': ({status}) => status?.phase ?? '',
+      'status.podIP': ({status}) => status?.podIPs?.[0]?.ip ?? '',
+      // The field can be named in selectors, but has no value.
+      'status.podIPs': () => '',
+      'status.nominatedNodeName': ({status}) => status?.nominatedNodeName ?? '',
+    },
   },
-  columns: podColumns,
-  rowConditions: podRowConditions,
+  presentation: {columns: podColumns, rowConditions: podRowConditions},
 });

@@ -131,17 +131,15 @@ const columns: readonly Column<Service>[] = [
 /** Service: one name and address for many pods. */
 export const services = defineResource<Service>({
   kind: kinds.services,
-  shortNames: ['svc'],
-  categories: ['all'],
-  storedAs: 'services/specs',
-  nameProblems: (name, prefix, context) =>
-    (context?.gate('RelaxedServiceNameValidation') ? dnsLabelProblems : dnsLabel1035Problems)(prefix ? asPrefix(name) : name),
-  createOnUpdate: true,
-  deleteResponse: 'object',
-  alwaysPresent: {spec: {}, status: {loadBalancer: {}}},
+  discovery: {shortNames: ['svc'], categories: ['all']},
+  storage: {path: 'services/specs', alwaysPresent: {spec: {}, status: {loadBalancer: {}}}},
+  metadata: {
+    nameProblems: (name, prefix, context) =>
+      (context?.gate('RelaxedServiceNameValidation') ? dnsLabelProblems : dnsLabel1035Problems)(prefix ? asPrefix(name) : name),
+  },
+  update: {createsMissing: true},
   default: setDefaults,
-  allocate: allocateService,
-  released: releaseService,
+  allocation: {allocate: allocateService, release: releaseService},
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(service, old) {
@@ -157,9 +155,12 @@ export const services = defineResource<Service>({
     status: {writes: {update: ['metadata', 'status']}, validate: validateServiceStatus, warn: statusWarnings},
   },
   connectSubresources: serviceConnectSubresources,
-  selectableFields: {
-    'spec.clusterIP': ({spec}) => spec?.clusterIP ?? '',
-    'spec.type': ({spec}) => spec?.type ?? '',
+  deletion: {response: 'object'},
+  selection: {
+    fields: {
+      'spec.clusterIP': ({spec}) => spec?.clusterIP ?? '',
+      'spec.type': ({spec}) => spec?.type ?? '',
+    },
   },
-  columns,
+  presentation: {columns},
 });
