@@ -1,4 +1,5 @@
 import {controllerNames} from '#src/options/controller-names.js';
+import {flagsOf} from '#src/runtime/controller.js';
 import {controllers} from './index.js';
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -16,7 +17,7 @@ export const controllersReference = (): string => {
       code(aliases),
       [offByDefault ? 'off' : 'on', ...conditions].join(', '),
       controller?.doc ?? 'Not built yet.',
-      code((controller?.flags ?? []).map(flag => `--${flag}`)),
+      code(controller ? flagsOf(controller).map(flag => `--${flag}`) : []),
       controller ? code(controller.serviceAccount ? [controller.serviceAccount] : []) : '-',
     ]);
   });

@@ -8,7 +8,7 @@ import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js'
 import {controllerNames} from '#src/options/controller-names.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import type {FlagRows} from '#src/options/flag.js';
-import type {Controller} from '#src/runtime/controller.js';
+import {configurationOf, defineController, flagsOf, settled, type Controller} from '#src/runtime/controller.js';
 import {root} from './sources.js';
 
 /** A controller's folder: its name less the ending that all have. */
@@ -16,11 +16,48 @@ const folderOf = (name: string): string => name.replace(/-controller$/, '');
 
 const known = new Map(controllerNames.map(row => [row.name, row]));
 const flags: FlagRows = controllerManagerFlags.rows;
-const policy = bootstrapPolicy(naming('plat'), () => true);
+const words = naming('plat');
+const policy = bootstrapPolicy(words, () => true);
+const reference = readFileSync(join(root, 'docs/controllers.md'), 'utf8');
 
 const folders = readdirSync(join(root, 'controllers'), {withFileTypes: true})
   .filter(entry => entry.isDirectory() && entry.name !== 'shared')
   .map(entry => entry.name);
+
+/** Says what a controller lacks: where its name, role, flags, sentence, folder or test should be. */
+const lacking = async (controller: Controller): Promise<string[]> => {
+  const {name, doc, serviceAccount} = controller;
+  const folder = folderOf(name);
+  const declaration = `controllers/${folder}/controller.ts`;
+  const lacks: string[] = [];
+  const need = (isThere: boolean, what: string) => void (isThere || lacks.push(what));
+  const isDeclared =
+    existsSync(join(root, declaration)) &&
+    ((await import(`#controllers/${folder}/controller.js`)) as {default: Controller}).default === controller;
+  need(isDeclared, `${declaration}: its declaration, as the default export`);
+  need(controllers.includes(controller), 'controllers/index.ts: its line');
+  need(known.has(name), `src/options/controller-names.ts: the name ${name}`);
+  need(/^[A-Z][^.]+\.$/.test(doc), `${declaration}: doc, a sentence that says what it does`);
+  for (const flag of flagsOf(controller)) {
+    need(flags[flag] !== undefined, `src/options/controller-manager: the flag --${flag}`);
+    need(flags[flag]?.implementation !== 'pending', `src/options/controller-manager: --${flag} without \`pending\``);
+  }
+  if (serviceAccount) {
+    const role = `system:controller:${serviceAccount}`;
+    const subjects = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role)?.subjects ?? [];
+    need(
+      policy.clusterRoles.some(({metadata}) => metadata?.name === role) &&
+        subjects.length === 1 &&
+        subjects.every(
+          ({kind, namespace, name: bound}) => `${kind} ${namespace} ${bound}` === `ServiceAccount plat-system ${serviceAccount}`,
+        ),
+      `src/apiserver/authorization/bootstrap: the role ${role}`,
+    );
+  }
+  need(existsSync(join(root, 'test/controllers', `${folder}.test.ts`)), `test/controllers/${folder}.test.ts`);
+  need(reference.includes(`\n| \`${name}\``), `docs/controllers.md: its row, by \`make docs\``);
+  return lacks;
+};
 
 test('every folder of a controller is in the list, and the list is in order', t => {
   const listed = controllers.map(({name}) => folderOf(name));
@@ -29,49 +66,39 @@ test('every folder of a controller is in the list, and the list is in order', t 
 });
 
 for (const controller of controllers) {
-  const {name, doc, serviceAccount} = controller;
-  const folder = folderOf(name);
-
-  test(`${name} is declared in the folder of its name, which is one of the documents' names`, async t => {
-    const declared = (await import(`#controllers/${folder}/controller.js`)) as {default: Controller};
-    t.is(declared.default, controller);
-    t.true(known.has(name));
-  });
-
-  test(`${name} says what it does in a sentence`, t => {
-    t.regex(doc, /^[A-Z][^.]+\.$/);
-  });
-
-  test(`${name} names flags that exist and that have an effect`, t => {
-    const named = controller.flags ?? [];
-    t.deepEqual(
-      named.filter(flag => !flags[flag]),
-      [],
-    );
-    t.deepEqual(
-      named.filter(flag => flags[flag]?.implementation === 'pending'),
-      [],
-    );
-  });
-
-  if (serviceAccount)
-    test(`${name} acts under a role that is bound to its account`, t => {
-      const role = `system:controller:${serviceAccount}`;
-      const binding = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role);
-      t.true(
-        policy.clusterRoles.some(({metadata}) => metadata?.name === role),
-        `no cluster role ${role}`,
-      );
-      t.deepEqual(
-        binding?.subjects?.map(subject => [subject.kind, subject.namespace, subject.name]),
-        [['ServiceAccount', 'plat-system', serviceAccount]],
-      );
-    });
-
-  test(`${name} has a test of its own`, t => {
-    t.true(existsSync(join(root, 'test/controllers', `${folder}.test.ts`)), `test/controllers/${folder}.test.ts is missing`);
+  test(`${controller.name} has a declaration, a name, a role, flags, documentation and a test`, async t => {
+    t.deepEqual(await lacking(controller), []);
   });
 }
+
+test('what a controller lacks is named, with the file where it belongs', async t => {
+  const controller = defineController({
+    doc: 'counts',
+    name: 'season-controller',
+    serviceAccount: 'season-controller',
+    configuration: {SeasonController: {ConcurrentSeasonSyncs: 'concurrent-season-syncs'}},
+    flags: ['concurrent-service-syncs'],
+    create: () => () => Promise.resolve(settled),
+  });
+
+  t.deepEqual(await lacking(controller), [
+    'controllers/season/controller.ts: its declaration, as the default export',
+    'controllers/index.ts: its line',
+    'src/options/controller-names.ts: the name season-controller',
+    'controllers/season/controller.ts: doc, a sentence that says what it does',
+    'src/options/controller-manager: the flag --concurrent-season-syncs',
+    'src/options/controller-manager: --concurrent-service-syncs without `pending`',
+    'src/apiserver/authorization/bootstrap: the role system:controller:season-controller',
+    'test/controllers/season.test.ts',
+    'docs/controllers.md: its row, by `make docs`',
+  ]);
+});
+
+test('each section of the configuration is declared by one controller', t => {
+  const sections = controllers.flatMap(controller => Object.keys(configurationOf(controller, words)));
+
+  t.deepEqual(sections, [...new Set(sections)]);
+});
 
 /** Packages that want to run a program when they are installed, which they can do without: each has what it makes among its optional packages. */
 const withInstallScripts = ['lmdb', 'msgpackr-extract'];
@@ -95,7 +122,7 @@ test('no package that users install with this one needs to run a program for it'
 });
 
 test('the page about controllers says what the list says', t => {
-  t.is(readFileSync(join(root, 'docs/controllers.md'), 'utf8'), controllersReference(), 'run `make docs`');
+  t.is(reference, controllersReference(), 'run `make docs`');
 });
 
 test('what a file exports is used in another file', t => {

@@ -1,6 +1,6 @@
 import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
-import {signingFlags, signingPlan, type SigningOptions} from './key-files.js';
+import {signingConfiguration, signingPlan, type SigningOptions} from './key-files.js';
 import {signers} from './reconcile.js';
 
 /**
@@ -11,7 +11,7 @@ export default defineController<SigningOptions>({
   ...requestController,
   doc: "Issues certificates for approved requests of the platform's own signers, from the key pairs it is given.",
   name: 'certificatesigningrequest-signing-controller',
-  flags: signingFlags,
+  configuration: signingConfiguration,
   enabled: options => (signingPlan(options).length > 0 ? true : 'there is no certificate and key to sign with'),
   create: signers,
 });

@@ -1,5 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ConfigurationFields} from '#src/runtime/controller.js';
 
 const specific = {
   agentServing: ['clusterSigningPlatletServingCertFile', 'clusterSigningPlatletServingKeyFile', 'cluster-signing-platlet-serving'],
@@ -22,12 +23,25 @@ export type SigningOptions = Pick<ControllerManagerOptions, FileOption | 'cluste
 
 const filesOf = (flag: string): readonly [string, string] => [`${flag}-cert-file`, `${flag}-key-file`];
 
-/** All flags of signing. */
-export const signingFlags: readonly string[] = [
-  ...filesOf('cluster-signing'),
-  ...signerTokens.flatMap(signer => filesOf(specific[signer][2])),
-  'cluster-signing-duration',
-];
+const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+const pairOf = (signer: SignerToken): ConfigurationFields => {
+  const [CertFile, KeyFile] = filesOf(specific[signer][2]);
+  return {CertFile, KeyFile};
+};
+
+/** The controller's section of the manager's configuration. Its fields have the names of the cluster's programs. */
+export const signingConfiguration = ({agent, prefix}: Naming): ConfigurationFields => ({
+  CSRSigningController: {
+    ClusterSigningCertFile: 'cluster-signing-cert-file',
+    ClusterSigningKeyFile: 'cluster-signing-key-file',
+    [`${capitalised(agent)}ServingSignerConfiguration`]: pairOf('agentServing'),
+    [`${capitalised(agent)}ClientSignerConfiguration`]: pairOf('apiserverClientAgent'),
+    [`${capitalised(prefix)}APIServerClientSignerConfiguration`]: pairOf('apiserverClient'),
+    LegacyUnknownSignerConfiguration: pairOf('legacyUnknown'),
+    ClusterSigningDuration: 'cluster-signing-duration',
+  },
+});
 
 /** A signer and the files of its key pair. */
 export interface SignerFiles {

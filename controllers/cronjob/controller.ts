@@ -45,7 +45,7 @@ export default defineController<Options>({
   doc: 'Creates jobs on the schedules of cron jobs, and deletes old ones.',
   name: 'cronjob-controller',
   serviceAccount: 'cronjob-controller',
-  flags: ['concurrent-cron-job-syncs'],
+  configuration: {CronJobController: {ConcurrentCronJobSyncs: 'concurrent-cron-job-syncs'}},
   queue: {name: 'cronjob'},
   workers: options => options.concurrentCronJobSyncs,
   reads: [kinds.cronJobs, kinds.jobs],

@@ -21,7 +21,7 @@ export default defineController<Options>({
   doc: 'Keeps a pod of each daemon set on every node that is meant, and rolls out its template.',
   name: 'daemonset-controller',
   serviceAccount: 'daemon-set-controller',
-  flags: ['concurrent-daemonset-syncs'],
+  configuration: {DaemonSetController: {ConcurrentDaemonSetSyncs: 'concurrent-daemonset-syncs'}},
   queue: {name: 'daemonset'},
   workers: options => options.concurrentDaemonsetSyncs,
   primary: kinds.daemonSets,

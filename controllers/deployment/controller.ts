@@ -34,7 +34,7 @@ export default defineController<Options>({
   doc: 'Rolls out the template of each deployment through replica sets, and keeps a history of them.',
   name: 'deployment-controller',
   serviceAccount: 'deployment-controller',
-  flags: ['concurrent-deployment-syncs'],
+  configuration: {DeploymentController: {ConcurrentDeploymentSyncs: 'concurrent-deployment-syncs'}},
   queue: {name: 'deployment', maxRetries: 15},
   workers: options => options.concurrentDeploymentSyncs,
   primary: kinds.deployments,

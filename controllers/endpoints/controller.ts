@@ -7,7 +7,9 @@ export default defineController<Options>({
   name: 'endpoints-controller',
   serviceAccount: 'endpoint-controller',
   eventSource: 'endpoint-controller',
-  flags: ['concurrent-endpoint-syncs', 'endpoint-updates-batch-period'],
+  configuration: {
+    EndpointController: {ConcurrentEndpointSyncs: 'concurrent-endpoint-syncs', EndpointUpdatesBatchPeriod: 'endpoint-updates-batch-period'},
+  },
   queue: {name: 'endpoint', maxRetries: 15},
   workers: options => options.concurrentEndpointSyncs,
   create: endpointsReconciler,

@@ -7,11 +7,13 @@ export default defineController<Options>({
   name: 'endpointslice-mirroring-controller',
   serviceAccount: 'endpointslicemirroring-controller',
   eventSource: 'endpoint-slice-mirroring-controller',
-  flags: [
-    'mirroring-concurrent-service-endpoint-syncs',
-    'mirroring-endpointslice-updates-batch-period',
-    'mirroring-max-endpoints-per-subset',
-  ],
+  configuration: {
+    EndpointSliceMirroringController: {
+      MirroringConcurrentServiceEndpointSyncs: 'mirroring-concurrent-service-endpoint-syncs',
+      MirroringMaxEndpointsPerSubset: 'mirroring-max-endpoints-per-subset',
+      MirroringEndpointUpdatesBatchPeriod: 'mirroring-endpointslice-updates-batch-period',
+    },
+  },
   queue: {name: 'endpoint_slice_mirroring', baseDelayMs: 1000, maxDelayMs: 100_000, maxRetries: 15},
   workers: options => options.mirroringConcurrentServiceEndpointSyncs,
   create: mirroringReconciler,

@@ -7,7 +7,13 @@ export default defineController<Options>({
   name: 'endpointslice-controller',
   serviceAccount: 'endpointslice-controller',
   eventSource: 'endpoint-slice-controller',
-  flags: ['concurrent-service-endpoint-syncs', 'endpointslice-updates-batch-period', 'max-endpoints-per-slice'],
+  configuration: {
+    EndpointSliceController: {
+      ConcurrentServiceEndpointSyncs: 'concurrent-service-endpoint-syncs',
+      MaxEndpointsPerSlice: 'max-endpoints-per-slice',
+      EndpointUpdatesBatchPeriod: 'endpointslice-updates-batch-period',
+    },
+  },
   queue: {name: 'endpoint_slice', baseDelayMs: 1000, maxRetries: 15},
   workers: options => options.concurrentServiceEndpointSyncs,
   create: sliceReconciler,

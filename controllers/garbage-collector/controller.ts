@@ -9,7 +9,9 @@ export default defineLongRunning<GarbageCollectorOptions>({
   doc: 'Deletes objects whose owners were deleted, before or after them, or parts them from their owners.',
   name: 'garbage-collector-controller',
   serviceAccount: 'generic-garbage-collector',
-  flags: ['enable-garbage-collector', 'concurrent-gc-syncs'],
+  configuration: {
+    GarbageCollectorController: {EnableGarbageCollector: 'enable-garbage-collector', ConcurrentGCSyncs: 'concurrent-gc-syncs'},
+  },
   enabled: ({enableGarbageCollector}) => enableGarbageCollector || 'it is turned off by --enable-garbage-collector',
   // Each deletion is preceded by a live read.
   clientLimits: {qpsFactor: 2, burstFactor: 1},

@@ -11,7 +11,7 @@ export default defineController<CleanerOptions>({
   doc: 'Marks token secrets of old that nobody uses as invalid, and deletes them after as long again.',
   name: 'legacy-serviceaccount-token-cleaner-controller',
   serviceAccount: 'legacy-service-account-token-cleaner',
-  flags: ['legacy-service-account-token-clean-up-period'],
+  configuration: {LegacySATokenCleaner: {CleanUpPeriod: 'legacy-service-account-token-clean-up-period'}},
   reads: [kinds.serviceAccounts, kinds.pods, tokenSecrets],
   watches: [every('24h')],
   create(context) {

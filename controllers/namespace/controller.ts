@@ -22,7 +22,9 @@ export default defineController<Options>({
   doc: 'Deletes everything in a namespace that was deleted, and then lets the namespace go.',
   name: 'namespace-controller',
   serviceAccount: 'namespace-controller',
-  flags: ['concurrent-namespace-syncs', 'namespace-sync-period'],
+  configuration: {
+    NamespaceController: {NamespaceSyncPeriod: 'namespace-sync-period', ConcurrentNamespaceSyncs: 'concurrent-namespace-syncs'},
+  },
   clientLimits: {qpsFactor: 20, burstFactor: 100},
   queue: {name: 'namespace', maxDelayMs: 60_000},
   workers: options => options.concurrentNamespaceSyncs,

@@ -18,16 +18,6 @@ export type IpamOptions = Pick<
   | 'nodeCidrMaskSizeIpv6'
 >;
 
-export const ipamFlags = [
-  'allocate-node-cidrs',
-  'cluster-cidr',
-  'service-cluster-ip-range',
-  'cidr-allocator-type',
-  'node-cidr-mask-size',
-  'node-cidr-mask-size-ipv4',
-  'node-cidr-mask-size-ipv6',
-];
-
 /** Returns the prefix length of nodes' CIDRs of a family. The common option applies only with a single cluster CIDR. */
 const nodeBits = (
   {address: {family}}: IpRange,

@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineLongRunning} from '#src/runtime/controller.js';
-import {lifecycleFlags, type LifecycleOptions} from './options.js';
+import type {LifecycleOptions} from './options.js';
 import {heartbeats, nodeLifecycle} from './run.js';
 
 /**
@@ -12,7 +12,17 @@ export default defineLongRunning<LifecycleOptions>({
   name: 'node-lifecycle-controller',
   serviceAccount: 'node-controller',
   eventSource: 'node-controller',
-  flags: lifecycleFlags,
+  configuration: {
+    NodeLifecycleController: {
+      NodeEvictionRate: 'node-eviction-rate',
+      SecondaryNodeEvictionRate: 'secondary-node-eviction-rate',
+      NodeStartupGracePeriod: 'node-startup-grace-period',
+      NodeMonitorGracePeriod: 'node-monitor-grace-period',
+      LargeClusterSizeThreshold: 'large-cluster-size-threshold',
+      UnhealthyZoneThreshold: 'unhealthy-zone-threshold',
+    },
+  },
+  flags: ['node-monitor-period'],
   reads: [kinds.nodes, kinds.pods, heartbeats],
   create: nodeLifecycle,
 });

@@ -14,16 +14,6 @@ export type LifecycleOptions = Pick<
   | 'unhealthyZoneThreshold'
 >;
 
-export const lifecycleFlags = [
-  'node-monitor-period',
-  'node-monitor-grace-period',
-  'node-startup-grace-period',
-  'node-eviction-rate',
-  'secondary-node-eviction-rate',
-  'large-cluster-size-threshold',
-  'unhealthy-zone-threshold',
-];
-
 export const graceOf = ({nodeMonitorGracePeriod, nodeStartupGracePeriod}: LifecycleOptions): Grace => ({
   monitorMs: nodeMonitorGracePeriod,
   startupMs: nodeStartupGracePeriod,

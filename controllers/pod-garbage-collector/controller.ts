@@ -10,7 +10,7 @@ export default defineController<Options>({
   doc: 'Deletes pods that have ended, when there are too many, and pods that no node takes care of.',
   name: 'pod-garbage-collector-controller',
   serviceAccount: 'pod-garbage-collector',
-  flags: ['terminated-pod-gc-threshold'],
+  configuration: {PodGCController: {TerminatedPodGCThreshold: 'terminated-pod-gc-threshold'}},
   reads: [kinds.pods, kinds.nodes],
   watches: [every('20s')],
   create(context) {

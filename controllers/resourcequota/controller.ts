@@ -18,7 +18,12 @@ export default defineController<Options>({
   doc: 'Counts what is used of each quota.',
   name: 'resourcequota-controller',
   serviceAccount: 'resourcequota-controller',
-  flags: ['concurrent-resource-quota-syncs', 'resource-quota-sync-period'],
+  configuration: {
+    ResourceQuotaController: {
+      ResourceQuotaSyncPeriod: 'resource-quota-sync-period',
+      ConcurrentResourceQuotaSyncs: 'concurrent-resource-quota-syncs',
+    },
+  },
   workers: options => options.concurrentResourceQuotaSyncs,
   reads: [kinds.resourceQuotas, kinds.pods, kinds.services, kinds.persistentVolumeClaims],
   watches: [

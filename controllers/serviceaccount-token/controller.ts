@@ -12,7 +12,13 @@ import {referenceKey} from './references.js';
 export default defineController<TokenOptions>({
   doc: 'Puts tokens into secrets made for service accounts, and deletes those secrets with their account.',
   name: 'serviceaccount-token-controller',
-  flags: ['concurrent-serviceaccount-token-syncs', 'service-account-private-key-file', 'root-ca-file'],
+  configuration: {
+    SAController: {
+      ServiceAccountKeyFile: 'service-account-private-key-file',
+      ConcurrentSATokenSyncs: 'concurrent-serviceaccount-token-syncs',
+      RootCAFile: 'root-ca-file',
+    },
+  },
   queue: {name: 'serviceaccount_tokens', maxRetries: 10},
   workers: options => options.concurrentServiceaccountTokenSyncs,
   enabled: options => (options.serviceAccountPrivateKeyFile ? true : 'there is no --service-account-private-key-file'),

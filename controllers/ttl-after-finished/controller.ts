@@ -11,7 +11,7 @@ export default defineController<Options>({
   doc: 'Deletes jobs that have ended when the time they are to be kept is over.',
   name: 'ttl-after-finished-controller',
   serviceAccount: 'ttl-after-finished-controller',
-  flags: ['concurrent-ttl-after-finished-syncs'],
+  configuration: {TTLAfterFinishedController: {ConcurrentTTLSyncs: 'concurrent-ttl-after-finished-syncs'}},
   queue: {name: 'ttl_jobs_to_delete'},
   workers: options => options.concurrentTtlAfterFinishedSyncs,
   reads: [kinds.jobs],

@@ -10,7 +10,9 @@ export default defineController<Options>({
   doc: 'Tells in the status of validating admission policies which of their expressions do not fit the kinds they are about.',
   name: 'validatingadmissionpolicy-status-controller',
   serviceAccount: 'validatingadmissionpolicy-status-controller',
-  flags: ['concurrent-validating-admission-policy-status-syncs'],
+  configuration: {
+    ValidatingAdmissionPolicyStatusController: {ConcurrentPolicySyncs: 'concurrent-validating-admission-policy-status-syncs'},
+  },
   queue: {name: 'validatingadmissionpolicy-status'},
   workers: options => options.concurrentValidatingAdmissionPolicyStatusSyncs,
   watches: [sameKey(kinds.validatingAdmissionPolicies, ({type}) => type !== 'deleted')],

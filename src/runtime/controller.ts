@@ -4,7 +4,7 @@ import type {InformerFactory} from '#informers/factory.js';
 import type {Source} from '#informers/selection.js';
 import type {ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds.js';
-import type {Naming} from '#src/api/naming.js';
+import {naming, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files.js';
@@ -108,6 +108,11 @@ export interface QueueSettings {
 /** A value computed from the options. Declared as a method (bivariant), so that lists may hold controllers that read different options. */
 type FromOptions<O, V> = {of(options: Readonly<O>): V}['of'];
 
+/** Fields of the manager's configuration: each shows a flag, or has fields of its own. */
+export interface ConfigurationFields {
+  readonly [field: string]: string | ConfigurationFields;
+}
+
 interface Declaration<O> {
   /** One sentence for `--help` and the docs. */
   readonly doc: string;
@@ -117,7 +122,9 @@ interface Declaration<O> {
   readonly serviceAccount?: string;
   /** The source component of its Events. Defaults to the canonical name. */
   readonly eventSource?: string;
-  /** The flags that it reads, in command line form. */
+  /** The flags that it reads and that `/configz` shows, by the names of its section and fields. */
+  readonly configuration?: ConfigurationFields | ((naming: Naming) => ConfigurationFields);
+  /** Further flags that it reads, in command line form. */
   readonly flags?: readonly string[];
   /** Returns true if the options let it run, or the reason why not. */
   enabled?(options: Readonly<O>, context: {readonly gates: Gates; readonly naming: Naming}): true | string;
@@ -175,3 +182,16 @@ export const defineLongRunning = <O = unknown>(declaration: Omit<LongRunningCont
   ...declaration,
   shape: 'running',
 });
+
+/** Returns the fields of a controller in the manager's configuration. */
+export const configurationOf = ({configuration = {}}: Controller, words: Naming): ConfigurationFields =>
+  typeof configuration === 'function' ? configuration(words) : configuration;
+
+const flagsIn = (fields: ConfigurationFields): readonly string[] =>
+  Object.values(fields).flatMap(from => (typeof from === 'string' ? [from] : flagsIn(from)));
+
+/** Returns all flags that a controller reads. They do not depend on the naming. */
+export const flagsOf = (controller: Controller): readonly string[] => [
+  ...flagsIn(configurationOf(controller, naming('plat'))),
+  ...(controller.flags ?? []),
+];

@@ -36,7 +36,7 @@ export const controllerManager = (controllers: readonly Controller[]): Component
   },
   async configuration(options, naming) {
     const {configuration} = await import('./configuration.js');
-    return () => configuration(options, naming);
+    return () => configuration(controllers, options, naming);
   },
 });
 
