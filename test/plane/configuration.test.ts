@@ -38,8 +38,12 @@ test('a controller adds its section by declaring it', t => {
 });
 
 test('fields that have the name of a program follow the naming', t => {
-  const shown = sectionsOf(controllers, ['--cluster-signing-platlet-client-cert-file=/a'], naming('kubernetes'));
+  const shown = sectionsOf(
+    controllers,
+    ['--cluster-signing-platlet-client-cert-file=/a', '--cluster-signing-platlet-client-key-file=/b'],
+    naming('kubernetes'),
+  );
 
-  t.like(shown['CSRSigningController'], {KubeletClientSignerConfiguration: {CertFile: '/a', KeyFile: ''}});
+  t.like(shown['CSRSigningController'], {KubeletClientSignerConfiguration: {CertFile: '/a', KeyFile: '/b'}});
   t.true('KubeCloudShared' in shown);
 });
