@@ -8,7 +8,7 @@ import {systemRandom as random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {connectedClient} from '#src/client/connected.js';
 import {HealthChecks} from '#src/observe/health.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {requirementsOf} from '#src/runtime/selection.js';

@@ -1,5 +1,5 @@
 import {startPlane as startInProcess} from '#src/plane/plane.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {each, seconds} from './each.js';
 import {caller, startPlane} from './programs.js';
 import {type Row, row} from './row.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {startPlane} from '#src/plane/plane.js';
 import {seconds} from './each.js';
 import {type Row, row} from './row.js';

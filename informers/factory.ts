@@ -1,5 +1,5 @@
 import {isIntroduced} from '#src/api/kind.js';
-import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds.js';
+import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';

@@ -1,5 +1,5 @@
 import {ignoreElements, type Observable} from 'rxjs';
-import {apiVersionOf} from '#src/api/kinds.js';
+import {apiVersionOf} from '#src/api/kinds/index.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Clock} from '#src/base/clock.js';

@@ -6,7 +6,7 @@ import {controllersReference} from '#controllers/reference.js';
 import {naming} from '#src/api/naming.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {controllerNames} from '#src/options/controller-names.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRows} from '#src/options/flag.js';
 import {configurationOf, defineController, flagsOf, settled, type Controller} from '#src/runtime/controller.js';
 import {root} from './sources.js';

@@ -190,7 +190,7 @@ test('time and chance come from the ports in the base alone', t => {
 test('no folder is made by a recursive mkdir, which spins for ever below /proc', t => {
   const problems = product
     .filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code))
-    .map(({path}) => `${path}: call makeFolder of #src/base/folder.js`);
+    .map(({path}) => `${path}: call makeFolder of #src/base/files/folder.js`);
   t.is(lines(problems), '');
 });
 

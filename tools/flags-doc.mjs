@@ -1,6 +1,6 @@
 // Writes docs/flags.md from the compiled flag tables.
 import {mkdirSync, writeFileSync} from 'node:fs';
-import {flagsReference} from '#src/options/reference.js';
+import {flagsReference} from '#src/options/programs/reference.js';
 
 mkdirSync('docs', {recursive: true});
 writeFileSync('docs/flags.md', flagsReference());

@@ -25,10 +25,10 @@ const leadsTo = (specifier, from) => {
 
 /** Returns `{name: type}` for all built-in kinds, with every type expanded field by field. */
 const kindRows = () =>
-  [...readFileSync('src/api/kinds.ts', 'utf8').matchAll(/from '\.\/kinds\/([\w-]+)\.js'/g)].flatMap(([, group]) =>
+  [...readFileSync('src/api/kinds/index.ts', 'utf8').matchAll(/from '\.\/([\w-]+)\.js'/g)].flatMap(([, group]) =>
     [...readFileSync(`src/api/kinds/${group}.ts`, 'utf8').matchAll(/^  (\w+): (?:\{\.\.\.)?kind<([^(]+)>\(/gm)].map(([, name, type]) => {
-      const path = /^\w+$/.test(type) ? `import('./kinds/${group}.js').` : '';
-      return `    readonly ${name}: Kind<${path}${type.replace(/^types\./, "import('./types.js').")}>;`;
+      const path = /^\w+$/.test(type) ? `import('./${group}.js').` : '';
+      return `    readonly ${name}: Kind<${path}${type.replace(/^types\./, "import('../types.js').")}>;`;
     }),
   );
 
@@ -47,7 +47,7 @@ const take = path => {
   if (files.has(file)) return;
   files.set(file, '');
   let text = readFileSync(join('dist/src', file), 'utf8');
-  if (file === 'api/kinds.d.ts') text = withNames(text);
+  if (file === 'api/kinds/index.d.ts') text = withNames(text);
   text = text.replaceAll(/Wire<upstream\.(\w+)>/g, (_, name) => {
     named.add(name);
     return `upstream.${name}`;

@@ -5,7 +5,7 @@ import {
   withCondition,
   type CachedRequest,
 } from '#controllers/shared/certificates/certificate-requests.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {recognizers} from './policy.js';

@@ -1,5 +1,5 @@
 import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';
 

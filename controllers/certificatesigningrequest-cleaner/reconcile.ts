@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {Pieces} from '#src/base/turn.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

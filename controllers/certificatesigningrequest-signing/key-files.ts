@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {ConfigurationFields} from '#src/runtime/controller.js';
 
 const specific = {

@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {contentOf, followFiles, type Files} from '#src/base/files.js';
+import {contentOf, followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';

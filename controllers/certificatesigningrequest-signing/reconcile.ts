@@ -6,7 +6,7 @@ import {
   withStatus,
   type CachedRequest,
 } from '#controllers/shared/certificates/certificate-requests.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import {signRequestInSteps} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';

@@ -1,5 +1,5 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
 import {aggregating, aggregator} from './reconcile.js';
 

@@ -2,7 +2,7 @@ import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJson} from '#src/base/json/canonical-json.js';
 import type {Steps} from '#src/base/steps.js';
 
 const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number =>

@@ -1,5 +1,5 @@
 import type {Index} from '#informers/lister.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {ClusterRole} from '#src/api/types.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';

@@ -2,7 +2,7 @@ import {endOf, trueCondition} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

@@ -1,9 +1,9 @@
 import {controllingParent} from '#controllers/shared/children/parents.js';
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {CronError} from '#src/model/cron.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import type {CronJob} from './kinds.js';
 import {cronJobReconciler} from './reconcile.js';

@@ -1,7 +1,7 @@
 import type {Index} from '#informers/lister.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {controllerOf} from '#src/model/owners.js';
 
 export type CronJob = ObjectOf<typeof kinds.cronJobs>;

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {parseTime} from '#src/api/time.js';

@@ -1,7 +1,7 @@
 import type {Job} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';

@@ -3,8 +3,8 @@ import {trackingExpectations} from '#controllers/shared/children/expectations.js
 import {selecting} from '#informers/selecting.js';
 import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 import {watchNodes} from './node-events.js';
 import {daemonSetReconciler} from './reconcile.js';

@@ -10,7 +10,7 @@ import {
   type ControllerRevision,
 } from '#controllers/shared/children/revisions.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isAlreadyExists} from '#src/api/status.js';

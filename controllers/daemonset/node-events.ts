@@ -1,7 +1,7 @@
 import type {Index} from '#informers/lister.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Node} from '#src/api/types.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {DaemonSet} from './kinds.js';

@@ -3,7 +3,7 @@ import type {TrackingExpectations} from '#controllers/shared/children/expectatio
 import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {DaemonSet} from './kinds.js';
 import {templateFor} from './placement.js';

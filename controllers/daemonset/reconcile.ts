@@ -5,7 +5,7 @@ import {countsWriter} from '#controllers/shared/counts-writer.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyText, keyOf, type Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {nextAvailability} from '#src/model/pod/state.js';

@@ -3,8 +3,8 @@ import {controlledBy, countOf} from '#controllers/shared/children/children.js';
 import {controllingParent} from '#controllers/shared/children/parents.js';
 import {selecting} from '#informers/selecting.js';
 import {keyOf} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import {deploymentReconciler} from './reconcile.js';
 

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {ObjectOf, kinds} from '#src/api/kinds/index.js';
 
 export type Deployment = Frozen<ObjectOf<typeof kinds.deployments>>;
 export type ReplicaSet = Frozen<ObjectOf<typeof kinds.replicaSets>>;

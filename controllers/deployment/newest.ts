@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
 import {templateHashInSteps} from '#src/model/template-hash.js';

@@ -2,7 +2,7 @@ import {indexingChildren, possibleChildren} from '#controllers/shared/children/c
 import {claimer} from '#controllers/shared/children/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {hasCause} from '#src/api/status.js';
 import {settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {keysIn} from './annotations.js';

@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {annotationsAfterRollback, annotationsOf, parseRevision, revisionOf, type AnnotationKeys} from './annotations.js';
 import type {Deployment, ReplicaSet} from './kinds.js';
 import {ensureNewest} from './newest.js';

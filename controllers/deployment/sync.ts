@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Lister} from '#informers/lister.js';
 import type {Clock} from '#src/base/clock.js';

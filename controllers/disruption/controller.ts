@@ -1,5 +1,5 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
 import {budgetReconciler} from './reconcile.js';
 import {expiryOf} from './targets.js';

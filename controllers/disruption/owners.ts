@@ -1,7 +1,7 @@
 import {Scales} from '#controllers/shared/scale.js';
 import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import {isOfKind, kinds, type Kind} from '#src/api/kinds.js';
+import {isOfKind, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';

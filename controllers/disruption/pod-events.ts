@@ -2,7 +2,7 @@ import {isResync, type Change} from '#informers/change.js';
 import type {Lister} from '#informers/lister.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {budgetsForPod} from './budget.js';

@@ -1,7 +1,7 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {sameContent} from '#src/api/equal.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';

@@ -1,7 +1,7 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import {isActive} from '#src/model/pod/state.js';

@@ -2,7 +2,7 @@ import {isHeadless, type Service} from '#controllers/shared/endpoints/services.j
 import {withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {sameSubsets, type Endpoints, type Subset} from './subsets.js';
 

@@ -10,7 +10,7 @@ import {
 import type {Service} from '#controllers/shared/endpoints/services.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Pieces} from '#src/base/turn.js';
 import {isReady} from '#src/model/pod/state.js';

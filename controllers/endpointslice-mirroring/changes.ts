@@ -1,7 +1,7 @@
 import {slicePrefix, slicesBy, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {differences, groupText, type Endpoints, type MirroredGroup} from './desired.js';

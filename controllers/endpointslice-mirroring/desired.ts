@@ -8,7 +8,7 @@ import {
 } from '#controllers/shared/endpoints/endpoint-slices.js';
 import {readAddress, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {ObjectReference} from '#src/api/types.js';
 
 export type Endpoints = ObjectOf<typeof kinds.endpoints>;

@@ -2,8 +2,8 @@ import {servicesOfSliceChange, slicesOfService, sliceNames} from '#controllers/s
 import {hasSelector} from '#controllers/shared/endpoints/services.js';
 import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {Expected, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {changesFor, type MirrorRules} from './changes.js';
 import {desiredOf, type Endpoints} from './desired.js';

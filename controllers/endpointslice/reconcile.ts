@@ -3,8 +3,8 @@ import {hasSelector, podsOfService, servicesOfPodChange} from '#controllers/shar
 import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, parseKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';

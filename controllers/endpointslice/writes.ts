@@ -6,7 +6,7 @@ import type {SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js'
 import {withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause} from '#src/api/status.js';
 import {controllerRefTo} from '#src/model/owners.js';

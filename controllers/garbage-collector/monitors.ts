@@ -1,7 +1,7 @@
 import {groupVersionOf, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {isResync} from '#informers/change.js';
 import type {Borrowed, InformerFactory} from '#informers/factory.js';
-import {groupResource, kinds} from '#src/api/kinds.js';
+import {groupResource, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {nextTurn} from '#src/base/turn.js';
 import type {Graph} from './graph.js';

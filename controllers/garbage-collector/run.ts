@@ -3,7 +3,7 @@ import type {Log} from '#src/base/log.js';
 import {defaultLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work, type Workers} from '#src/queue/workers.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {ControllerContext, Run} from '#src/runtime/controller.js';
 import {isTransient} from '#src/runtime/transient.js';
 import {AbsentOwners} from './absent-owners.js';

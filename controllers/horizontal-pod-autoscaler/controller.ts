@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController} from '#src/runtime/controller.js';
 import type {Options} from './options.js';
 import {autoscalerReconciler} from './reconcile.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {History} from './history.js';
 
 export type Autoscaler = ObjectOf<typeof kinds.horizontalPodAutoscalers>;

@@ -1,4 +1,4 @@
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 
 /** The options that the autoscaler reads. */
 export type Options = Pick<

@@ -1,7 +1,7 @@
 import {NoSuchKind, Scales} from '#controllers/shared/scale.js';
 import type {Change} from '#informers/change.js';
 import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {originsOf} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

@@ -2,7 +2,7 @@ import {resourceText} from '#controllers/shared/discovery.js';
 import type {Scaled, Scales} from '#controllers/shared/scale.js';
 import {parseDuration} from '#src/api/duration.js';
 import {kind} from '#src/api/kind.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';

@@ -1,6 +1,6 @@
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 import {jobReconciler} from './reconcile.js';
 

@@ -5,7 +5,7 @@ import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import type {Change} from '#informers/change.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {controllerOf, sameController} from '#src/model/owners.js';
 import {isTerminal} from '#src/model/pod/state.js';

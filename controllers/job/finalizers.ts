@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {isTracked, type CachedPod, type JobNames} from './kinds.js';

@@ -3,7 +3,7 @@ import {claimer} from '#controllers/shared/children/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {isControlledBy} from '#src/model/owners.js';

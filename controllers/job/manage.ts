@@ -3,7 +3,7 @@ import type {TrackingExpectations} from '#controllers/shared/children/expectatio
 import {createExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import {leastOf} from '#src/base/extremes.js';
 import {isReady, isTerminating} from '#src/model/pod/state.js';

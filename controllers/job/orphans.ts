@@ -1,7 +1,7 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {controllingParent} from '#controllers/shared/children/parents.js';
 import {endOf} from '#controllers/shared/jobs.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import {controllerOf} from '#src/model/owners.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import type {Untrack} from './finalizers.js';

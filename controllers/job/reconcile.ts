@@ -3,7 +3,7 @@ import {trackingExpectations} from '#controllers/shared/children/expectations.js
 import {endOf} from '#controllers/shared/jobs.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';

@@ -1,5 +1,5 @@
 import type {OwnWrites} from '#controllers/shared/own-writes.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';
 import {condition, interimType, withCondition, type JobEnd} from './conditions.js';

@@ -1,5 +1,5 @@
 import {tokenSecrets} from '#controllers/shared/token-secrets.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner, type CleanerOptions} from './reconcile.js';
 

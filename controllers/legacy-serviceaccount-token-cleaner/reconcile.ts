@@ -2,13 +2,13 @@ import {unlessMissing} from '#controllers/shared/missing.js';
 import {accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
 import type {Index} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
 import {Pieces} from '#src/base/turn.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {dayOf, isTrackedLongEnough, cleanupActionFor} from './policy.js';
 

@@ -1,5 +1,5 @@
 import {handleOf, type FoundResource} from '#controllers/shared/discovery.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {StatusError, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';

@@ -1,9 +1,9 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Namespace} from '#src/api/types.js';
 import {defineController, every, mapped} from '#src/runtime/controller.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {namespaceReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentNamespaceSyncs' | 'namespaceSyncPeriod'>;

@@ -1,7 +1,7 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {discover, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Namespace} from '#src/api/types.js';

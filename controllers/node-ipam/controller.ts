@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController} from '#src/runtime/controller.js';
 import type {IpamOptions} from './plan.js';
 import {nodeIpamReconciler} from './reconcile.js';

@@ -1,7 +1,7 @@
 import {formatRange, parseRange, type IpRange} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {OptionError} from '#src/options/option-error.js';
 import {rangesOverlap} from '#src/model/service-range.js';
 import {cidrSet, type CidrSet} from './cidr-set.js';

@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isInvalid, isNotFound, StatusError} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';

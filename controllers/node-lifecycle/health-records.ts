@@ -1,6 +1,6 @@
 import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';
 import {held, sleep} from '#src/base/clock.js';

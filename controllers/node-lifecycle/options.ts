@@ -1,4 +1,4 @@
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {Grace} from './health.js';
 import type {ZoneRules} from './zones.js';
 

@@ -4,7 +4,7 @@ import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {held, type Clock} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';

@@ -1,5 +1,5 @@
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import {awaits, lacks} from '#controllers/shared/finalizers.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
 import {protectionReconciler} from './reconcile.js';
 

@@ -2,7 +2,7 @@ import {aggregate} from '#controllers/shared/aggregate.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Claim} from '#src/model/volumes.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import {byClaim, podsByClaim, uses, type PodsByClaim} from './uses.js';

@@ -1,5 +1,5 @@
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {collector} from './reconcile.js';
 

@@ -1,9 +1,9 @@
 import {selecting} from '#informers/selecting.js';
 import {replicaReconciler} from '#controllers/shared/replicas/replicas.js';
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'> & WaitingPodsOptions;

@@ -1,6 +1,6 @@
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, every, forLoop, mapped} from '#src/runtime/controller.js';
 import {quotaReconciler} from './reconcile.js';
 import {hasNewLimits, isUncounted, type Quota} from './usage.js';

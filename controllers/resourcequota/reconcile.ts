@@ -2,7 +2,7 @@ import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';

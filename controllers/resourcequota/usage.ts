@@ -1,6 +1,6 @@
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';

@@ -1,5 +1,5 @@
 import {keyOf, type ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
 import {bundles, publisher, type PublisherOptions} from './reconcile.js';
 

@@ -1,11 +1,11 @@
 import type {Selection} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
-import {contentOf, type Files} from '#src/base/files.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {contentOf, type Files} from '#src/base/files/files.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';

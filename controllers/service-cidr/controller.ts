@@ -1,5 +1,5 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isManagedAddress} from '#src/model/service-range.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
 import {deletedRanges, deletedRangesAround} from './deleted-ranges.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import {parseIp, parseRange, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {rangesOverlap, isServiceAddress} from '#src/model/service-range.js';

@@ -1,6 +1,6 @@
 import type {Index} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {isNotFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';

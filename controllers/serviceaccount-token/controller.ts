@@ -1,6 +1,6 @@
 import {byAccount, accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
 import {tokenReconciler, type TokenOptions} from './reconcile.js';
 import {referenceKey} from './references.js';

@@ -1,6 +1,6 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
 import {settled, type Attempt, type Result} from '#src/runtime/controller.js';

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
-import {contentOf, type Files} from '#src/base/files.js';
+import {contentOf, type Files} from '#src/base/files/files.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {parseSigningKey} from '#src/pki/keys/token-keys.js';
 import {signToken, type TokenKey} from '#src/pki/keys/token.js';

@@ -1,5 +1,5 @@
 import {keyOf, type Frozen} from '#src/api/key.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 

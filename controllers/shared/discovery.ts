@@ -1,4 +1,4 @@
-import {kindOnWire, type Kind} from '#src/api/kinds.js';
+import {kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
 import {messageOf} from '#src/base/message.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 
 export type Job = ObjectOf<typeof kinds.jobs>;
 export type JobStatus = NonNullable<Job['status']>;

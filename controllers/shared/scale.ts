@@ -1,5 +1,5 @@
 import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
-import {groupOfVersion, type Kind} from '#src/api/kinds.js';
+import {groupOfVersion, type Kind} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';

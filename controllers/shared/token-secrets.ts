@@ -1,7 +1,7 @@
 import type {Index} from '#informers/lister.js';
 import type {Selection} from '#informers/selection.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
 

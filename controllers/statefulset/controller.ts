@@ -2,8 +2,8 @@ import {selecting} from '#informers/selecting.js';
 import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {keyOf} from '#src/api/key.js';
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import {statefulSetReconciler} from './reconcile.js';
 

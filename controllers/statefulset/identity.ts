@@ -1,6 +1,6 @@
 import {podFromTemplate} from '#controllers/shared/pods/pod-control.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, Volume} from '#src/api/pod.js';
 import {claimName} from './claims.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {ObjectOf, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isAvailable, isReady} from '#src/model/pod/state.js';

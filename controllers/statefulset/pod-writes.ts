@@ -1,5 +1,5 @@
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {hasCause, isAlreadyExists, isConflict} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

@@ -5,7 +5,7 @@ import type {Selecting} from '#informers/selecting.js';
 import {revisionsOf, surplusRevisions, type ControllerRevision} from '#controllers/shared/children/revisions.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';

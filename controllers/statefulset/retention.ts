@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import {apiVersionOf, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';

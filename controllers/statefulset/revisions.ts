@@ -12,7 +12,7 @@ import {
 } from '#controllers/shared/children/revisions.js';
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import type {Client} from '#src/client/client.js';
 import {defaultPodTemplate} from '#src/model/pod/defaults.js';

@@ -1,6 +1,6 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

@@ -1,6 +1,6 @@
 import {slowStart} from '#controllers/shared/pods/slow-start.js';
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';

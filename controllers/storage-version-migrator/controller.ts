@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineController} from '#src/runtime/controller.js';
 import {migrationReconciler} from './reconcile.js';
 

@@ -1,6 +1,6 @@
 import {discover, groupVersionOf, handleOf, type FoundResource} from '#controllers/shared/discovery.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, StatusError} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject, StorageVersionMigration} from '#src/api/types.js';

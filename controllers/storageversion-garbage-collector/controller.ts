@@ -1,5 +1,5 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isServerLease} from '#src/model/storage-version.js';
 import {defineController, forLoop, mapped} from '#src/runtime/controller.js';
 import {collectors} from './reconcile.js';

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {isServerLease, statusOf, type ServerVersions} from '#src/model/storage-version.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineLongRunning} from '#src/runtime/controller.js';
 import {taintEviction} from './run.js';
 

@@ -1,7 +1,7 @@
 import {withPodCondition} from '#controllers/shared/pods/pod-condition.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {keyText, type ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {held, sleep} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';

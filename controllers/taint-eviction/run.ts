@@ -1,7 +1,7 @@
 import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import type {Taint} from '#src/model/taints.js';

@@ -1,5 +1,5 @@
-import {kinds} from '#src/api/kinds.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
 import {keyOf} from '#src/api/key.js';
 import {collector, isTimed} from './reconcile.js';

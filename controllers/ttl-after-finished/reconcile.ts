@@ -1,7 +1,7 @@
 import {endOf, type Job} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {keyText, keyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

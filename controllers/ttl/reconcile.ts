@@ -1,5 +1,5 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {bandedSeconds} from './policy.js';
 

@@ -1,5 +1,5 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Client} from '#src/client/client.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KindName, Resources} from './kinds.js';
 

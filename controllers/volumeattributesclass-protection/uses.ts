@@ -1,7 +1,7 @@
 import type {Change} from '#informers/change.js';
 import type {Index} from '#informers/lister.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {statusError, type StatusError} from './status.js';
 
 /** An error of one field. `detail` is the text without the path; `reason` the cause's reason on the wire. */

@@ -6,7 +6,7 @@ import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectSubresource, View} from '#src/resources/definition.js';
-import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
+import {deprecatedVersion} from '#src/resources/builtin/deprecated-versions.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';

@@ -76,6 +76,15 @@ export const parseRange = (text: string, anyZeros = false): IpRange | undefined 
 /** A mapped address as the one of IPv4 that it stands for, any other as it is. */
 export const unmapped = (address: IpAddress): IpAddress => (address.mapped ? {family: 4, value: address.value & ~mappedBits} : address);
 
+/** Parses an address by the loose rules of older fields; an IPv4-mapped IPv6 address is an IPv4 address. */
+export const parseLooseIp = (text: string): IpAddress | undefined => {
+  const address = parseIp(text, true);
+  return address && unmapped(address);
+};
+
+/** Reports whether the text is an IPv6 address by the loose rules. */
+export const isIpv6 = (text: string): boolean => parseLooseIp(text)?.family === 6;
+
 const longestZeros = (parts: readonly bigint[]): {at: number; count: number} => {
   let longest = {at: 0, count: 0};
   for (let at = 0; at < parts.length; at++) {

@@ -1,8 +1,8 @@
 import {naming as namingOf} from '#src/api/naming.js';
-import {systemFiles as files} from '#src/base/files.js';
+import {systemFiles as files} from '#src/base/files/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
@@ -6,7 +6,7 @@ import {systemClock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
-import type {certificateFlags} from '#src/options/client.js';
+import type {certificateFlags} from '#src/options/programs/client.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {oneLine, type Invocation} from './program.js';

@@ -10,7 +10,7 @@ import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import {NamingMismatch} from '#src/client/detect-naming.js';
 import {rateOf} from '#src/client/limits.js';
 import type {GateName} from '#src/options/gate-table.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
 import {withBearerToken} from '#src/transport/bearer-token.js';
 import {connect, type HttpConnection} from '#src/transport/http-connection.js';

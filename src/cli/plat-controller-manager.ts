@@ -1,4 +1,4 @@
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {runProgram} from './program.js';
 
 void runProgram(controllerManagerFlags, process.argv.slice(2), async invocation =>

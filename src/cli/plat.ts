@@ -5,33 +5,35 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
   up: {
     about: 'run a whole control plane in one process',
     run: async argv =>
-      runProgram((await import('#src/options/up.js')).upFlags, argv, async invocation => (await import('./up.js')).runUp(invocation)),
+      runProgram((await import('#src/options/programs/up.js')).upFlags, argv, async invocation =>
+        (await import('./up.js')).runUp(invocation),
+      ),
   },
   nodes: {
     about: 'run simulated nodes against a cluster that is there',
     run: async argv =>
-      runProgram((await import('#src/options/nodes.js')).nodesFlags, argv, async invocation =>
+      runProgram((await import('#src/options/programs/nodes.js')).nodesFlags, argv, async invocation =>
         (await import('./nodes/run.js')).runNodes(invocation),
       ),
   },
   certificate: {
     about: 'approve or deny certificate signing requests',
     run: async argv =>
-      runProgram((await import('#src/options/client.js')).certificateFlags, argv, async invocation =>
+      runProgram((await import('#src/options/programs/client.js')).certificateFlags, argv, async invocation =>
         (await import('./certificate.js')).runCertificate(invocation),
       ),
   },
   demo: {
     about: 'run the main job from end to end in a temporary directory and narrate it',
     run: async argv =>
-      runProgram((await import('#src/options/demo.js')).demoFlags, argv, async invocation =>
+      runProgram((await import('#src/options/programs/demo.js')).demoFlags, argv, async invocation =>
         (await import('./demo/demo.js')).runDemo(invocation),
       ),
   },
   version: {
     about: 'print the version',
     run: async argv =>
-      runProgram((await import('#src/options/client.js')).versionFlags, argv, async ({version, print}) =>
+      runProgram((await import('#src/options/programs/client.js')).versionFlags, argv, async ({version, print}) =>
         print(`plat ${version.gitVersion}`),
       ),
   },

@@ -1,4 +1,4 @@
-import type {schedulerFlags} from '#src/options/scheduler.js';
+import type {schedulerFlags} from '#src/options/programs/scheduler.js';
 import {scheduler} from '#src/plane/scheduler.js';
 import {runComponent} from './component.js';
 import type {Invocation} from './program.js';

@@ -1,8 +1,8 @@
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import type {NamingName} from '#src/api/naming.js';
-import type {CertificateOptions} from '#src/options/client.js';
-import {defaultDataDir} from '#src/options/up.js';
+import type {CertificateOptions} from '#src/options/programs/client.js';
+import {defaultDataDir} from '#src/options/programs/up.js';
 
 export type SettingsOptions = Pick<CertificateOptions, 'platconfig' | 'master' | 'naming'>;
 

@@ -1,4 +1,4 @@
-import {defaultDataDir, type upFlags} from '#src/options/up.js';
+import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
 import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 

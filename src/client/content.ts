@@ -1,6 +1,6 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
-import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
+import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {runStepsInTurns} from '#src/base/steps.js';
 import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';

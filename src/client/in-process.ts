@@ -1,13 +1,13 @@
-import {jsonText, withNumbers} from '#src/base/json.js';
+import {jsonText, withNumbers} from '#src/base/json/json.js';
 import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import {held, systemClock, type Clock} from '#src/base/clock.js';
-import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
-import {encodedInSteps} from '#src/base/json-text-steps.js';
-import {weightLeft} from '#src/base/json-weight.js';
+import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {weightLeft} from '#src/base/json/json-weight.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';

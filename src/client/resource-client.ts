@@ -1,5 +1,5 @@
 import {Observable} from 'rxjs';
-import {type Kind, apiVersionOf, collectionPath} from '#src/api/kinds.js';
+import {type Kind, apiVersionOf, collectionPath} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {type Status, StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeList, KubeObject} from '#src/api/types.js';

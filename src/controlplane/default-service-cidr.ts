@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import {formatRange, parseRange} from '#src/base/ip-address.js';

@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {every, sleep, type Clock} from '#src/base/clock.js';

@@ -1,6 +1,6 @@
 import {InformerFactory} from '#informers/factory.js';
 import type {Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds, type ObjectOf} from '#src/api/kinds.js';
+import {apiVersionOf, kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';

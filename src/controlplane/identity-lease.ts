@@ -1,5 +1,5 @@
 import {createHash} from 'node:crypto';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {Lease} from '#src/api/types.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Client} from '#src/client/client.js';
 import {systemPriorityClasses} from '#src/resources/scheduling/priorityclass.js';
 import {ensureObject} from './ensure.js';

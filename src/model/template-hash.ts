@@ -1,4 +1,4 @@
-import {canonicalJsonInSteps} from '#src/base/canonical-json.js';
+import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
 import {suffixAlphabet} from '#src/base/random.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
 

@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
@@ -22,7 +22,7 @@ import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {registryChange} from '#src/apiserver/registry/writer.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {explained} from './authentication.js';
 import type {Authorizers} from './authorization.js';
 

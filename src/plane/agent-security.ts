@@ -1,6 +1,6 @@
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {LookedUpTrust} from '#src/serving/authentication-lookup.js';

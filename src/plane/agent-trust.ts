@@ -1,8 +1,8 @@
-import {type Files, followFiles} from '#src/base/files.js';
+import {type Files, followFiles} from '#src/base/files/files.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {AgentTrust} from '#src/apiserver/handlers/agent-trust.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 

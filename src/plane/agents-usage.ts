@@ -1,9 +1,9 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
-import type {NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
+import type {NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/node/usage.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';

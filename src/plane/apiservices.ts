@@ -6,7 +6,7 @@ import type {Loops} from '#src/controlplane/loops.js';
 import {remoteAvailabilityLoop} from '#src/controlplane/apiservices/remote-availability.js';
 import {remoteDocumentsLoop} from '#src/controlplane/apiservices/remote-documents.js';
 import type {Aggregation} from '#src/apiserver/aggregation/aggregation.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ServerHealth, StartHook} from './health.js';

@@ -1,6 +1,6 @@
 import {join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {OptionError} from '#src/options/option-error.js';
 import {readGatesOf} from '#src/options/parse.js';
 import type {Versions} from '#src/options/versions.js';

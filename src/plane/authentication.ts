@@ -4,7 +4,7 @@
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Files} from '#src/base/files.js';
+import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
@@ -16,7 +16,7 @@ import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 
 /** The options of authentication. */
 export type AuthenticationOptions = Pick<

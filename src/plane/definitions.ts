@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {approvalLoop, structureLoop} from '#src/controlplane/definitions/condition-loops.js';
 import {establishLoop} from '#src/controlplane/definitions/establish.js';
 import {finalizeLoop, type Instances} from '#src/controlplane/definitions/finalize.js';

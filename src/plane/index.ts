@@ -11,7 +11,7 @@ export {PlaneOptionError} from './check-options.js';
 export type {Manifest} from './manifests/read.js';
 export type {LocalWebhooks} from './manifests/webhooks.js';
 export {customKind} from '#src/api/kind.js';
-export {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+export {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 export type {NodeMetrics, PodMetrics} from '#src/api/kinds/metrics.js';
 export {naming, type GroupToken, type Naming, type NamingName} from '#src/api/naming.js';
 export {isAlreadyExists, isConflict, isForbidden, isNotFound, isUnauthorized, StatusError, type Status} from '#src/api/status.js';

@@ -4,8 +4,8 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
-import {systemFiles, warnOfSharedFolder} from '#src/base/files.js';
-import {makeFolder} from '#src/base/folder.js';
+import {systemFiles, warnOfSharedFolder} from '#src/base/files/files.js';
+import {makeFolder} from '#src/base/files/folder.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';

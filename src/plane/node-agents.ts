@@ -1,7 +1,7 @@
 import type {SecureContextOptions, TlsOptions} from 'node:tls';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import type {NodeAgent} from '#src/api/agent.js';
+import type {NodeAgent} from '#src/api/node/agent.js';
 import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';

@@ -11,7 +11,7 @@ import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import type {Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';

@@ -5,7 +5,7 @@ import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {RunningApiServer} from './api-server.js';
 import type {AdminSettings} from './kubeconfig/settings.js';
 import type {PlaneMaterial} from './material.js';

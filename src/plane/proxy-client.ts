@@ -1,8 +1,8 @@
 import type {Clock} from '#src/base/clock.js';
-import {followFiles, type Files} from '#src/base/files.js';
+import {followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
 

@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs';
 import {parse} from 'yaml';
 import type {Naming} from '#src/api/naming.js';
-import {schedulerFlags, type SchedulerOptions} from '#src/options/scheduler.js';
+import {schedulerFlags, type SchedulerOptions} from '#src/options/programs/scheduler.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
 import {defaultSettings, type Settings} from '#src/scheduler/settings.js';

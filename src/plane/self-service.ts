@@ -5,7 +5,7 @@ import {isIP} from 'node:net';
 import {networkInterfaces} from 'node:os';
 import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';
 import type {SelfServiceParts, ServerPeers} from '#src/controlplane/self-service.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 
 type Options = Pick<
   ApiserverOptions,

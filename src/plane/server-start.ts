@@ -1,5 +1,5 @@
 import {hostname} from 'node:os';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Aggregation} from '#src/apiserver/aggregation/aggregation.js';
@@ -28,7 +28,7 @@ import {maintainSelfService, type SelfService} from '#src/controlplane/self-serv
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {publishStorageVersions} from '#src/controlplane/storage-versions.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {Store} from '#src/storage/store.js';
 import {apiServiceHooks} from './apiservices.js';
 import {authenticationConfig} from './authentication.js';

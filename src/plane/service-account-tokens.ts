@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Authenticator} from '#src/api/authentication.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Secret} from '#src/api/types.js';
@@ -14,7 +14,7 @@ import {secretTokens} from '#src/apiserver/authentication/service-account/secret
 import {issuerObjection, keySetPath, openIdRoutes} from '#src/apiserver/handlers/openid.js';
 import type {Route} from '#src/apiserver/routes.js';
 import type {Client} from '#src/client/client.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {signToken, type TokenKey} from '#src/pki/keys/token.js';
 import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import type {TokenIssuer} from '#src/resources/definition.js';

@@ -1,9 +1,9 @@
 import {hostname} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {warnOfSharedFolder, type Files} from '#src/base/files.js';
+import {warnOfSharedFolder, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 

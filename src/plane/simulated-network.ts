@@ -1,5 +1,5 @@
 import type {Duplex} from 'node:stream';
-import type {NodeAgent} from '#src/api/agent.js';
+import type {NodeAgent} from '#src/api/node/agent.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';

@@ -6,7 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Meter} from '#src/base/meter.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';

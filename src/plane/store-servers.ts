@@ -1,6 +1,6 @@
 import {posix} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
-import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
 
 /** The prefix of all keys: a path without a trailing slash. */

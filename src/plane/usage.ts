@@ -1,4 +1,4 @@
-import type {UsageReader} from '#src/api/usage.js';
+import type {UsageReader} from '#src/api/node/usage.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {agentsUsage, type AgentsUsageParts} from './agents-usage.js';
 

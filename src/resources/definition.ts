@@ -1,9 +1,9 @@
 import type {Ago} from '#src/api/duration.js';
 import type {FieldError} from '#src/api/field-error.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import type {UsageReader} from '#src/api/usage.js';
+import type {UsageReader} from '#src/api/node/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';

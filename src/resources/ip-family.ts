@@ -1,4 +1,4 @@
-import {isIpv6} from './validation/ip-fields.js';
+import {isIpv6} from '#src/base/ip-address.js';
 
 export type IpFamily = 'IPv4' | 'IPv6';
 

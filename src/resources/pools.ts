@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {IpFamily} from './ip-family.js';
 
 // The pools that services allocate from. Allocations are visible to all servers of a store, so that an address or port is never allocated twice.

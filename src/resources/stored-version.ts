@@ -1,5 +1,5 @@
 import {isIntroduced} from '#src/api/kind.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {compareVersions} from '#src/api/versions.js';
 import type {ResourceDefinition} from './definition.js';
 

@@ -1,7 +1,7 @@
 import type {Lister} from '#informers/lister.js';
 import type {SharedInformer} from '#informers/shared.js';
 import {resolveSelection, type Source} from '#informers/selection.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import type {Client} from '#src/client/client.js';
 import type {KubeObject} from '#src/api/types.js';
 import {boundClient} from './bound-client.js';

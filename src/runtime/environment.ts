@@ -1,7 +1,7 @@
 import type {InformerFactory} from '#informers/factory.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Files} from '#src/base/files.js';
+import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';

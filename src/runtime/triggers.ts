@@ -2,7 +2,7 @@ import {isResync, type Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
 import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
 import {parseDuration} from '#src/api/duration.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {every as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {KeyedController} from './controller.js';

@@ -2,7 +2,7 @@ import type {Change} from '#informers/change.js';
 import type {Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
-import {isOfKind, type Kind} from '#src/api/kinds.js';
+import {isOfKind, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 

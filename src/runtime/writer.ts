@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {Client, PatchType, WriteOptions} from '#src/client/client.js';
 

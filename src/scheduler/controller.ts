@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {defineLongRunning, type LongRunningController} from '#src/runtime/controller.js';
 import {defaultSchedulerName} from './profile.js';
 import {Scheduler} from './scheduler.js';

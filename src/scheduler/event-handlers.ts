@@ -1,6 +1,6 @@
 import {isResync, type Change} from '#informers/change.js';
 import type {InformerFactory} from '#informers/factory.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';

@@ -1,6 +1,6 @@
 import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';

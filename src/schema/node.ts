@@ -1,5 +1,5 @@
 import {compatibleExtension} from '#src/api/naming.js';
-import type {JsonSchema} from './custom/json-schema.js';
+import type {JsonSchema} from './json-schema.js';
 
 // The structural schema that decoding, merging, apply and documents share, for built-in and custom kinds alike.
 

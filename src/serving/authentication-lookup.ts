@@ -1,4 +1,4 @@
-import {collectionPath, kinds} from '#src/api/kinds.js';
+import {collectionPath, kinds} from '#src/api/kinds/index.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {type Clock, every} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';

@@ -4,7 +4,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Files} from '#src/base/files.js';
+import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {TrustAnchors} from '#src/pki/chain.js';

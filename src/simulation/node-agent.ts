@@ -1,4 +1,4 @@
-import type {NodeAgent} from '#src/api/agent.js';
+import type {NodeAgent} from '#src/api/node/agent.js';
 import {logSource} from '#src/simulation/log/source.js';
 import {readLog} from '#src/simulation/log/reader.js';
 import {attachTo} from '#src/simulation/streams/attach.js';

@@ -1,8 +1,8 @@
 import type {AnyContainer} from '#src/api/pod.js';
 import type {Frozen} from '#src/api/key.js';
-import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node-stats.js';
+import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node/stats.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
-import type {ResourceUsage} from '#src/api/usage.js';
+import type {ResourceUsage} from '#src/api/node/usage.js';
 import {machineIds} from './node/node-object.js';
 import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';

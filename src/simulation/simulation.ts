@@ -1,14 +1,14 @@
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
-import type {NodeAgent} from '#src/api/agent.js';
+import type {NodeAgent} from '#src/api/node/agent.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Node} from '#src/api/types.js';
-import type {UsageReader} from '#src/api/usage.js';
+import type {UsageReader} from '#src/api/node/usage.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';

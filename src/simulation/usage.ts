@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
-import type {Measurement, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
+import type {Measurement, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/node/usage.js';
 import {isSwitchedOff} from './node/agent.js';
 import type {PodRecord} from './pod/record.js';
 import {specContainers} from './rules/spec-containers.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {ask1} from '#test/serving/server.js';
 import {json} from './webhook-server.js';
 import {aggregatedForm, flunders, group, name, reported, root, start} from './aggregated-server.js';

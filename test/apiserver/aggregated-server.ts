@@ -1,5 +1,5 @@
 import type {ServerResponse} from 'node:http';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {ApiRequest} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import {aPlane, type TestPlaneOptions} from '#test/controllers/plane.js';

@@ -7,7 +7,7 @@ import {join} from 'node:path';
 import type {Duplex} from 'node:stream';
 import {firstValueFrom, Observable, take, toArray} from 'rxjs';
 import test, {type ExecutionContext} from 'ava';
-import {kindOnWire, kinds} from '#src/api/kinds.js';
+import {kindOnWire, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {authorityPem} from '#src/pki/authority.js';
 import {anAuthority, aPair} from '#test/serving/credentials.js';

@@ -4,7 +4,7 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

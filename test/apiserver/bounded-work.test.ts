@@ -8,7 +8,7 @@ import {missing} from '#src/apiserver/authorization/coverage.js';
 import {warningHeaders, Warnings} from '#src/apiserver/request/warnings.js';
 import {unifiedDiff} from '#src/resources/validation/unified-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 import {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {aDefinition, aVersion, aWidget, startCustom, widgets} from './custom.js';
 import {aConfigMap, configMaps, startWire, type Received} from './wire.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import {Compacted} from '#src/storage/errors.js';

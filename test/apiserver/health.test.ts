@@ -4,7 +4,7 @@ import type {Authorizer} from '#src/api/authorization.js';
 import {noLog} from '#src/base/log.js';
 import {naming} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {parseFlags} from '#src/options/parse.js';
 import {waitingServer} from '#src/plane/waiting-server.js';
 import {ServerHealth} from '#src/plane/health.js';

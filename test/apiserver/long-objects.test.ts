@@ -1,7 +1,7 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ConfigMap} from '#src/api/types.js';
-import {pieceBytes} from '#src/base/json-steps.js';
+import {pieceBytes} from '#src/base/json/json-steps.js';
 import {configMaps, aConfigMap, startWire} from './wire.js';
 
 const many = Object.fromEntries(Array.from({length: 20_000}, (_, index) => [`key-${index}`, `value-${index}`]));

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type {KubeObject} from '#src/api/types.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 import {entriesOf, startApply} from './applying.js';
 
 const inDefault = (group: string, plural: string): string => `/apis/${group}/v1/namespaces/default/${plural}`;

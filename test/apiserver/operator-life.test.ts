@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
 import {firstValueFrom} from 'rxjs';
-import {kindOnWire, kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {kindOnWire, kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';

@@ -9,7 +9,7 @@ import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {jsonPatches} from '#src/cel/kubernetes/patches.js';
 import {SchemaTypes} from '#src/cel/schema/schema-types.js';
 import {standard} from '#src/cel/standard/index.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {ofLanguage, ofLibraries, ofRules} from './published-costs.js';

@@ -1,7 +1,7 @@
 // The costs of expressions in the published tables of the original and of CEL.
 
 import {bool, bytes, double, duration, int, listOf, mapOf, string, timestamp, type Type} from '#src/cel/values/types.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 
 /** Expressions over strings and bytes of up to twelve characters: the minimum and maximum estimate, and the actual cost where nothing is folded before the run. */
 export const ofLibraries: readonly (readonly [text: string, least: number, most: number, run?: number])[] = [

@@ -2,7 +2,7 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import https from 'node:https';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireMicroTime} from '#src/api/time.js';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';

@@ -5,7 +5,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {WebSocket} from 'ws';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {forbidden} from '#src/api/status.js';
 import type {Log} from '#src/base/log.js';
 import {noLog} from '#src/base/log.js';

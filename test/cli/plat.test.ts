@@ -2,7 +2,7 @@ import {execFileSync} from 'node:child_process';
 import {mkdirSync, readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {packageVersion, release} from '#src/api/version.js';
 import type {NamingName} from '#src/api/naming.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';

@@ -1,7 +1,7 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {aDirectory, aServer, Program, run} from './programs.js';
 

@@ -8,13 +8,13 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noLog} from '#src/base/log.js';
 import {handleUncaught} from '#src/cli/uncaught.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {certificateFlags, versionFlags} from '#src/options/client.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
-import {demoFlags} from '#src/options/demo.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {certificateFlags, versionFlags} from '#src/options/programs/client.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
+import {demoFlags} from '#src/options/programs/demo.js';
 import type {FlagTable} from '#src/options/flag.js';
-import {nodesFlags} from '#src/options/nodes.js';
-import {upFlags} from '#src/options/up.js';
+import {nodesFlags} from '#src/options/programs/nodes.js';
+import {upFlags} from '#src/options/programs/up.js';
 import {packageVersion, release} from '#src/api/version.js';
 import {aDirectory, aServer, Program, run} from './programs.js';
 
@@ -319,7 +319,7 @@ counting('a controller manager is at work with no more than 20 modules', async t
 test('a program continues after errors of timers and promises, and shuts down after an uncaught exception', t => {
   const program = `
     import {runProgram, untilStopped} from '#src/cli/program.js';
-    import {versionFlags} from '#src/options/client.js';
+    import {versionFlags} from '#src/options/programs/client.js';
     await runProgram(versionFlags, [], async ({clock, stopping, print}) => {
       clock.schedule(0, () => { throw new Error('of a timer'); });
       clock.schedule(0, async () => { throw new Error('of an async timer'); });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {firstValueFrom} from 'rxjs';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {isNotFound, notFound, unsupportedMediaType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

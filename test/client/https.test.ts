@@ -1,7 +1,7 @@
 import test from 'ava';
 import {firstValueFrom, lastValueFrom, take, toArray} from 'rxjs';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {type StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/status.js';
 import {systemClock} from '#src/base/clock.js';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {firstValueFrom, lastValueFrom, toArray} from 'rxjs';
 import type {ApiRequest, ApiResponse, WatchSink} from '#src/api/request.js';
-import {kindOnWire, kinds} from '#src/api/kinds.js';
+import {kindOnWire, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';

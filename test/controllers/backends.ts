@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';

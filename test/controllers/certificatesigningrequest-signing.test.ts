@@ -6,7 +6,7 @@ import test from 'ava';
 import {signingChecks} from '#controllers/certificatesigningrequest-signing/policy.js';
 import {maximumTtlOf, signingPlan, type SigningOptions} from '#controllers/certificatesigningrequest-signing/key-files.js';
 import {signers} from '#controllers/certificatesigningrequest-signing/reconcile.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {certificatePem} from '#src/pki/certificate.js';

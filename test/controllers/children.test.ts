@@ -7,7 +7,7 @@ import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {Cache} from '#informers/cache.js';
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,7 +1,7 @@
 import {claimer} from '#controllers/shared/children/claiming.js';
 import {Cache} from '#informers/cache.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {aggregatedRules, sameRules} from '#controllers/clusterrole-aggregation/policy.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';
 import {aPlane} from './plane.js';

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';

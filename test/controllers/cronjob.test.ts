@@ -5,7 +5,7 @@ import {dueStart, nextStartIn, ScheduleError} from '#controllers/cronjob/schedul
 import type {CronJob} from '#controllers/cronjob/kinds.js';
 import jobController from '#controllers/job/controller.js';
 import type {Job} from '#controllers/shared/jobs.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import {nextCronTime} from '#src/model/cron-times.js';
 import {parseCron} from '#src/model/cron.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {nodeOf} from '#controllers/daemonset/placement.js';
 import {daemonSetReconciler} from '#controllers/daemonset/reconcile.js';

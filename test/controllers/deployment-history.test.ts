@@ -2,7 +2,7 @@ import test from 'ava';
 import {annotationsAfterRollback, annotationsOfNewest} from '#controllers/deployment/annotations.js';
 import type {ReplicaSet} from '#controllers/deployment/kinds.js';
 import {newestOf, sameTemplate} from '#controllers/deployment/replica-sets.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {aTemplate} from './workloads.js';
 import {aDeployment, changed, conditions, image, keys, labels, revision, sized, sizes, startEnvironment} from './deployments.js';

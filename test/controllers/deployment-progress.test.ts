@@ -4,7 +4,7 @@ import {withRollout} from '#controllers/deployment/progress.js';
 import {deploymentReconciler} from '#controllers/deployment/reconcile.js';
 import {terminatingIn} from '#controllers/deployment/replica-sets.js';
 import {selecting} from '#informers/selecting.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
 import {aDeployment, changed, conditions, image, sizes, startEnvironment} from './deployments.js';

@@ -3,7 +3,7 @@ import type {Deployment, ReplicaSet} from '#controllers/deployment/kinds.js';
 import {deploymentReconciler} from '#controllers/deployment/reconcile.js';
 import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
 import {selecting} from '#informers/selecting.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';

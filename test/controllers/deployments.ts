@@ -1,6 +1,6 @@
 import {keysIn} from '#controllers/deployment/annotations.js';
 import type {ReplicaSet} from '#controllers/deployment/kinds.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';

@@ -2,7 +2,7 @@ import test from 'ava';
 import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, statusOf, withDisruptionAllowed} from '#controllers/disruption/budget.js';
 import {expiryOf} from '#controllers/disruption/targets.js';
 import {Cache} from '#informers/cache.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {aPlaneWith, aTemplate, namespace} from './workloads.js';

@@ -3,7 +3,7 @@ import {truncated} from '#controllers/endpoints/capacity.js';
 import {endpointsReconciler} from '#controllers/endpoints/reconcile.js';
 import {packSubsets, type Address, type EndpointAddress, type Port} from '#controllers/endpoints/subsets.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {singletonKey, type Reconcile} from '#src/runtime/controller.js';
 import {podStatus, startEnvironment, type Behind, type Endpoints} from './backends.js';

@@ -3,7 +3,7 @@ import {changesFor} from '#controllers/endpointslice-mirroring/changes.js';
 import {desiredOf} from '#controllers/endpointslice-mirroring/desired.js';
 import {sliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {startEnvironment, type Endpoints, type Slice} from './backends.js';
 

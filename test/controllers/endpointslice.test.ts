@@ -7,7 +7,7 @@ import {withZoneHints} from '#controllers/endpointslice/zone-hints.js';
 import {allocations, isOverloaded, zoneShares} from '#controllers/endpointslice/zones.js';
 import {endpointText, sliceNames, type Endpoint} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {noMeter, type Labels} from '#src/base/meter.js';

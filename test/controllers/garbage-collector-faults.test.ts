@@ -3,7 +3,7 @@ import garbageCollector from '#controllers/garbage-collector/controller.js';
 import {KindMap} from '#controllers/garbage-collector/kind-map.js';
 import {Live} from '#controllers/garbage-collector/live.js';
 import {discover} from '#controllers/shared/discovery.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {conflict, isConflict, isNotFound, serviceUnavailable, unsupportedMediaType} from '#src/api/status.js';
 import type {ConfigMap, KubeObject, OwnerReference} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type {Autoscaler} from '#controllers/horizontal-pod-autoscaler/limits.js';
 import {autoscalerReconciler} from '#controllers/horizontal-pod-autoscaler/reconcile.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import {startServer} from '#test/fixtures/server.js';
 import {aPlaneWith, actionsOn} from './workloads.js';

@@ -3,7 +3,7 @@ import {matchFailure} from '#controllers/job/failure-policy.js';
 import {jobNamesOf} from '#controllers/job/kinds.js';
 import {surplusPods} from '#controllers/job/surplus.js';
 import type {Job} from '#controllers/shared/jobs.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';

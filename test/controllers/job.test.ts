@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {aTemplate} from './workloads.js';
 import {aJob, finalizer, startEnvironment} from './jobs.js';
 

@@ -1,7 +1,7 @@
 import type {ExecutionContext} from 'ava';
 import jobController from '#controllers/job/controller.js';
 import type {Job} from '#controllers/shared/jobs.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {TestApiServer} from '#test/fixtures/server.js';

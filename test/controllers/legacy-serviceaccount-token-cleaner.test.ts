@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {dayOf, isTrackedLongEnough, cleanupActionFor} from '#controllers/legacy-serviceaccount-token-cleaner/policy.js';
 import {naming as namingOf} from '#src/api/naming.js';

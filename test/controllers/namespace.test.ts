@@ -5,7 +5,7 @@ import {discover} from '#controllers/shared/discovery.js';
 import type {Caller} from '#src/client/caller.js';
 import {clientOver} from '#src/client/resource-client.js';
 import {naming} from '#src/api/naming.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound, serviceUnavailable} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';

@@ -5,7 +5,7 @@ import test from 'ava';
 import {allocator} from '#controllers/node-ipam/allocator.js';
 import {cidrSet} from '#controllers/node-ipam/cidr-set.js';
 import {cidrSets, type IpamOptions} from '#controllers/node-ipam/plan.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {parseRange} from '#src/base/ip-address.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';

@@ -3,7 +3,7 @@ import {EvictionQueue} from '#controllers/node-lifecycle/eviction-queue.js';
 import {observe, healthAfterWrite, type Health} from '#controllers/node-lifecycle/health.js';
 import {schedulingChange} from '#controllers/node-lifecycle/taints.js';
 import {rateOf, zoneHealth, zoneOf} from '#controllers/node-lifecycle/zones.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {wireMicroTime, wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';

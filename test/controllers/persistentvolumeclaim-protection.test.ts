@@ -1,6 +1,6 @@
 import test from 'ava';
 import {releasedClaims, uses} from '#controllers/persistentvolumeclaim-protection/uses.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {aPlaneWith, aTemplate, actionsOn, namespace} from './workloads.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 type ReplicationController = ObjectOf<typeof kinds.replicationControllers>;

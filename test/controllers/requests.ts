@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {createSigningRequest, type RequestTemplate} from '#src/pki/signing-request.js';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {evaluatorsOf, quotasCounting, type Quota} from '#controllers/resourcequota/usage.js';
 import type {Index, Lister} from '#informers/lister.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {naming} from '#src/api/naming.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';

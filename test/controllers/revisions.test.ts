@@ -11,7 +11,7 @@ import {
   withRevision,
   type ControllerRevision,
 } from '#controllers/shared/children/revisions.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {ago, aPod, cacheOf, environmentOf, namespace, ownersOf, plat, quiet, template} from './children.js';

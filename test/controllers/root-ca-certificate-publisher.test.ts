@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {publisher} from '#controllers/root-ca-certificate-publisher/reconcile.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import type {Plane} from '#src/plane/plane.js';
 import {attempt, contextOver} from './context.js';

@@ -3,7 +3,7 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Secret} from '#src/api/types.js';
 import {parseSigningKey} from '#src/pki/keys/token-keys.js';

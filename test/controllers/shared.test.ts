@@ -4,7 +4,7 @@ import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-
 import {podControl, podNamePrefix} from '#controllers/shared/pods/pod-control.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {slowStart} from '#controllers/shared/pods/slow-start.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound, notFound} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {aSet, changed, image, labels, startEnvironment} from './statefulsets.js';
 
 test('a changed template replaces pods from the last on, one at a time, and the set is at it at the end', async t => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {ordinalOf, setNameOf} from '#controllers/statefulset/ordinals.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {PlaneActions} from './workloads.js';
 import {aSet, changed, image, type Spec, startEnvironment, type StatefulSet} from './statefulsets.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject, StorageVersionMigration} from '#src/api/types.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPlane} from './plane.js';

@@ -1,6 +1,6 @@
 import {hostname} from 'node:os';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {UserInfo} from '#src/api/user.js';
 import {storedResources} from '#src/apiserver/request/stored-versions.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';

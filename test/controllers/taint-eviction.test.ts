@@ -4,7 +4,7 @@ import {taintEviction} from '#controllers/taint-eviction/run.js';
 import {timers} from '#controllers/taint-eviction/timers.js';
 import {Cache} from '#informers/cache.js';
 import type {Change} from '#informers/change.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Pod, Toleration} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Taint} from '#src/model/taints.js';

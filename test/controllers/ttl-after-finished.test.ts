@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Job} from '#controllers/shared/jobs.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {bandedSeconds} from '#controllers/ttl/policy.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {aPlane} from './plane.js';
 
 const path = (...counts: readonly number[]) => {

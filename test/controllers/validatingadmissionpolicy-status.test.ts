@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {aPlane} from './plane.js';
 
 type Spec = NonNullable<ObjectOf<typeof kinds.validatingAdmissionPolicies>['spec']>;

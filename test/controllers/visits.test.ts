@@ -12,7 +12,7 @@ import {possibleChildren} from '#controllers/shared/children/children.js';
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
 import {keyText, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {parseQuantity} from '#src/api/quantity.js';

@@ -1,6 +1,6 @@
 import type {ExecutionContext} from 'ava';
-import type {Kind} from '#src/api/kinds.js';
-import {kinds} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -6,7 +6,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {hasKubectl, Kubectl, table} from './kubectl.js';
 

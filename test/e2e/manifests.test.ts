@@ -2,7 +2,7 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {parse, parseAllDocuments} from 'yaml';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';

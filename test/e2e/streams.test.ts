@@ -7,7 +7,7 @@ import {networkInterfaces, tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {authorityPem} from '#src/pki/authority.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {anAgent, type TestAgent} from '#test/apiserver/agent.js';

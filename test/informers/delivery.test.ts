@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';

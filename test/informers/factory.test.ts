@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {kindOnWire, kinds} from '#src/api/kinds.js';
+import {kindOnWire, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {noLog, type Log} from '#src/base/log.js';

@@ -1,6 +1,6 @@
 import test, {type ExecutionContext} from 'ava';
 import {Subject} from 'rxjs';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {expired, serviceUnavailable, timeout} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';

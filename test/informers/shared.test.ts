@@ -1,6 +1,6 @@
 import {getEventListeners} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {expired, forbidden, notFound, pathUnknown, serviceUnavailable} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';

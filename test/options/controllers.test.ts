@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs';
 import test from 'ava';
 import {packageVersion, release, versionInfo} from '#src/api/version.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {canonicalController, controllerNames, isControllerEnabled, isControllerNamed} from '#src/options/controller-names.js';
 import {gateTable} from '#src/options/gate-table.js';
 import {helpText} from '#src/options/help.js';

@@ -1,12 +1,12 @@
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRow} from '#src/options/flag.js';
 import {gateTable} from '#src/options/gate-table.js';
 import type {GateRow} from '#src/options/gate-table.js';
-import {schedulerFlags} from '#src/options/scheduler.js';
+import {schedulerFlags} from '#src/options/programs/scheduler.js';
 
 const rows = Object.entries<GateRow>(gateTable);
 const options = join('src', 'options');

@@ -1,6 +1,6 @@
 import test from 'ava';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {gateTable} from '#src/options/gate-table.js';
 import type {GateName, GateRow} from '#src/options/gate-table.js';

@@ -1,11 +1,11 @@
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {optionName, type FlagRow} from '#src/options/flag.js';
-import {schedulerFlags} from '#src/options/scheduler.js';
-import {upFlags} from '#src/options/up.js';
+import {schedulerFlags} from '#src/options/programs/scheduler.js';
+import {upFlags} from '#src/options/programs/up.js';
 
 /** Flags whose whole work is done while the command line is read. */
 const readByTheParser = new Set([

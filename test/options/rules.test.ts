@@ -1,16 +1,16 @@
 import {readFileSync} from 'node:fs';
 import test from 'ava';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagTable} from '#src/options/flag.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
-import {nodesFlags} from '#src/options/nodes.js';
-import {platletFlags} from '#src/options/platlet.js';
+import {nodesFlags} from '#src/options/programs/nodes.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import {helpText} from '#src/options/help.js';
-import {flagsReference} from '#src/options/reference.js';
-import {schedulerFlags} from '#src/options/scheduler.js';
-import {upFlags} from '#src/options/up.js';
+import {flagsReference} from '#src/options/programs/reference.js';
+import {schedulerFlags} from '#src/options/programs/scheduler.js';
+import {upFlags} from '#src/options/programs/up.js';
 
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;

@@ -1,19 +1,19 @@
 import test from 'ava';
 import convict from 'convict';
 import {parseDuration} from '#src/api/duration.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
-import {certificateFlags, versionFlags} from '#src/options/client.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {certificateFlags, versionFlags} from '#src/options/programs/client.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, defaultText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
-import {nodesFlags} from '#src/options/nodes.js';
+import {nodesFlags} from '#src/options/programs/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
-import {platletFlags} from '#src/options/platlet.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, validateValue} from '#src/options/schema.js';
-import {schedulerFlags} from '#src/options/scheduler.js';
-import {upFlags} from '#src/options/up.js';
+import {schedulerFlags} from '#src/options/programs/scheduler.js';
+import {upFlags} from '#src/options/programs/up.js';
 import {documentedFlags} from './documented.js';
 import {documentedLimits, type Limits} from './limits.js';
 

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import type {Authenticator} from '#src/api/authentication.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createLog} from '#src/observe/log.js';
 import {Verbosity} from '#src/observe/verbosity.js';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {controllers} from '#controllers/index.js';
 import {naming, type Naming} from '#src/api/naming.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {configuration} from '#src/plane/controller-manager/configuration.js';
 import {defineController, settled, type Controller} from '#src/runtime/controller.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';

@@ -7,7 +7,7 @@ import type {Log, LogMethod} from '#src/base/log.js';
 import {seededRandom, type Random} from '#src/base/random.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';

@@ -5,7 +5,7 @@ import type {AddressInfo} from 'node:net';
 import {dirname, join} from 'node:path';
 import test from 'ava';
 import {customKind} from '#src/api/kind.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {waitTimeoutMs, waitFor} from '#src/plane/manifests/wait-for.js';

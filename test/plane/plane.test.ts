@@ -2,7 +2,7 @@ import {connect} from 'node:net';
 import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';

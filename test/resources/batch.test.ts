@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {findings, problems, startEnvironment} from './environment.js';
 import {warningsOf} from './warnings.js';
 import {aTemplate, namespace} from './workloads.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition as Condition} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {problems, startEnvironment} from './environment.js';
 import {aTemplate, namespace} from './workloads.js';
 import {template} from './job-objects.js';

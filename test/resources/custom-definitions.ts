@@ -1,5 +1,5 @@
 // Custom resource definitions for tests, valid but for what they are given.
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Given} from './rule-table.js';
 
 export const kind = kinds.customResourceDefinitions;

@@ -1,5 +1,5 @@
 import {agoFrom} from '#src/api/duration.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
 
 const label =

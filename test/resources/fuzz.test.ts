@@ -1,6 +1,6 @@
 import test from 'ava';
 import {agoFrom} from '#src/api/duration.js';
-import {collectionPath, kinds} from '#src/api/kinds.js';
+import {collectionPath, kinds} from '#src/api/kinds/index.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';

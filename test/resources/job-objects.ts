@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {aTemplate, namespace} from './workloads.js';
 
 export type Job = ObjectOf<typeof kinds.jobs>;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {problems, startEnvironment} from './environment.js';
 import {type Job, aJob, indexed} from './job-objects.js';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ClusterRole, CoreEvent, EventsEvent, KubeObject, Lease, Node, RoleBinding} from '#src/api/types.js';
 import {jane, problems, refusal, startEnvironment, words} from './environment.js';
 

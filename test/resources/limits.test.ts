@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {problems, refusal, startEnvironment} from './environment.js';
 
 const namespace = 'default';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {problems, refusal, startEnvironment} from './environment.js';
 

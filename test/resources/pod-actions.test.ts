@@ -1,8 +1,8 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Status} from '#src/api/status.js';
-import {resources} from '#src/resources/index.js';
+import {resources} from '#src/resources/builtin/index.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {refusal, startEnvironment} from './environment.js';

@@ -1,6 +1,6 @@
 import {constants, generateKeyPairSync, sign, type KeyObject} from 'node:crypto';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Condition, PodCertificateRequest} from '#src/api/types.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';

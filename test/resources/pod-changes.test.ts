@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec, PodStatus} from '#src/api/pod.js';
 import {findings, startEnvironment} from './environment.js';
 import {aPod, fileRef, gate, label, name, rule, withContainer, withStatus} from './pod-variants.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {findings, startEnvironment} from './environment.js';
 import {type Case, aPod, fileRef, gate, label, rule, withContainer, withInit, withVolume} from './pod-variants.js';

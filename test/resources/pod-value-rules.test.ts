@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {findings, startEnvironment} from './environment.js';
 import {type Case, aPod, gate, name, withContainer, withInit, withVolume} from './pod-variants.js';
 

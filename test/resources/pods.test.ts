@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {problems, startEnvironment} from './environment.js';
 import {aPod, gate, start, withContainer} from './pods.js';

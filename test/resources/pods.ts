@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {readVersions} from '#src/options/versions.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {testUpdates, testCreations, type Given} from './rule-table.js';
 import {findings, startEnvironment} from './environment.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {testUpdates, testCreations} from './rule-table.js';
 
 const immutable = 'field is immutable';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {StatusError} from '#src/api/status.js';
 import type {SelfSubjectAccessReview} from '#src/api/types.js';
 import {problems, startEnvironment} from './environment.js';

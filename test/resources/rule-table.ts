@@ -1,5 +1,5 @@
 import test from 'ava';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {readVersions} from '#src/options/versions.js';

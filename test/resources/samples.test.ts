@@ -3,7 +3,7 @@ import test from 'ava';
 import {agoFrom} from '#src/api/duration.js';
 import {naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
-import {resources} from '#src/resources/index.js';
+import {resources} from '#src/resources/builtin/index.js';
 
 const folder = process.env['PLAT_ORACLE'];
 const words = naming('kubernetes');

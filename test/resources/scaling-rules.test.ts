@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
 import {startEnvironment} from './environment.js';
 

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 
 export type Service = ObjectOf<typeof kinds.services>;
 export type Spec = NonNullable<Service['spec']>;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {problems, refusal, startEnvironment} from './environment.js';
 import {aService, dual, namespace} from './service-objects.js';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {warningsOf} from './warnings.js';
 import {findings, problems, startEnvironment} from './environment.js';
 

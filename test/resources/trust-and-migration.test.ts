@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Condition, StorageVersionMigration} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';

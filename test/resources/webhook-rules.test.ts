@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
 import {at, label1035, labelValue, name, oddSelector, rule, subdomain} from './admission-registrations.js';

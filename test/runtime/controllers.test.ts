@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {keyText} from '#src/api/key.js';
 import {alreadyExists, conflict, forbidden, notFound, plainFailure} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import type {ExecutionContext} from 'ava';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';

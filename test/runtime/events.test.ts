@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {forbidden} from '#src/api/status.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';

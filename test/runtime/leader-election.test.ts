@@ -1,6 +1,6 @@
 import {getEventListeners} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';

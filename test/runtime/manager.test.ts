@@ -1,6 +1,6 @@
 import test from 'ava';
 import {ListRefused} from '#informers/refusal.js';
-import {kindOnWire, kinds} from '#src/api/kinds.js';
+import {kindOnWire, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {seededRandom} from '#src/base/random.js';
 import {selectControllers} from '#src/runtime/selection.js';

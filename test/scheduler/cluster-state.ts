@@ -2,7 +2,7 @@ import {Cache as ObjectCache} from '#informers/cache.js';
 import type {Lister} from '#informers/lister.js';
 import {resolveSelection, type Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';

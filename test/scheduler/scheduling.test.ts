@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {HealthChecks} from '#src/observe/health.js';

@@ -15,7 +15,7 @@ import {pathsOf, formatPath} from '#src/schema/apply/path-element.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 
 const schemas = new Schemas();
 const node = (group: string, name: string): SchemaNode => schemas.of(group, 'v1', name)!;

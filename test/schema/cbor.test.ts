@@ -1,7 +1,7 @@
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {seededRandom} from '#src/base/random.js';
 import {decodeCbor, nextItem, noLimits, requestLimits} from '#src/schema/cbor/decode.js';
 import {cborEvent, encodeCbor} from '#src/schema/cbor/encode.js';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {agoFrom} from '#src/api/duration.js';
-import {customColumns, selectableFields} from '#src/schema/custom/columns.js';
-import {scaleNumbers, setReplicas, validateScaleSpec, validateScaleStatus} from '#src/schema/custom/scale.js';
+import {customColumns, selectableFields} from '#src/schema/custom/paths/columns.js';
+import {scaleNumbers, setReplicas, validateScaleSpec, validateScaleStatus} from '#src/schema/custom/paths/scale.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {texts} from './custom-schemas.js';
 

@@ -1,13 +1,13 @@
 import test from 'ava';
-import {structuralInSteps, structuralProblems, nonStructuralReasonInSteps} from '#src/schema/custom/structural.js';
+import {structuralInSteps, structuralProblems, nonStructuralReasonInSteps} from '#src/schema/custom/structural/structural.js';
 import {invalid} from '#src/api/field-error.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import {blocksRules, customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
 import {decodeParsed} from '#src/schema/decode/decode.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 import {texts} from './custom-schemas.js';
 
 const metadata = new Schemas().of('meta', 'v1', 'ObjectMeta')!;

@@ -7,7 +7,7 @@ import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {parsePatch} from '#src/schema/patch/patch.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 
 const schemas = new Schemas();
 const node = (group: string, name: string): SchemaNode => {

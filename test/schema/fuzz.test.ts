@@ -5,10 +5,10 @@ import {parseFieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
 import {canonicalQuantity, QuantityError} from '#src/api/quantity.js';
 import {seededRandom} from '#src/base/random.js';
-import {customColumns} from '#src/schema/custom/columns.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import {customColumns} from '#src/schema/custom/paths/columns.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
-import {textFormats} from '#src/schema/custom/text-formats.js';
+import {textFormats} from '#src/schema/custom/formats/text-formats.js';
 import {decode} from '#src/schema/decode/decode.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
@@ -17,7 +17,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {parsePatch, patchedObject, InvalidPatchResult, type PatchType} from '#src/schema/patch/patch.js';
 import {createStrategicPatch} from './strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 
 const seeded = (seed: number) => seededRandom(seed).float;
 

@@ -2,15 +2,15 @@ import {createHash} from 'node:crypto';
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {naming, type GroupToken} from '#src/api/naming.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {DescribedAddress, DescribedGroup} from '#src/schema/openapi/description.js';
 import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 
 type Json = Record<string, unknown>;
 

@@ -10,7 +10,7 @@ import {createStrategicPatch} from './strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {fieldOrder} from '#src/schema/protobuf/field-order.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 import {isStatus} from '#test/api/status-of.js';
 
 const schemas = new Schemas();

@@ -6,7 +6,7 @@ import {seededRandom} from '#src/base/random.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {parseYaml} from '#src/schema/decode/yaml.js';
-import {yamlText} from '#src/schema/yaml-text.js';
+import {yamlText} from '#src/schema/encode/yaml-text.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {decodeEnvelope, decodeInPieces, decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject, encodeWatchFrame, hasProtobuf} from '#src/schema/protobuf/encode.js';

@@ -3,7 +3,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {naming} from '#src/api/naming.js';
 import {versionInfo} from '#src/api/version.js';
 import {notFound, statusError} from '#src/api/status.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import {connect, createServer, getCiphers, type ConnectionOptions, type TlsOptions} from 'node:tls';
 import test from 'ava';
 import {systemClock} from '#src/base/clock.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createAuthority} from '#src/pki/authority.js';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {WebSocket} from 'ws';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 
 const tokenFile = async (): Promise<string> => {

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/options.js';

@@ -2,7 +2,7 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';

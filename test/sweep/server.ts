@@ -6,7 +6,7 @@ import {systemClock as clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';

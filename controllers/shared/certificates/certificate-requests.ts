@@ -1,5 +1,5 @@
 import type {Frozen, ObjectKey} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
 import {held, type Clock} from '#src/base/clock.js';
 import {runStepsInPieces} from '#src/base/steps.js';

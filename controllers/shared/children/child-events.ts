@@ -1,7 +1,7 @@
 import {isResync, type Change} from '#informers/change.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf, sameController} from '#src/model/owners.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isInvalid, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,6 +1,6 @@
 import type {Lister} from '#informers/lister.js';
 import {keyText, type Frozen} from '#src/api/key.js';
-import {isOfKind, type Kind} from '#src/api/kinds.js';
+import {isOfKind, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';

@@ -1,8 +1,8 @@
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJson} from '#src/base/json/canonical-json.js';
 import type {Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
-import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';

@@ -2,7 +2,7 @@ import type {Change} from '#informers/change.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {withoutVersion} from './pod-endpoints.js';

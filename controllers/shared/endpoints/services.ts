@@ -3,7 +3,7 @@ import type {Lister} from '#informers/lister.js';
 import {selecting} from '#informers/selecting.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {isReady, isTerminal} from '#src/model/pod/state.js';

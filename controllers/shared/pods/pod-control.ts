@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodTemplateSpec} from '#src/api/pod.js';

@@ -1,10 +1,10 @@
 import type {Index, Lister} from '#informers/lister.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Meter} from '#src/base/meter.js';
 import {isActive} from '#src/model/pod/state.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 
 /** The options of controllers that create pods. */
 export type WaitingPodsOptions = Pick<ControllerManagerOptions, 'maxWaitingPods'>;

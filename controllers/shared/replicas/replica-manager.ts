@@ -5,7 +5,7 @@ import {podControl} from '#controllers/shared/pods/pod-control.js';
 import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {controllerOf} from '#src/model/owners.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {ObjectOf, kinds} from '#src/api/kinds/index.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';

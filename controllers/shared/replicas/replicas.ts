@@ -1,7 +1,7 @@
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';

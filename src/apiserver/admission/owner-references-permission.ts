@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {OwnerReference} from '#src/api/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';

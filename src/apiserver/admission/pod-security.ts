@@ -1,6 +1,6 @@
 import {invalidObject} from '#src/api/field-error.js';
 import {sameJson} from '#src/api/equal.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, PodSpec, PodTemplateSpec} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';

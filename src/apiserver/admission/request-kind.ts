@@ -1,7 +1,7 @@
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {AdmissionAttributes} from './admission.js';
 
 /** Whether a request is for objects of that kind, in any version, without a subresource or with the given one. */

@@ -1,5 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {PodSpec} from '#src/api/pod.js';
 import {canonicalQuantity} from '#src/api/quantity.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, PodSpec, Volume} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';

@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
 import {isForKind} from './request-kind.js';

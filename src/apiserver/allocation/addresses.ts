@@ -1,6 +1,6 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
-import {formatIp, formatRange, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {formatIp, formatRange, parseLooseIp, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {createObject} from '#src/apiserver/registry/create.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
 import {allObjects} from '#src/apiserver/registry/list.js';
@@ -8,7 +8,6 @@ import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
-import {parseLooseIp} from '#src/resources/validation/ip-fields.js';
 import {ownWrites} from './own-writes.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;

@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {PolicyChange, PolicySource} from './policy.js';

@@ -1,7 +1,7 @@
 // Resolves service references of webhooks and APIServices to addresses: the cluster IP, an endpoint, the host of an ExternalName, or this server's own
 // listener. Nothing is cached: services and endpoints are read for each call.
 
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import {notFound, serviceUnavailable} from '#src/api/status.js';

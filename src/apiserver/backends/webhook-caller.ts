@@ -1,7 +1,7 @@
 // Calls webhooks: locates them, verifies their certificates, authenticates to them, reuses connections, and words failures as upstream does. It does not know
 // what a review contains; admission and conversion check the responses.
 
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';

@@ -1,7 +1,7 @@
 // The catalog of custom resources. A definition is unknown, established (served), or retired (changed or deleted: its watches end). Follows the definitions
 // in the store; conditions and finalizers are written by src/controlplane/definitions.
 
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
 import {plainFailure, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,7 +1,7 @@
 // Describes all served resources for discovery and OpenAPI, from their definitions. The documents themselves are made in documents.ts.
 
 import {createHash} from 'node:crypto';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';

@@ -1,7 +1,7 @@
 // Server-side apply: reads the patch of a request and returns its effect on an object, with conflicts of field managers. The write itself is done by the
 // registry.
 
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {andThen} from '#src/base/eventually.js';

@@ -1,8 +1,8 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {ResponseBody} from '#src/api/request.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {yamlText} from '#src/schema/yaml-text.js';
+import {yamlText} from '#src/schema/encode/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is encoded on demand: as bytes in the negotiated media type, or as the object itself. */

@@ -1,12 +1,12 @@
 // Presents stored objects to clients: the version, the shape (object, table, metadata) and, where possible, the stored bytes themselves. It never changes an
 // object; objects passed in are frozen and shared.
 
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {agoFrom, humanDuration} from '#src/api/duration.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
 import {lazily} from '#src/base/lazily.js';
-import {zeroValue} from '#src/schema/zero-value.js';
+import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import type {Versions} from '#src/schema/apply/tracking.js';

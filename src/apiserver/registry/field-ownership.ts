@@ -1,7 +1,7 @@
 // The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request.
 
 import {sameJson} from '#src/api/equal.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, WrittenPaths} from '#src/resources/definition.js';

@@ -1,7 +1,7 @@
 // List and watch of a resource inside the server. A list-watch passes through these states: listing, watching, restarting after the watch ended. Calls of
 // a handler are in order and never overlap.
 
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {InOrder} from '#src/base/in-order.js';

@@ -3,8 +3,8 @@
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {held, type Clock} from '#src/base/clock.js';
-import {parseJson} from '#src/base/json.js';
-import {parsedInSteps} from '#src/base/json-steps.js';
+import {parseJson} from '#src/base/json/json.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {Lru} from '#src/base/lru.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';

@@ -1,13 +1,13 @@
-import {jsonText, parseJson} from '#src/base/json.js';
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {cborCodec} from '#src/schema/cbor/codec.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import {yamlText} from '#src/schema/yaml-text.js';
+import {yamlText} from '#src/schema/encode/yaml-text.js';
 import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
-import {resources} from '#src/resources/index.js';
+import {resources} from '#src/resources/builtin/index.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
 import {fillAlwaysPresent} from './always-present.js';
 import {encodeRecord, recordText} from './record.js';

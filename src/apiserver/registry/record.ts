@@ -1,7 +1,7 @@
 // The encoding of objects in the store, and reads of it that avoid parsing: JSON of objects, lists, labels and metadata is copied from the bytes. A record
 // never holds its resourceVersion, which is the revision of its write.
 
-import {jsonText, parseJson} from '#src/base/json.js';
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**

@@ -3,7 +3,7 @@
 
 import type {Authorizer} from '#src/api/authorization.js';
 import type {FieldError} from '#src/api/field-error.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -17,7 +17,7 @@ import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#sr
 import {emptiedOf} from '#src/schema/decode/emptied.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
+import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
 import type {OriginalRequest} from '#src/apiserver/admission/admission.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';

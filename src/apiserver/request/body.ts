@@ -2,9 +2,9 @@
 // converts or admits; handlers and the registry do that.
 
 import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {ApiRequest} from '#src/api/request.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/status.js';
@@ -14,7 +14,7 @@ import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/docu
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {SchemaSource} from '#src/schema/schemas.js';
+import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import {own} from '#src/base/own.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';

@@ -3,7 +3,7 @@ import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {SchemaSource} from '#src/schema/schemas.js';
+import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 
 /** The CBOR codec of objects, if its feature gate is on. The code is loaded with the first request that uses it. */
 export class CborEncoding {

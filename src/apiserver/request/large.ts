@@ -2,10 +2,10 @@
  * Requests whose work would block the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to
  * read, validate, merge and write it. Above `maxWeight` the request is moved to another thread (`LargeRequests`) before anything was done for it.
  */
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
-import {bytesOfWeight} from '#src/base/json-weight.js';
+import {bytesOfWeight} from '#src/base/json/json-weight.js';
 import {header, type RequestContext} from './context.js';
 
 /** The weight up to which a request is handled in this thread: about ten milliseconds of work. */

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {compareVersions} from '#src/api/versions.js';

@@ -1,6 +1,6 @@
 // The events of watches. An event is encoded once per change and representation, however many watches receive it, and only when it is first sent.
 
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {EncodedEvent} from '#src/api/request.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -9,7 +9,7 @@ import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import {held} from '#src/base/clock.js';
-import {parsedInSteps} from '#src/base/json-steps.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {runSteps, runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {deepFreeze, longRecordBytes} from '#src/apiserver/registry/object-cache.js';

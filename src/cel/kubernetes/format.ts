@@ -10,7 +10,7 @@ import {declare, member, overload, type Library} from '#src/cel/check/declaratio
 import {NativeList} from '#src/cel/values/native.js';
 import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/values/types.js';
 import {noSuchOverload, OpaqueValue, Optional, type Value} from '#src/cel/values/values.js';
-import {textFormats} from '#src/schema/custom/text-formats.js';
+import {textFormats} from '#src/schema/custom/formats/text-formats.js';
 import {UrlError, parseRequestUri} from './go-url.js';
 
 const formatType = objectType('kubernetes.NamedFormat');

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';

@@ -1,4 +1,4 @@
-import type {controllerManagerFlags} from '#src/options/controller-manager.js';
+import type {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {placeOfLock} from '#src/plane/component/election.js';
 import {controllerManager, migrationCheck} from '#src/plane/controller-manager/component.js';
 import {selectControllers} from '#src/runtime/selection.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {NamingName} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {setApproval} from '#src/cli/certificate.js';

@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {systemClock as clock} from '#src/base/clock.js';
 import {Undo} from '#src/base/undo.js';
 import type {Invocation} from '#src/cli/program.js';
-import type {demoFlags} from '#src/options/demo.js';
+import type {demoFlags} from '#src/options/programs/demo.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {startPlane} from '#src/plane/plane.js';
 import {demonstrateCleaner} from './cleaner.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';

@@ -1,4 +1,4 @@
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import {isForbidden} from '#src/api/status.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';

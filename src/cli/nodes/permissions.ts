@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {StatusError} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
 

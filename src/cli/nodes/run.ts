@@ -6,7 +6,7 @@ import type {Meter} from '#src/base/meter.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import type {nodesFlags} from '#src/options/nodes.js';
+import type {nodesFlags} from '#src/options/programs/nodes.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {agentSecurity} from '#src/plane/agent-security.js';
 import {componentCertificates} from '#src/plane/component/serving-certificates.js';

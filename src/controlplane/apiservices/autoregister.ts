@@ -1,6 +1,6 @@
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {builtInPriority, customPriority, type Priority} from '#src/resources/apiregistration/priorities.js';

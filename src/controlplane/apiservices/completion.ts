@@ -1,5 +1,5 @@
 import type {InformerFactory} from '#informers/factory.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isAvailable} from './condition.js';
 
 /** Whether a set of APIServices has become available, each at least once. */

@@ -1,6 +1,6 @@
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {localAvailability} from '#src/resources/apiregistration/apiservice.js';
 import {defineController, settled} from '#src/runtime/controller.js';
 import {availabilityReporter} from './condition.js';

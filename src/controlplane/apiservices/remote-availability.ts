@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import {jittered} from '#src/base/random.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {requeueAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
 import {remoteOnly} from './condition.js';
 

@@ -1,5 +1,5 @@
 import {keyOf} from '#src/api/key.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {runStepsInPieces, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
@@ -7,7 +7,7 @@ import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js'
 import {conditionOf, isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {schemaOf} from '#src/resources/apiextensions/versions.js';
-import {structuralInSteps, nonStructuralReasonInSteps} from '#src/schema/custom/structural.js';
+import {structuralInSteps, nonStructuralReasonInSteps} from '#src/schema/custom/structural/structural.js';
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
 

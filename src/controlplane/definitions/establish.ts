@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {caBundleProblem} from '#src/resources/apiextensions/ca-bundle.js';
 import {isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';

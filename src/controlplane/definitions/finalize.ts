@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {messageOf} from '#src/base/message.js';
 import {isTrue, setCondition} from '#src/resources/apiextensions/conditions.js';
 import {cleanupFinalizer} from '#src/resources/apiextensions/customresourcedefinition.js';

@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {conditionOf, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';

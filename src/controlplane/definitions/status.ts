@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import type {Writer} from '#src/runtime/writer.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, parseQuantity, quantityOf} from '#src/api/quantity.js';
 import {classOf, type Claim} from '#src/model/volumes.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {quantityOf} from '#src/api/quantity.js';
 import type {ResourceList} from '#src/model/pod/requests.js';

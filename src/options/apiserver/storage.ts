@@ -1,4 +1,4 @@
-import {groupResource, kinds} from '#src/api/kinds.js';
+import {groupResource, kinds} from '#src/api/kinds/index.js';
 import {naming, type NamingName} from '#src/api/naming.js';
 import {flagSection, notSupportedYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';

@@ -1,6 +1,6 @@
 import {isIP} from 'node:net';
 import {naming} from '#src/api/naming.js';
-import {isNodesOwnLabel, namedNodeLabels} from '#src/api/node-labels.js';
+import {isNodesOwnLabel, namedNodeLabels} from '#src/api/node/labels.js';
 import {flagSection} from '#src/options/flag.js';
 import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';

@@ -1,7 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {HealthChecks} from '#src/observe/health.js';

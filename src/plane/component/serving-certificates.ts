@@ -1,5 +1,5 @@
 import {join} from 'node:path';
-import {type Files, systemFiles} from '#src/base/files.js';
+import {type Files, systemFiles} from '#src/base/files/files.js';
 import {openServingCertificates, type ServingFiles} from '#src/plane/serving-files.js';
 import type {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 

@@ -1,6 +1,6 @@
-import {systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files/files.js';
 import type {Naming} from '#src/api/naming.js';
-import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {OptionError} from '#src/options/option-error.js';
 import type {Component, ManagerPlan, PlanContext, SecondLock} from '#src/plane/component/component.js';
 import {selectControllers} from '#src/runtime/selection.js';

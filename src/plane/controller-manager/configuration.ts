@@ -1,7 +1,7 @@
 import {formatDuration} from '#src/api/duration.js';
 import type {Naming} from '#src/api/naming.js';
 import {optionName, type FlagRow} from '#src/options/flag.js';
-import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {configurationOf, type ConfigurationFields, type Controller} from '#src/runtime/controller.js';
 
 const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

@@ -1,4 +1,4 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';

@@ -1,4 +1,4 @@
-import {isOfKind, kinds, type Kind} from '#src/api/kinds.js';
+import {isOfKind, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Document} from './read.js';
 

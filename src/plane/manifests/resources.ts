@@ -1,4 +1,4 @@
-import {groupOfVersion, kindOnWire, type Kind} from '#src/api/kinds.js';
+import {groupOfVersion, kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';

@@ -1,4 +1,4 @@
-import {groupOfVersion, kinds, type ObjectOf} from '#src/api/kinds.js';
+import {groupOfVersion, kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {NamedObject} from './read.js';
 

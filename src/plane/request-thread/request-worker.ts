@@ -8,7 +8,7 @@ import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {ownTurn} from '#src/base/turn.js';
 import {Verbosity} from '#src/observe/verbosity.js';
-import {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';

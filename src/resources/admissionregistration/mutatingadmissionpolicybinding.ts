@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';

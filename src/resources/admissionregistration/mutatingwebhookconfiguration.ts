@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';

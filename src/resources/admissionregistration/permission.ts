@@ -1,5 +1,5 @@
 import {forbiddenField, type FieldError} from '#src/api/field-error.js';
-import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import {apiVersionOf, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';

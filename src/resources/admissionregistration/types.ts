@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 
 export type ValidatingWebhook = NonNullable<ObjectOf<typeof kinds.validatingWebhookConfigurations>['webhooks']>[number];
 export type MutatingWebhook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];

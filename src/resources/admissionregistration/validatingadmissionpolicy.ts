@@ -1,5 +1,5 @@
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';

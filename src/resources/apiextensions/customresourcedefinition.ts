@@ -1,8 +1,8 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
-import {extensions, someSchema} from '#src/schema/custom/json-schema.js';
+import {extensions, someSchema} from '#src/schema/json-schema.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';

@@ -1,4 +1,4 @@
-import {someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {someSchema, type JsonSchema} from '#src/schema/json-schema.js';
 import type {Definition} from './types.js';
 import {schemasOf} from './versions.js';
 

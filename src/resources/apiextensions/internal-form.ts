@@ -1,4 +1,4 @@
-import {additionalOf, itemListOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import {additionalOf, itemListOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 import {schemaOf, type OwnVersion} from './versions.js';
 

@@ -1,6 +1,6 @@
 import type {MetadataValidator} from '#src/schema/custom/metadata.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {Schemas} from '#src/schema/schemas.js';
+import {Schemas} from '#src/schema/builtin/schemas.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 

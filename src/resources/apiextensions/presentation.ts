@@ -1,7 +1,7 @@
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
-import {fieldPathIn} from '#src/schema/custom/field-path.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
-import {nonStructuralReason} from '#src/schema/custom/structural.js';
+import {fieldPathIn} from '#src/schema/custom/structural/field-path.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
+import {nonStructuralReason} from '#src/schema/custom/structural/structural.js';
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 
 // Validation of what a definition declares for presentation: printer columns, subresources and selectable fields. Their paths are resolved in the schema.

@@ -1,10 +1,10 @@
 import {isWrong} from '#src/api/collect-errors.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
-import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
-import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
-import {hasGranularSet, validateIdentity} from '#src/schema/custom/list-rules.js';
-import {knownTypes} from '#src/schema/custom/schema-rules.js';
-import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural.js';
+import {hasUnknownInDefaults} from '#src/schema/custom/structural/default-rules.js';
+import {itemsOf, someSchema, type JsonSchema} from '#src/schema/json-schema.js';
+import {hasGranularSet, validateIdentity} from '#src/schema/custom/structural/list-rules.js';
+import {knownTypes} from '#src/schema/custom/structural/schema-rules.js';
+import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural/structural.js';
 import {caBundleProblem} from './ca-bundle.js';
 import {isTrue} from './conditions.js';
 import {acceptsOnlyUnknownReviews, type ConversionRatcheting} from './conversion.js';

@@ -3,7 +3,7 @@ import {extend, type Environment} from '#src/cel/check/environment.js';
 import {newExpressions} from '#src/cel/kubernetes/environment.js';
 import {optionalOf} from '#src/cel/values/types.js';
 import {typeOfSchema} from '#src/resources/custom/rules/compiled.js';
-import type {ValidationRule} from '#src/schema/custom/json-schema.js';
+import type {ValidationRule} from '#src/schema/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
 /** The CEL environments of rules on one schema. */

@@ -2,9 +2,9 @@ import {internalFieldError, invalid, invalidText, shown, type FieldError} from '
 import {estimateCost} from '#src/cel/cost/estimate.js';
 import type {SizeAt} from '#src/cel/check/range.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
-import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
-import {placesOf, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
+import {placesOf, type SchemaPlace} from '#src/schema/custom/structural/schema-rules.js';
 import {references} from '#src/resources/custom/rules/compiled.js';
 import {objectBudget, RuleTree} from '#src/resources/custom/rules/evaluate.js';
 import {hasRules} from '#src/resources/custom/rules/has-rules.js';

@@ -1,10 +1,10 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
-import {validateDefaults} from '#src/schema/custom/default-rules.js';
-import {tooDeep} from '#src/schema/custom/depth.js';
-import {schemaProblems} from '#src/schema/custom/schema-rules.js';
-import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural.js';
+import {extensions, type JsonSchema} from '#src/schema/json-schema.js';
+import {validateDefaults} from '#src/schema/custom/structural/default-rules.js';
+import {tooDeep} from '#src/schema/custom/structural/depth.js';
+import {schemaProblems} from '#src/schema/custom/structural/schema-rules.js';
+import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural/structural.js';
 import type {Ratcheting} from './ratcheting.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {internalSchema} from './internal-form.js';

@@ -1,7 +1,7 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import {internalList} from '#src/resources/validation/internal-form.js';
-import {someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {someSchema, type JsonSchema} from '#src/schema/json-schema.js';
 import type {Emptied} from '#src/schema/decode/emptied.js';
 import {validateConversion} from './conversion.js';
 import type {Ratcheting} from './ratcheting.js';

@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 
 type ClientDefinition = ObjectOf<typeof kinds.customResourceDefinitions>;
 export type Spec = ClientDefinition['spec'];

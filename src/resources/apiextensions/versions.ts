@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Emptied} from '#src/schema/decode/emptied.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
 // The fields of a definition's versions. The original validates a definition in its internal form, where schemas, subresources, columns and selectable fields

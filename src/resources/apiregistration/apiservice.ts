@@ -1,5 +1,5 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
 import {wireTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

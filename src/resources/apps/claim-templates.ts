@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 
 type ClaimTemplate = NonNullable<NonNullable<ObjectOf<typeof kinds.statefulSets>['spec']>['volumeClaimTemplates']>[number];

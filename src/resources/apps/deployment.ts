@@ -1,6 +1,6 @@
 import {sameContent} from '#src/api/equal.js';
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint, type HookContext} from '#src/resources/definition.js';

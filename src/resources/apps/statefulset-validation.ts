@@ -1,6 +1,6 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {isWrong} from '#src/api/collect-errors.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {nameKind, pvcDefaults} from './claim-templates.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

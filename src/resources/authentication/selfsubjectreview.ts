@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {SelfSubjectReview} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';

@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {LocalSubjectAccessReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {badRequest} from '#src/api/status.js';
 import type {SelfSubjectRulesReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';

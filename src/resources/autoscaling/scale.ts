@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

@@ -1,5 +1,5 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import {CronError, isTimeZone, parseCron} from '#src/model/cron.js';
 import {ageColumn, nameColumn, since} from '#src/resources/columns.js';

@@ -1,5 +1,5 @@
 import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';

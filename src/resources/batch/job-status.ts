@@ -1,5 +1,5 @@
 import {duplicate, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';

@@ -1,5 +1,5 @@
 import type {FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
 import {immutableInternal} from '#src/resources/validation/equality.js';
 import type {PodTemplate} from '#src/resources/workload/template.js';

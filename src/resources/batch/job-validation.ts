@@ -1,5 +1,5 @@
 import {invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {hasInvalidTermValues, validatePodTemplate} from '#src/resources/core/pod/template.js';

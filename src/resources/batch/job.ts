@@ -1,5 +1,5 @@
 import {humanDuration, type Ago} from '#src/api/duration.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';

@@ -1,6 +1,6 @@
 import {humanDuration} from '#src/api/duration.js';
 import {duplicate, forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {checkRequestSignature, parseSigningRequest} from '#src/pki/signing-request.js';
 import {knownUsages} from '#src/pki/usages.js';

@@ -1,5 +1,5 @@
 import {invalid, tooLong, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {parseCertificate, isAuthority} from '#src/pki/certificate.js';
 import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';
 import {nameColumn} from '#src/resources/columns.js';

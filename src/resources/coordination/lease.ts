@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Lease} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

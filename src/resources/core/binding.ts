@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Binding} from '#src/api/pod.js';
 import {bindingAction} from '#src/resources/core/pod/binding.js';
 import {defineResource} from '#src/resources/definition.js';

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {notFound} from '#src/api/status.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource, type ComponentHealth} from '#src/resources/definition.js';

@@ -1,5 +1,5 @@
 import {required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

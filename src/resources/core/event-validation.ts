@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {dnsSubdomainProblems, labelKeyProblems} from '#src/api/names.js';
 import type {CoreEvent} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';

@@ -1,11 +1,11 @@
 import type {Ago} from '#src/api/duration.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CoreEvent} from '#src/api/types.js';
 import {nameColumn, since} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {eventsGroup} from '#src/resources/events/event.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {eventFields} from './event-fields.js';
+import {eventFields} from '#src/resources/events/fields.js';
 import {validateEvent} from './event-validation.js';
 
 /** All fields, in either group. */

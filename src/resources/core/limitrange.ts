@@ -1,6 +1,6 @@
 import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, formatQuantity, quantityMilliValue, quantityOf, quantityValue, type Quantity} from '#src/api/quantity.js';

@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';

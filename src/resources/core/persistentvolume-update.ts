@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {NodeSelector} from '#src/api/pod.js';

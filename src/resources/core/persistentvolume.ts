@@ -1,5 +1,5 @@
 import {collectErrors, isWrong} from '#src/api/collect-errors.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';

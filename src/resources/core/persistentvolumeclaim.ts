@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.js';

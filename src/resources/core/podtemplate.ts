@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {PodTemplate} from '#src/api/pod.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {

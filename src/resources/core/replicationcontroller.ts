@@ -1,5 +1,5 @@
 import {required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {ReplicationController} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';

@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, formatQuantity} from '#src/api/quantity.js';
 import {roundResourceLists} from '#src/model/resource-list-defaults.js';

@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
 import {PkiError} from '#src/pki/encoding/error.js';

@@ -1,6 +1,6 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {badRequest, conflict, notFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ServiceAccount, TokenRequest} from '#src/api/types.js';

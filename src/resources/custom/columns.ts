@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
-import {customColumns as read, type ColumnDefinition} from '#src/schema/custom/columns.js';
+import {customColumns as read, type ColumnDefinition} from '#src/schema/custom/paths/columns.js';
 import type {Version} from '#src/resources/apiextensions/types.js';
 
 const age: ColumnDefinition = {

@@ -1,13 +1,13 @@
 import {sameJson} from '#src/api/equal.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {compareVersions} from '#src/api/versions.js';
 import {nameColumn} from '#src/resources/columns.js';
 import type {Column, Endpoint, ResourceDefinition} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {validateScaleSpec, validateScaleStatus} from '#src/schema/custom/scale.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import {validateScaleSpec, validateScaleStatus} from '#src/schema/custom/paths/scale.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {CustomSchema} from '#src/schema/custom/schema.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {isTrue} from '#src/resources/apiextensions/conditions.js';

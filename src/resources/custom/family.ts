@@ -1,13 +1,13 @@
 import {sameJson} from '#src/api/equal.js';
-import {kindOnWire, type Kind} from '#src/api/kinds.js';
+import {kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {isTrue} from '#src/resources/apiextensions/conditions.js';
 import {validateMetadata} from '#src/resources/apiextensions/metadata.js';
 import type {Definition, Version} from '#src/resources/apiextensions/types.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import {customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
-import type {SchemaSource} from '#src/schema/schemas.js';
+import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import {versionDefinition} from './definition.js';
 
 // A custom resource with all its versions, built from its definition. Schemas, columns and rules are computed on first use. A changed definition gets a new

@@ -1,10 +1,10 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {internalError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {scaleColumns, scaleMetadata, sizeOwners} from '#src/resources/autoscaling/scale.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
-import {pathNames} from '#src/schema/custom/path.js';
-import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/scale.js';
+import {pathNames} from '#src/schema/custom/paths/path.js';
+import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/paths/scale.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
 type Scale = ObjectOf<typeof kinds.scales>;

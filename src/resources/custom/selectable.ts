@@ -1,5 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
-import {selectableFields} from '#src/schema/custom/columns.js';
+import {selectableFields} from '#src/schema/custom/paths/columns.js';
 import type {Version} from '#src/resources/apiextensions/types.js';
 
 /** Returns the selectable fields of a definition (KEP-4358). */

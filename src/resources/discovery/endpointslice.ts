@@ -1,6 +1,6 @@
 import {sameContent} from '#src/api/equal.js';
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems, dnsSubdomainProblems, labelValueProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';

@@ -1,7 +1,7 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CoreEvent, EventsEvent, KubeObject} from '#src/api/types.js';
-import {eventFields} from '#src/resources/core/event-fields.js';
+import {eventFields} from './fields.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import {immutable, immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 

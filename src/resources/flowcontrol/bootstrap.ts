@@ -1,4 +1,4 @@
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 
 // The built-in objects of API priority and fairness, and their specs. The server creates them and keeps the mandatory ones unchanged.

@@ -1,9 +1,9 @@
 import {formatDuration} from '#src/api/duration.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {addQuantities, formatQuantity, parseQuantity, quantityOf, zeroQuantity} from '#src/api/quantity.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Measurement, NodeUsage, PodUsage, ResourceUsage} from '#src/api/usage.js';
+import type {Measurement, NodeUsage, PodUsage, ResourceUsage} from '#src/api/node/usage.js';
 import {notFound} from '#src/api/status.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type VirtualContext} from '#src/resources/definition.js';

@@ -1,12 +1,13 @@
+import {parseLooseIp} from '#src/base/ip-address.js';
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {isWrong} from '#src/api/collect-errors.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText, tooLongText} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {balancerText} from '#src/resources/core/service/definition.js';
 import {balancerHostname} from '#src/resources/core/service/validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {ipWarnings, legacyIp, parseLooseIp} from '#src/resources/validation/ip-fields.js';
+import {ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {internalList} from '#src/resources/validation/internal-form.js';
 import {dnsSubdomain, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';

@@ -1,5 +1,5 @@
 import {forbiddenField, required, tooLong, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {parseRange, rangeHolds} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

@@ -1,5 +1,5 @@
 import {duplicate, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {Toleration} from '#src/api/pod.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

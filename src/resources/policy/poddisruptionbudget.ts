@@ -1,5 +1,5 @@
 import {invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';

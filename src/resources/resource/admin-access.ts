@@ -1,5 +1,5 @@
 import {forbiddenField, internalFieldError, invalidObject, type FieldError} from '#src/api/field-error.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import {invalid, invalidText, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {identity, list, set} from './collections.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {invalidText, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {driverName} from './names.js';
 

@@ -1,5 +1,5 @@
 import {tooMany, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {Condition, KubeObject} from '#src/api/types.js';
 import {ageColumn, nameColumn, since} from '#src/resources/columns.js';

@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {NodeSelector} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
 import type {Workload} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

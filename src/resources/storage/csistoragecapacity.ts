@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';

@@ -1,7 +1,7 @@
 import {duplicate, forbiddenField, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {roundResourceLists} from '#src/model/resource-list-defaults.js';

@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import type {StorageVersionMigration} from '#src/api/types.js';
 import {nameColumn} from '#src/resources/columns.js';

@@ -1,7 +1,7 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
-import type * as kinds from '#src/api/kinds.js';
+import type * as kinds from '#src/api/kinds/index.js';
 import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
 import {validateLabelSelector} from './label-selector.js';
 import {isWholeQuantity, quantityIn} from './resource-names.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {givenEmpty} from '#src/schema/decode/given-empty.js';
 import {internalFields} from './internal-fields.js';

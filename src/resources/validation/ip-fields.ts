@@ -1,14 +1,4 @@
-import {
-  formatIp,
-  formatRange,
-  parseIp,
-  parseRange,
-  rangeHolds,
-  rangeStart,
-  unmapped,
-  type IpAddress,
-  type IpRange,
-} from '#src/base/ip-address.js';
+import {formatIp, formatRange, parseIp, parseLooseIp, parseRange, rangeHolds, rangeStart, type IpRange} from '#src/base/ip-address.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 
@@ -24,15 +14,6 @@ export interface LegacyRules {
   /** Stored values, which may stay. */
   readonly stored?: readonly string[] | undefined;
 }
-
-/** Parses an address by the loose rules of older fields; an IPv4-mapped IPv6 address is an IPv4 address. */
-export const parseLooseIp = (text: string): IpAddress | undefined => {
-  const address = parseIp(text, true);
-  return address && unmapped(address);
-};
-
-/** Reports whether the text is an IPv6 address by the loose rules. */
-export const isIpv6 = (text: string): boolean => parseLooseIp(text)?.family === 6;
 
 /** Returns why a text is not an address; by the strict rules, ambiguous forms are rejected as well. */
 export const ipProblem = (text: string, strict: boolean): string | undefined => {

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import {isNotFound, StatusError} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';

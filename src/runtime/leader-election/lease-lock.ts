@@ -1,4 +1,4 @@
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Lease} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';

@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';

@@ -1,9 +1,9 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {classOf} from '#src/model/volumes.js';
 import type {Index} from '#informers/lister.js';
-import type {ObjectOf} from '#src/api/kinds.js';
+import type {ObjectOf} from '#src/api/kinds/index.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import {sameJson} from '#src/api/equal.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {classOf, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {Index} from '#informers/lister.js';

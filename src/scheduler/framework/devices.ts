@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';

@@ -1,5 +1,5 @@
 import {selecting} from '#informers/selecting.js';
-import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelector, labelSelectorOf, selectorForLabels, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';

@@ -1,7 +1,7 @@
 import type {Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,6 +1,6 @@
 import type {Index} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity.js';
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {

@@ -1,4 +1,4 @@
-import {jsonText, parseJson} from '#src/base/json.js';
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyIntent, type ApplyInput, type ApplyResult} from './apply.js';
 import {compareWhole} from './compare.js';

@@ -1,7 +1,7 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
-import {isNullWhenUnset} from '#src/schema/zero-value.js';
+import {isNullWhenUnset} from '#src/schema/decode/zero-value.js';
 import {keyElement, valueElement} from './path-element.js';
 
 // How a schema node is merged and owned: as a leaf, a map or a list, with the path elements of its fields and items.

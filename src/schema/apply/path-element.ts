@@ -1,4 +1,4 @@
-import {jsonText, parseJson} from '#src/base/json.js';
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {FieldSet} from './field-set.js';
 import {isMember} from './field-set.js';

@@ -1,5 +1,5 @@
 import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {formatValue} from '#src/schema/patch/errors.js';

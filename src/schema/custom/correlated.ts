@@ -1,7 +1,7 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
+import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
 const isScalar = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';

@@ -1,7 +1,7 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {entityTooLarge} from '#src/api/status.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
-import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
+import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
 /** The limit of what defaulting may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
 const maxDefaulted = 3 * 1024 * 1024;

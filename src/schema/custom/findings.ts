@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isWhole, formatFloat} from './numbers.js';

@@ -1,14 +1,14 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import type {ObjectMeta} from '#src/api/types.js';
-import {inKeyOrder} from '#src/base/canonical-json.js';
+import {inKeyOrder} from '#src/base/json/canonical-json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {itemsOf, type JsonSchema} from './json-schema.js';
+import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
 // Metadata of custom objects and of objects embedded in them: decoding it as for built-in kinds, and validating embedded objects.
 

@@ -1,6 +1,6 @@
 import type {NodeFormat, NodeType, SchemaNode} from '#src/schema/node.js';
-import {formatOf} from './format.js';
-import {itemsOf, type JsonSchema} from './json-schema.js';
+import {formatOf} from './formats/format.js';
+import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
 const text: SchemaNode = {type: 'string'};
 

@@ -1,6 +1,6 @@
 import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
+import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
 // Removes what a schema does not declare: undeclared fields, and nulls that are not allowed.
 

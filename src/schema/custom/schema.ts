@@ -5,7 +5,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {Correlated} from './correlated.js';
 import {applyDefaults} from './defaults.js';
 import {Findings, Reporter} from './findings.js';
-import {somePart, type JsonSchema} from './json-schema.js';
+import {somePart, type JsonSchema} from '#src/schema/json-schema.js';
 import {uniqueItems} from './unique-items.js';
 import {MetadataReader, validateEmbedded, type Malformed, type MetadataValidator} from './metadata.js';
 import {customNode} from './node.js';

@@ -1,8 +1,8 @@
 import {duplicate, invalid, type FieldError} from '#src/api/field-error.js';
 import {maxErrors} from '#src/api/collect-errors.js';
-import {identity, inKeyOrder} from '#src/base/canonical-json.js';
+import {identity, inKeyOrder} from '#src/base/json/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {itemsOf, type JsonSchema} from './json-schema.js';
+import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
 /** Adds an error unless the limit is reached. */
 const report = (errors: FieldError[], error: () => FieldError): void => {

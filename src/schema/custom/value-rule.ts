@@ -3,11 +3,11 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {checkAlternatives, type Alternatives} from './alternatives.js';
 import type {Correlated} from './correlated.js';
 import type {Findings, Reporter} from './findings.js';
-import {formatOf, normalFormat} from './format.js';
-import {itemsOf, type JsonSchema} from './json-schema.js';
-import {canonicalJson, identity} from '#src/base/canonical-json.js';
+import {formatOf, normalFormat} from './formats/format.js';
+import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
+import {canonicalJson, identity} from '#src/base/json/canonical-json.js';
 import {isNearlyWhole, isWhole, formatFloat} from './numbers.js';
-import {textFormats} from './text-formats.js';
+import {textFormats} from './formats/text-formats.js';
 
 // Validates values against the keywords of one schema and its children.
 

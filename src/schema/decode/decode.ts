@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {parseBody, type Notation, type ParsedBody} from './document.js';
 import {DecodeError, type DecodeProblem} from './error.js';

@@ -1,4 +1,4 @@
-import {parseJson as readJson} from '#src/base/json.js';
+import {parseJson as readJson} from '#src/base/json/json.js';
 import {DecodeError, NoObject, type DecodeProblem} from './error.js';
 import {jsonSyntaxProblem} from './json-syntax.js';
 import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';

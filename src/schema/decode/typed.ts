@@ -1,5 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';

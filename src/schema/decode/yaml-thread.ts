@@ -1,4 +1,4 @@
-import {parseJson} from '#src/base/json.js';
+import {parseJson} from '#src/base/json/json.js';
 import {Worker} from 'node:worker_threads';
 import {entityTooLarge, tooManyRequests} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {parentPort} from 'node:worker_threads';
 import {DecodeError} from './error.js';
 import {parseYaml} from './yaml.js';

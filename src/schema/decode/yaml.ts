@@ -1,4 +1,4 @@
-import {parseJson} from '#src/base/json.js';
+import {parseJson} from '#src/base/json/json.js';
 import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
 import {DecodeError, maxProblems, type DecodeProblem} from './error.js';
 import {isNestedDeeper, put, type PlainObject} from './plain.js';

@@ -1,4 +1,4 @@
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {TypeRef} from '#src/schema/node.js';
 import {capitalised} from './names.js';
 import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Steps} from '#src/base/steps.js';
-import {itemsOf, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 import {extension, type Json} from './names.js';
 
 /** The documentation of the fields of every whole object. */

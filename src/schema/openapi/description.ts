@@ -1,6 +1,6 @@
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {GroupToken} from '#src/api/naming.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 
 // What documents need to know about the served resources, as discovery lists them.
 

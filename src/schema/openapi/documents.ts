@@ -1,10 +1,10 @@
 import type {Clock} from '#src/base/clock.js';
-import {encodedInSteps} from '#src/base/json-text-steps.js';
-import {jsonText} from '#src/base/json.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {jsonText} from '#src/base/json/json.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
-import type {Schemas} from '#src/schema/schemas.js';
+import type {Schemas} from '#src/schema/builtin/schemas.js';
 import {Definitions, openApiV2, openApiV3, type WrittenDefinition} from './definitions.js';
 import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedGroup, DescribedResource} from './description.js';

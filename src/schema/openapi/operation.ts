@@ -1,4 +1,4 @@
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {GroupToken} from '#src/api/naming.js';
 import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedResource} from './description.js';

@@ -1,4 +1,4 @@
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {DescribedAddress, DescribedGroup, DescribedResource} from './description.js';
 import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';

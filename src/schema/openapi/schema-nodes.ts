@@ -1,5 +1,5 @@
 import {own} from '#src/base/own.js';
-import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {NodeType, SchemaNode} from '#src/schema/node.js';
 
 /** The types of an OpenAPI 3.0 document. */

@@ -1,5 +1,5 @@
-import {weightLeft} from '#src/base/json-weight.js';
-import {jsonText} from '#src/base/json.js';
+import {weightLeft} from '#src/base/json/json-weight.js';
+import {jsonText} from '#src/base/json/json.js';
 import type {Steps} from '#src/base/steps.js';
 
 // The protobuf encoding of OpenAPI 2.0 documents, from paths and definitions that are encoded one by one.

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
 import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Returns the value a patch sets where none exists: nulls are removed, also within lists. */

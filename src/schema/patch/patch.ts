@@ -1,4 +1,4 @@
-import {parseJson} from '#src/base/json.js';
+import {parseJson} from '#src/base/json/json.js';
 import {entityTooLarge, type StatusError} from '#src/api/status.js';
 import {decodeValue, type FieldValidation} from '#src/schema/decode/decode.js';
 import {DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';

@@ -1,5 +1,5 @@
-import {jsonText} from '#src/base/json.js';
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {jsonText} from '#src/base/json/json.js';
+import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {FieldOrder, PlacedField} from '#src/schema/protobuf/field-order.js';
 import type {TouchedFields} from './touched-fields.js';

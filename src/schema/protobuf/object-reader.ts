@@ -1,4 +1,4 @@
-import {parseJson as readJson} from '#src/base/json.js';
+import {parseJson as readJson} from '#src/base/json/json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {fits, wireType, type Field, type Message} from './message-type.js';
 import {durationNanos, quantityText, parseTimestamp} from './values.js';

@@ -1,5 +1,5 @@
 import {Writable} from 'node:stream';
-import {AgentError, type CommandStreams, type RunCommand} from '#src/api/agent.js';
+import {AgentError, type CommandStreams, type RunCommand} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';

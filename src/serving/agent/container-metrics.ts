@@ -1,4 +1,4 @@
-import type {ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
+import type {ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
 import type {Family, Sample} from './exposition.js';
 
 /** The period of CPU quotas, in microseconds. */

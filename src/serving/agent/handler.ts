@@ -2,7 +2,7 @@
 // guard.ts or by the in-process caller.
 
 import {Readable} from 'node:stream';
-import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';

@@ -1,4 +1,4 @@
-import {AgentError, type LogQuery, type LogStream} from '#src/api/agent.js';
+import {AgentError, type LogQuery, type LogStream} from '#src/api/node/agent.js';
 import {parseTime} from '#src/api/time.js';
 
 const undecoded = (): AgentError => new AgentError(400, JSON.stringify({message: 'Unable to decode query.'}));

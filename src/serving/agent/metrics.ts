@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import type {ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
+import type {ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
 import type {Family, Sample} from './exposition.js';
 
 type Each<T> = (of: T) => Sample;

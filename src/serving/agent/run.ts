@@ -1,5 +1,5 @@
 import {Writable} from 'node:stream';
-import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/node/agent.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 

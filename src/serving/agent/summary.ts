@@ -1,4 +1,4 @@
-import type {Consumption, ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
+import type {Consumption, ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
 import {wireTime} from '#src/api/time.js';
 
 const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({

@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {type Files, followFiles} from '#src/base/files.js';
+import {type Files, followFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {type TrustAnchors, trustAnchors} from '#src/pki/chain.js';

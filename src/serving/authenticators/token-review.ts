@@ -1,5 +1,5 @@
 import {createHash} from 'node:crypto';
-import {collectionPath, apiVersionOf, kinds} from '#src/api/kinds.js';
+import {collectionPath, apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {TokenReview} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';

@@ -1,4 +1,4 @@
-import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds.js';
+import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds/index.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {CacheBound} from '#src/base/cache-bound.js';

@@ -1,6 +1,6 @@
 import {join} from 'node:path';
 import {every, type Clock} from '#src/base/clock.js';
-import type {Files} from '#src/base/files.js';
+import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {withMessagePrefix} from '#src/pki/encoding/error.js';
 import {createSelfSignedServing, keyPairPem} from '#src/pki/issuing.js';

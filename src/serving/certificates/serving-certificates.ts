@@ -2,7 +2,7 @@
 
 import {createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
-import {followFiles, type Files} from '#src/base/files.js';
+import {followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Certificate} from '#src/pki/certificate.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';

@@ -1,5 +1,5 @@
 import type {Writable} from 'node:stream';
-import type {CommandStreams} from '#src/api/agent.js';
+import type {CommandStreams} from '#src/api/node/agent.js';
 import type {CommandIo} from './context.js';
 
 /** Writes to a stream; resolves once it accepts more, or is closed. */

@@ -1,4 +1,4 @@
-import type {LogQuery, LogStream} from '#src/api/agent.js';
+import type {LogQuery, LogStream} from '#src/api/node/agent.js';
 import type {Clock} from '#src/base/clock.js';
 import {linesFrom, nextLineAfter, positionOfLast, type LogLine, type LogPosition} from './lines.js';
 import type {LogSource} from './source.js';

@@ -1,4 +1,4 @@
-import {AgentError} from '#src/api/agent.js';
+import {AgentError} from '#src/api/node/agent.js';
 import type {ContainerRecord, Termination, PodRecord} from '#src/simulation/pod/record.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {RunLog} from './lines.js';

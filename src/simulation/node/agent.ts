@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';

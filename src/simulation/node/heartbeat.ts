@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {sameJson} from '#src/api/equal.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {wireMicroTime} from '#src/api/time.js';

@@ -1,7 +1,7 @@
 import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
-import {isNodesOwnLabel} from '#src/api/node-labels.js';
+import {isNodesOwnLabel} from '#src/api/node/labels.js';
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from './context.js';

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, Volume} from '#src/api/pod.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isForbidden, isNotFound} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';

@@ -1,5 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {PodRecord} from './record.js';

@@ -1,4 +1,4 @@
-import type {RunCommand} from '#src/api/agent.js';
+import type {RunCommand} from '#src/api/node/agent.js';
 import {sleep} from '#src/base/clock.js';
 import type {CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';

@@ -1,5 +1,5 @@
 import {posix} from 'node:path';
-import {AgentError, type RunCommand} from '#src/api/agent.js';
+import {AgentError, type RunCommand} from '#src/api/node/agent.js';
 import {commandEnvironment} from '#src/simulation/rules/inferred-settings.js';
 import type {CommandContext, CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';

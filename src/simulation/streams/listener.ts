@@ -1,6 +1,6 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
-import {AgentError} from '#src/api/agent.js';
+import {AgentError} from '#src/api/node/agent.js';
 import {expandKnown} from '#src/simulation/command/environment.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
 import {specContainers} from '#src/simulation/rules/spec-containers.js';

@@ -1,4 +1,4 @@
-import {AgentError, type ContainerAddress} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress} from '#src/api/node/agent.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/command/environment.js';

@@ -1,6 +1,6 @@
 import {accessSync, chmodSync, closeSync, constants, fsyncSync, openSync, readSync, realpathSync} from 'node:fs';
 import {join} from 'node:path';
-import {makeFolder} from '#src/base/folder.js';
+import {makeFolder} from '#src/base/files/folder.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {messageOf} from '#src/base/message.js';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming, type NamingName} from '#src/api/naming.js';
 import type {Pod, Toleration} from '#src/api/pod.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import type {ObjectMeta} from '#src/api/types.js';

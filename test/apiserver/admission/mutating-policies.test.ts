@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {refusal} from '#test/resources/environment.js';
 import {startPolicyEnvironment} from './policy-environment.js';
 

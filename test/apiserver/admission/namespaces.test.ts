@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Namespace} from '#src/api/types.js';
 import {runPhase, type AdmissionAttributes, type AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';

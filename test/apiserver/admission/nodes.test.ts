@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {PodSpec} from '#src/api/pod.js';
 import {naming} from '#src/api/naming.js';
 import {findings, inFull} from '#src/apiserver/admission/pod-security/evaluate.js';

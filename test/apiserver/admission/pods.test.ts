@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Binding, Pod, PodSpec} from '#src/api/pod.js';
 import {eventRateLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';

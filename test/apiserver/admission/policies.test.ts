@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Decision} from '#src/api/authorization.js';
 import {refusal, words} from '#test/resources/environment.js';
 import {configMaps, startPolicyEnvironment, type ValidatingSpec} from './policy-environment.js';

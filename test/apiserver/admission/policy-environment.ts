@@ -1,4 +1,4 @@
-import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {charged, type Quota} from '#src/apiserver/admission/resource-quota/check.js';
 import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {jane, refusal} from '#test/resources/environment.js';
 import {namespace, startWith} from './context.js';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {refusal, words} from '#test/resources/environment.js';
 import {json} from '#test/apiserver/webhook-server.js';

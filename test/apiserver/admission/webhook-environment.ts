@@ -1,4 +1,4 @@
-import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';

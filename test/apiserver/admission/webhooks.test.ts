@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {refusal, words} from '#test/resources/environment.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {readToken, type TokenClaims} from '#src/pki/keys/token.js';

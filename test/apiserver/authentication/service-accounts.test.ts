@@ -2,7 +2,7 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
 import {signToken, tokenKey} from '#src/pki/keys/token.js';

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import type {AuthenticationRequest} from '#src/api/authentication.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {TokenRequest} from '#src/api/types.js';
 import {boundTokens} from '#src/apiserver/authentication/service-account/bound-tokens.js';
 import {secretTokens} from '#src/apiserver/authentication/service-account/secret-tokens.js';

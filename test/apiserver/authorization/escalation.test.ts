@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {PolicyRule} from '#src/api/types.js';
 import {missing} from '#src/apiserver/authorization/coverage.js';
 import {escalation, escalationCheck} from '#src/apiserver/authorization/escalation.js';

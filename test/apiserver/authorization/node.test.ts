@@ -1,6 +1,6 @@
 import test from 'ava';
 import {isForbidden} from '#src/api/status.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {NodeAuthorizer} from '#src/apiserver/authorization/node/authorizer.js';

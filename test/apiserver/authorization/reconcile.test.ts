@@ -1,5 +1,5 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {ClusterRole} from '#src/api/types.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';

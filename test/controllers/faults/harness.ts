@@ -1,12 +1,12 @@
 import type {ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
-import type {Kind} from '#src/api/kinds.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import {expired} from '#src/api/status.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {createComponent} from '#src/plane/component/component.js';
 import {inProcessConnection} from '#src/plane/component/in-process.js';
 import {controllerManager} from '#src/plane/controller-manager/component.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';

@@ -1,5 +1,5 @@
 import type {CronJob} from '#controllers/cronjob/kinds.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';

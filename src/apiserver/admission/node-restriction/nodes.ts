@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {isNodesOwnLabel} from '#src/api/node-labels.js';
+import {isNodesOwnLabel} from '#src/api/node/labels.js';
 import type {Node} from '#src/api/types.js';
 import {quoted, type NodeRule} from './node-rule.js';
 

@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest, PodCertificateRequest} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';

@@ -1,5 +1,5 @@
-import {kinds, type Kind} from '#src/api/kinds.js';
-import {nodeOfUser} from '#src/api/node-user.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
+import {nodeOfUser} from '#src/api/node/user.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {nodeRule} from './nodes.js';

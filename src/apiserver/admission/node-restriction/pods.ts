@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec, Volume} from '#src/api/pod.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';

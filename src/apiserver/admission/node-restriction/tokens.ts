@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, Volume} from '#src/api/pod.js';
 import {StatusError} from '#src/api/status.js';
 import type {TokenRequest} from '#src/api/types.js';

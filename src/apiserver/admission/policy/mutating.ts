@@ -1,5 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {MutatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';

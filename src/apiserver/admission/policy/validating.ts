@@ -1,6 +1,6 @@
 import type {Status} from '#src/api/status.js';
 import {StatusError} from '#src/api/status.js';
-import {kinds, type Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';

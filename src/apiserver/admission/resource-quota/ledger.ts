@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {sameJson} from '#src/api/equal.js';
 import {isNotFound, statusError} from '#src/api/status.js';
 import type {Reader} from '#src/api/reader.js';

@@ -1,5 +1,5 @@
 import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';

@@ -1,6 +1,6 @@
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
-import {nodeOfUser} from '#src/api/node-user.js';
+import {nodeOfUser} from '#src/api/node/user.js';
 import {parseFieldSelector, pinnedValue} from '#src/api/selectors/field-selector.js';
 import type {PolicyRule} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';

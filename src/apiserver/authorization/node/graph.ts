@@ -1,12 +1,12 @@
 // The graph of the Node authorizer: which objects each node may read because of the pods, volumes and other objects bound to it. It follows the registry and
 // is never complete before `follow` resolves; decisions are made in authorizer.ts.
 
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {listAndWatchKind, type ObjectHandler} from '#src/apiserver/registry/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
-import type {ObjectOf} from '#src/api/kinds.js';
+import type {ObjectOf} from '#src/api/kinds/index.js';
 import {referenceKey, referencesOf, volumeSecrets, type ReadableKind} from './references.js';
 
 /** An object of one node: the objects it gives access to, and a text that changes when these may have changed. */

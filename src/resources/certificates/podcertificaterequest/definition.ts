@@ -1,5 +1,5 @@
 import {forbiddenField} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {PodCertificateRequest} from '#src/api/types.js';
 import {mayForSigner} from '#src/resources/certificates/signer-permission.js';
 import {nameColumn} from '#src/resources/columns.js';

@@ -1,4 +1,4 @@
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {plainFailure, notFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {ConnectContext} from '#src/resources/definition.js';

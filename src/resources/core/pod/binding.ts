@@ -1,6 +1,6 @@
 import type {FieldError} from '#src/api/field-error.js';
 import {notSupported, required} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Binding, Pod} from '#src/api/pod.js';
 import {badRequest, conflict, plainFailure, success} from '#src/api/status.js';
 import type {Action, ActionContext} from '#src/resources/definition.js';

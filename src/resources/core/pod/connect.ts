@@ -1,12 +1,12 @@
 import {kind} from '#src/api/kind.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {badRequest, notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {agentOf} from '#src/resources/core/connect/agent.js';
 import {proxySubresource, isAllowedDestination, parseProxyTarget} from '#src/resources/core/connect/proxy.js';
 import type {ConnectContext, ConnectSubresource, ConnectOption, ConnectOptions} from '#src/resources/definition.js';
-import {everyContainer} from './containers.js';
+import {everyContainer} from './validation/every-container.js';
 import {logFields, logQuery, validateLogOptions} from './log-options.js';
 
 const podOf = async ({reader, namespace}: ConnectContext, name: string): Promise<Readonly<Pod>> => {

@@ -4,7 +4,7 @@ import {containerLimits, containerRequests, formatResourceList} from '#src/model
 import type {HookContext} from '#src/resources/definition.js';
 import {isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
 import {mayOvercommit} from '#src/resources/validation/resource-names.js';
-import {everyContainer} from './containers.js';
+import {everyContainer} from './validation/every-container.js';
 
 export type DefaultContext = Pick<HookContext, 'naming' | 'gate'>;
 

@@ -1,6 +1,6 @@
 import type {PodSpec, PodStatus, PodTemplateSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {everyContainer} from './containers.js';
+import {everyContainer} from './validation/every-container.js';
 import {hasRestartRules} from './validation/allowances.js';
 
 // Fields of pods that depend on feature gates. While a gate is off its fields are dropped on write, unless the stored object uses them: turning a gate off

@@ -1,5 +1,5 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Eviction, Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import {badRequest, conflict, forbidden, isConflict, notFound, success, tooManyRequests, type Status} from '#src/api/status.js';

@@ -4,7 +4,7 @@ import {wireTime} from '#src/api/time.js';
 import {sameJson} from '#src/api/equal.js';
 import {qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {everyContainer} from './containers.js';
+import {everyContainer} from './validation/every-container.js';
 import {dropDisabledFields, dropDisabledStatusFields} from './disabled-fields.js';
 import {podTerms} from './validation/affinity.js';
 import {appArmorOf, podAnnotations} from './validation/annotations.js';

@@ -6,7 +6,7 @@ import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {ipWarnings} from '#src/resources/validation/ip-fields.js';
 import {nodeLabelText, nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {isWholeQuantity} from '#src/resources/validation/resource-names.js';
-import {everyContainer} from './containers.js';
+import {everyContainer} from './validation/every-container.js';
 import {podTerms} from './validation/affinity.js';
 import {appArmorOf, podAnnotations} from './validation/annotations.js';
 import {volumeWarnings} from './volume-warnings.js';

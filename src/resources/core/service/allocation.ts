@@ -1,5 +1,5 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
-import {kinds} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {internalError, plainFailure} from '#src/api/status.js';
 import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';

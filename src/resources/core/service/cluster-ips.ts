@@ -1,6 +1,7 @@
+import {isIpv6} from '#src/base/ip-address.js';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {isIpv6, legacyIp} from '#src/resources/validation/ip-fields.js';
+import {legacyIp} from '#src/resources/validation/ip-fields.js';
 import {headless, isHeadless, type Service, type ServiceSpec} from './traits.js';
 
 // Validation of cluster IPs, IP families and family policy: of one service, and of updates, where the first address is immutable.

@@ -1,4 +1,4 @@
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {notFound, serviceUnavailable} from '#src/api/status.js';
 import type {ConnectContext, ConnectSubresource} from '#src/resources/definition.js';
 import {proxySubresource, isAllowedDestination, parseProxyTarget} from '#src/resources/core/connect/proxy.js';

@@ -3,8 +3,8 @@ import {extend, type Environment} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import {SchemaTypes} from '#src/cel/schema/schema-types.js';
 import {bool, optionalOf, string, type Type} from '#src/cel/values/types.js';
-import {fieldPathIn} from '#src/schema/custom/field-path.js';
-import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import {fieldPathIn} from '#src/schema/custom/structural/field-path.js';
+import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
 // Compiles the validation rules of stored definitions. A rule that does not compile (any more) keeps its error, which is reported when the rule would be

@@ -1,4 +1,4 @@
-import {jsonText} from '#src/base/json.js';
+import {jsonText} from '#src/base/json/json.js';
 import {duplicate, duplicateUnshown, forbiddenField, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
 import {maxErrors} from '#src/api/collect-errors.js';
 import {type Outcome, type Program} from '#src/cel/compile.js';
@@ -6,7 +6,7 @@ import {asRoot} from '#src/cel/schema/schema-types.js';
 import {view} from '#src/cel/schema/schema-values.js';
 import {Optional, type Value} from '#src/cel/values/values.js';
 import type {Correlated} from '#src/schema/custom/correlated.js';
-import {additionalOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import {additionalOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {compileRules, typeOfSchema, type CompiledRule} from './compiled.js';

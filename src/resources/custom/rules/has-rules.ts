@@ -1,4 +1,4 @@
-import {additionalOf, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {additionalOf, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/json-schema.js';
 
 const known = new WeakMap<JsonSchema, boolean>();
 

@@ -3,7 +3,7 @@ import type {ObjectMeta} from '#src/api/types.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {everyContainer, type PlacedContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer, type PlacedContainer} from './every-container.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {isHugePages} from '#src/model/resource-names.js';

@@ -1,7 +1,7 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec, SeccompProfile, Toleration} from '#src/api/pod.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer} from './every-container.js';
 import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';

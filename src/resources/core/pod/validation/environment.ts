@@ -1,6 +1,6 @@
 import {invalid, notFoundValue, required, type FieldError} from '#src/api/field-error.js';
 import type {EnvFromSource, EnvVar, PodSpec} from '#src/api/pod.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer} from './every-container.js';
 import {dataKeyProblems, subdomainName} from '#src/resources/validation/names.js';
 import {validateNoBacksteps} from '#src/resources/validation/paths.js';
 import {dnsLabel, each, environmentNameProblems} from '#src/resources/validation/values.js';

@@ -1,6 +1,6 @@
 import {forbiddenField, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import type {PodSpec} from '#src/api/pod.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer} from './every-container.js';
 
 /** Fields of one operating system only, in the order of their errors; those with a dot are in the security context. */
 const linuxOfPod = [

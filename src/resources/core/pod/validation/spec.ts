@@ -1,7 +1,7 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {PodSpec, Volume} from '#src/api/pod.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer} from './every-container.js';
 import {legacyIp} from '#src/resources/validation/ip-fields.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {validateLabels} from '#src/resources/validation/object-meta.js';

@@ -1,8 +1,9 @@
+import {isIpv6, parseLooseIp} from '#src/base/ip-address.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {ipWarnings, isIpv6, legacyIp, parseLooseIp} from '#src/resources/validation/ip-fields.js';
+import {ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
 import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodAnnotationUpdate} from './annotations.js';

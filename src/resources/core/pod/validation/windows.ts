@@ -1,6 +1,6 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import type {PodSpec, WindowsSecurityContextOptions} from '#src/api/pod.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer} from './every-container.js';
 import {dnsSubdomain} from '#src/resources/validation/values.js';
 import type {PodSpecRules} from './rules.js';
 

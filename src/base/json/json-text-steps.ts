@@ -1,0 +1,75 @@
+import {weightLeft} from './json-weight.js';
+import {jsonText} from './json.js';
+import {pieceBytes} from './json-steps.js';
+import type {Steps} from '#src/base/steps.js';
+
+/** A value of this weight is encoded in one go. */
+const weightAtOnce = 500;
+
+/** Gathers text, and lets others have their turn once there is enough of it. */
+class Pieces {
+  readonly #parts: Buffer[] = [];
+  #text = '';
+
+  add(text: string): void {
+    this.#text += text;
+  }
+
+  get isFull(): boolean {
+    return this.#text.length >= pieceBytes;
+  }
+
+  cut(): void {
+    this.#parts.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
+  whole(): Buffer {
+    this.cut();
+    return Buffer.concat(this.#parts);
+  }
+}
+
+const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function' || typeof value === 'symbol';
+
+/** `heavy` holds those values of which it is known that they are not encoded in one go. */
+const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): Steps<void> {
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    'toJSON' in value ||
+    (!heavy.has(value) && weightLeft(value, weightAtOnce, heavy) >= 0)
+  ) {
+    pieces.add(jsonText(value) ?? 'null');
+    if (!pieces.isFull) return;
+    pieces.cut();
+    return yield;
+  }
+  yield;
+  let isFirst = true;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      pieces.add(isFirst ? '[' : ',');
+      isFirst = false;
+      yield* write(item, pieces, heavy);
+    }
+    return pieces.add(isFirst ? '[]' : ']');
+  }
+  const keys = Object.keys(value);
+  yield;
+  for (const key of keys) {
+    const item = (value as Record<string, unknown>)[key];
+    if (isLeftOut(item)) continue;
+    pieces.add(`${isFirst ? '{' : ','}${JSON.stringify(key)}:`);
+    isFirst = false;
+    yield* write(item, pieces, heavy);
+  }
+  pieces.add(isFirst ? '{}' : '}');
+};
+
+/** Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not change meanwhile. */
+export const encodedInSteps = function* (value: unknown): Steps<Buffer> {
+  const pieces = new Pieces();
+  yield* write(value, pieces, new Set());
+  return pieces.whole();
+};

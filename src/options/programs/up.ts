@@ -1,0 +1,77 @@
+import type {NamingName} from '#src/api/naming.js';
+import {flagSection, flagTable} from '#src/options/flag.js';
+import {commandLogging, help} from '#src/options/shared/logging.js';
+import {planeNaming} from '#src/options/shared/naming.js';
+
+const plane = flagSection('Plane', {
+  'data-dir': {
+    type: 'path',
+    help: "The directory of the plane: its keys (pki/), its store (store/) and the administrator's connection settings (kubeconfig).",
+    shownDefault: './.plat, or ./.plat-plat with --naming=plat',
+  },
+  'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
+  'secure-port': {type: 'port', help: 'The HTTPS port. 0 takes a free one and prints it.', default: '6443'},
+  ...planeNaming,
+  nodes: {
+    type: 'int',
+    help: 'How many simulated nodes to run the pods on. With 0 whoever has nodes of his own joins them.',
+    default: '1',
+    range: {min: 0, max: 10_000},
+  },
+  'simulation-file': {
+    type: 'path',
+    help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).',
+  },
+  'metrics-api': {
+    type: 'bool',
+    help: 'Serve figures of use (kubectl top, autoscalers): those of simulated nodes, and those that the agents of other nodes tell. Without it there is room for a metrics server.',
+    shownDefault: 'true with nodes, false with --nodes=0',
+  },
+  manifests: {
+    type: 'each',
+    help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. What they say wins over later changes. Repeatable.',
+  },
+  'webhook-port': {
+    type: 'port',
+    help: 'Where on this machine the webhooks of the manifests are served, instead of at the services they name, with tls.crt and tls.key of pki/webhook in the data directory. 0 leaves the manifests as they are.',
+    default: '0',
+  },
+  kubeconfig: {
+    type: 'path',
+    help: "The file to merge the administrator's connection settings into, as a cluster, a user and a context that becomes the current one. Everything else in it stays.",
+    shownDefault: 'kubeconfig in the data directory',
+  },
+  'remove-context-on-stop': {
+    type: 'bool',
+    help: 'Take the context, cluster and user of the plane out of the file of --kubeconfig again when the plane stops.',
+    default: 'false',
+  },
+  'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
+  'controller-manager-arg': {
+    type: 'each',
+    help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.',
+  },
+  'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
+  quiet: {
+    type: 'bool',
+    help: 'Write nothing but the line that begins with "ready", and errors.',
+    default: 'false',
+    excludes: ['v', 'vmodule'],
+  },
+  ...commandLogging,
+  ...help,
+});
+
+/** The default data directory. Each naming has its own, because a store keeps the naming it was created with. */
+export const defaultDataDir = (naming: NamingName): string => (naming === planeNaming.naming.default ? './.plat' : `./.plat-${naming}`);
+
+/** The flags of `plat up`. */
+export const upFlags = flagTable({
+  program: 'plat up',
+  summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
+  sections: [plane],
+  rules: [
+    ({simulationFile, nodes}) =>
+      simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined,
+  ],
+});
