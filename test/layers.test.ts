@@ -1,3 +1,4 @@
+import {dirname} from 'node:path/posix';
 import test from 'ava';
 import {lex, sources, target, type Source} from './sources.js';
 
@@ -141,6 +142,47 @@ test('no files import each other in a circle', t => {
     imports.map(({specifier}) => target(path, specifier)).filter(file => file !== undefined && byPath.has(file)) as string[];
 
   t.is(lines(circles(new Map(product.map(source => [source.path, edges(source)]))).map(circle => circle.join(' <-> '))), '');
+});
+
+/** Circles of folders that are allowed, and why. */
+const allowedFolderCircles: Readonly<Record<string, string>> = {
+  'src/transport <-> src/transport/plugins': 'credentials are read together with the plugins that provide them',
+};
+
+test('no folders import each other in a circle', t => {
+  const folders = new Map<string, Set<string>>();
+  for (const {path, imports} of product) {
+    const folder = dirname(path);
+    const wanted = folders.get(folder) ?? new Set();
+    folders.set(folder, wanted);
+    for (const {specifier} of imports) {
+      const file = target(path, specifier);
+      if (file !== undefined && byPath.has(file) && dirname(file) !== folder) wanted.add(dirname(file));
+    }
+  }
+  const graph = new Map([...folders].map(([folder, wanted]) => [folder, [...wanted]]));
+  const found = circles(graph).map(circle => circle.sort().join(' <-> '));
+
+  t.is(
+    lines(found.filter(circle => !(circle in allowedFolderCircles))),
+    '',
+    'move what both folders use, or the file that lists the members of a folder',
+  );
+});
+
+/** Folders with a table of each API group. */
+const tablesPerGroup = new Set(['src/schema/markers', 'src/schema/protobuf/tables']);
+
+/** The number of files that one can take in at a glance. */
+const maxFiles = 25;
+
+test('a folder has no more files than one can take in at a glance', t => {
+  const counts = new Map<string, number>();
+  for (const {path} of product) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  const problems = [...counts]
+    .filter(([folder, count]) => count > maxFiles && !tablesPerGroup.has(folder))
+    .map(([folder, count]) => `${folder}: ${count} files; give topics folders of their own`);
+  t.is(lines(problems), '');
 });
 
 /** Words of the vocabularies, which only the naming may spell. Fields that begin with one, such as a node's `kubeletVersion`, are called so in both. */

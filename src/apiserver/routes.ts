@@ -13,7 +13,8 @@ import {get, list, watch} from './handlers/read.js';
 import {remove, removeCollection} from './handlers/remove.js';
 import {carriesPatch} from './handlers/patch.js';
 import {isPretty, reachesAddress, type ResourceServices} from './handlers/resource.js';
-import {connect} from './handlers/connect.js';
+import {connect} from './handlers/connect/connect.js';
+import {pageNotFound, type Route} from './handlers/route.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
@@ -22,24 +23,6 @@ import {handleOrMove} from './request/large.js';
 import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
 import type {ServedResource} from './registry/registry.js';
-
-/** A path that is not a resource's, with its handler; a `path` that ends in `/*` matches everything below. */
-export interface Route {
-  readonly path: string;
-  readonly methods?: readonly string[];
-  readonly handler: Handler;
-  /** Left out of the index at `/`. */
-  readonly hidden?: boolean;
-  /** The paths below, if the index lists each of them. */
-  below?(): readonly string[];
-}
-
-/** The plain-text 404 of an unknown path. */
-export const pageNotFound = (): ApiResponse => ({
-  status: 404,
-  headers: {'X-Content-Type-Options': 'nosniff'},
-  body: {kind: 'bytes', bytes: '404 page not found\n', contentType: 'text/plain; charset=utf-8'},
-});
 
 /** Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other routes. */
 export const router = (services: ResourceServices, discovery: Discovery, others: readonly Route[]): ((info: RequestInfo) => Handler) => {

@@ -6,14 +6,15 @@ import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
-import {assembleApiServer} from '#src/plane/api-server.js';
-import {authenticatesClients} from '#src/plane/authentication.js';
-import {hostPort, openSockets} from '#src/plane/sockets.js';
-import {openServingCertificates} from '#src/plane/serving-files.js';
-import {storeServersOf} from '#src/plane/store-servers.js';
-import {waitingServer} from '#src/plane/waiting-server.js';
+import {assembleApiServer} from '#src/plane/api-server/api-server.js';
+import {authenticatesClients} from '#src/plane/api-server/authentication.js';
+import {hostPort, openSockets} from '#src/plane/api-server/sockets.js';
+import {requestThread} from '#src/plane/request-thread/request-thread.js';
+import {openServingCertificates} from '#src/plane/component/serving-files.js';
+import {storeServersOf} from '#src/plane/api-server/store-servers.js';
+import {waitingServer} from '#src/plane/api-server/waiting-server.js';
 import {openStore} from '#src/storage/backend/open.js';
-import {untilStopped, type Invocation} from './program.js';
+import {untilStopped, type Invocation} from './program/program.js';
 
 /** `plat-apiserver`: serves until it is stopped. */
 export const runApiServer = async ({
@@ -73,7 +74,7 @@ export const runApiServer = async ({
     flags: () => flagValues(apiserverFlags, options),
     gate,
     serverAddress: address,
-    threadArgs: argv,
+    largeRequests: requestThread(argv),
   });
   waiting.handOver(running.handler);
   const starting = running.begin();

@@ -1,4 +1,4 @@
-import {oneLine, runProgram} from './program.js';
+import {oneLine, runProgram} from './program/program.js';
 
 /** The commands of `plat`, each loaded on use. */
 const commands: Readonly<Record<string, {readonly about: string; run(argv: readonly string[]): Promise<void>}>> = {
@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
     about: 'approve or deny certificate signing requests',
     run: async argv =>
       runProgram((await import('#src/options/programs/client.js')).certificateFlags, argv, async invocation =>
-        (await import('./certificate.js')).runCertificate(invocation),
+        (await import('./certificate/certificate.js')).runCertificate(invocation),
       ),
   },
   demo: {

@@ -1,13 +1,13 @@
 /** The public API for programs that embed a control plane: `import {startPlane} from 'plat'`. Types of its objects are added when it is packed (tools/types.mjs). */
-import type {Plane} from './embedded.js';
-import type {PlaneOptions} from './options.js';
+import type {Plane} from './inputs/embedded.js';
+import type {PlaneOptions} from './inputs/options.js';
 import {startPlane as start} from './plane.js';
 
 /** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
 export const startPlane: (options?: PlaneOptions) => Promise<Plane> = start;
-export type {Plane, ServingPair} from './embedded.js';
-export type {PlaneOptions} from './options.js';
-export {PlaneOptionError} from './check-options.js';
+export type {Plane, ServingPair} from './inputs/embedded.js';
+export type {PlaneOptions} from './inputs/options.js';
+export {PlaneOptionError} from './inputs/check-options.js';
 export type {Manifest} from './manifests/read.js';
 export type {LocalWebhooks} from './manifests/webhooks.js';
 export {customKind} from '#src/api/kind.js';

@@ -21,25 +21,26 @@ import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/backend/open.js';
 import type {Store} from '#src/storage/store.js';
-import {assembleApiServer, type ApiServerParts, type RunningApiServer} from './api-server.js';
-import {checkOptions} from './check-options.js';
+import {assembleApiServer, type ApiServerParts, type RunningApiServer} from './api-server/api-server.js';
+import {checkOptions} from './inputs/check-options.js';
 import {createComponent, type Component, type RunnableComponent} from './component/component.js';
 import {inProcessConnection} from './component/in-process.js';
 import {addBuildMetrics} from './component/metrics.js';
 import {controllerManager} from './controller-manager/component.js';
-import type {Plane as EmbeddedPlane} from './embedded.js';
-import {readAll, readInputs, type PlaneInputs} from './inputs.js';
+import type {Plane as EmbeddedPlane} from './inputs/embedded.js';
+import {readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
 import {mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig} from './kubeconfig/settings.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair} from './material.js';
-import {PlaneNodes} from './nodes.js';
-import type {PlaneOptions} from './options.js';
-import {openPlanePort, type PlanePort} from './port.js';
+import {localServingPair} from './inputs/material.js';
+import {PlaneNodes} from './nodes/nodes.js';
+import type {PlaneOptions} from './inputs/options.js';
+import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
-import {storeServersOf} from './store-servers.js';
-import {waitingServer} from './waiting-server.js';
+import {requestThread} from './request-thread/request-thread.js';
+import {storeServersOf} from './api-server/store-servers.js';
+import {waitingServer} from './api-server/waiting-server.js';
 
 /** A running control plane, with its parts. */
 export interface Plane extends EmbeddedPlane {
@@ -232,7 +233,7 @@ const serverParts = (
   gate: gateOf(apiserver),
   serverAddress: port?.address ?? '',
   // A virtual clock cannot be shared with another thread.
-  ...(options.clock instanceof VirtualClock ? {} : {threadArgs: apiserverArgs}),
+  ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
 });
 
 /** Rejects when components end by themselves, or fail. */

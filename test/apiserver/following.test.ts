@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
+import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import {Compacted} from '#src/storage/errors.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {startCustom, widgets} from './custom.js';

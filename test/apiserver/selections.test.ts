@@ -4,7 +4,7 @@ import type {KubeList, KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
-import {filterOf} from '#src/apiserver/registry/filter.js';
+import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {CollectionAttributes, RecordAttributes, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {StoredRecord} from '#src/storage/store.js';

@@ -12,7 +12,7 @@ import {Verbosity} from '#src/observe/verbosity.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
 import {versionInfoOf} from '#src/options/parsed-options.js';
-import type {PlaneOptions} from '#src/plane/options.js';
+import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {aDirectory} from './programs.js';
 

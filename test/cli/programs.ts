@@ -9,7 +9,7 @@ import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {connectedClient} from '#src/client/connected.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
-import {planeMaterial, type PlaneMaterial} from '#src/plane/material.js';
+import {planeMaterial, type PlaneMaterial} from '#src/plane/inputs/material.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 

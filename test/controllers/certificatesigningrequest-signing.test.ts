@@ -12,7 +12,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import type {KeySpec} from '#src/pki/keys/keys.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
-import type {PlaneOptions} from '#src/plane/options.js';
+import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';

@@ -1,5 +1,5 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {PlaneOptions} from '#src/plane/options.js';
+import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> {

@@ -2,7 +2,7 @@ import {hostname} from 'node:os';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {UserInfo} from '#src/api/user.js';
-import {storedResources} from '#src/apiserver/request/stored-versions.js';
+import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {startWire, wire} from '#test/apiserver/wire.js';
 import {aPlane} from './plane.js';

@@ -9,7 +9,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
 import {systemClock} from '#src/base/clock.js';
-import {localServingPair, planeMaterial} from '#src/plane/material.js';
+import {localServingPair, planeMaterial} from '#src/plane/inputs/material.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject} from '#src/schema/protobuf/encode.js';

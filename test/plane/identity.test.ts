@@ -4,7 +4,7 @@ import {isNotFound} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {seededRandom} from '#src/base/random.js';
-import type {RunningApiServer} from '#src/plane/api-server.js';
+import type {RunningApiServer} from '#src/plane/api-server/api-server.js';
 import {startPlane} from '#src/plane/plane.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {contentOf, inLockstep, startTogether} from './lockstep.js';

@@ -11,9 +11,9 @@ import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
-import {apiserverArgs} from '#src/plane/arguments.js';
-import {planeMaterial, type PlaneMaterial} from '#src/plane/material.js';
+import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server/api-server.js';
+import {apiserverArgs} from '#src/plane/inputs/arguments.js';
+import {planeMaterial, type PlaneMaterial} from '#src/plane/inputs/material.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
 
 const quietTurns = 4;

@@ -18,7 +18,7 @@ import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {flagzRoute, statuszRoute} from '#src/serving/administration/zpages.js';
-import {type DelegatedSecurityFlags, delegatedSecurity} from '#src/serving/delegated-security.js';
+import {type DelegatedSecurityFlags, delegatedSecurity} from '#src/serving/delegated/delegated-security.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {aPair, anAuthority} from './credentials.js';
 

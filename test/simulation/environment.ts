@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
-import type {PlaneOptions} from '#src/plane/options.js';
+import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
 

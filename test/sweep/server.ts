@@ -10,9 +10,10 @@ import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {assembleApiServer} from '#src/plane/api-server.js';
-import {apiserverArgs} from '#src/plane/arguments.js';
-import {planeMaterial} from '#src/plane/material.js';
+import {assembleApiServer} from '#src/plane/api-server/api-server.js';
+import {apiserverArgs} from '#src/plane/inputs/arguments.js';
+import {planeMaterial} from '#src/plane/inputs/material.js';
+import {requestThread} from '#src/plane/request-thread/request-thread.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {wire} from '#test/apiserver/wire.js';
 
@@ -38,7 +39,7 @@ export const sweepServer = async ({thread = true}: {readonly thread?: boolean} =
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
     serverAddress: '127.0.0.1:6443',
-    threadArgs: thread ? flags : undefined,
+    largeRequests: thread ? requestThread(flags) : undefined,
   });
   await server.begin();
   return {

@@ -1,9 +1,9 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {formatIp, formatRange, parseLooseIp, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {createObject} from '#src/apiserver/registry/create.js';
-import {deleteObject} from '#src/apiserver/registry/delete.js';
-import {allObjects} from '#src/apiserver/registry/list.js';
+import {createObject} from '#src/apiserver/registry/write/create.js';
+import {deleteObject} from '#src/apiserver/registry/write/delete.js';
+import {allObjects} from '#src/apiserver/registry/read/list.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';

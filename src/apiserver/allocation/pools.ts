@@ -1,6 +1,6 @@
 import {isNotFound} from '#src/api/status.js';
-import {deleteObject} from '#src/apiserver/registry/delete.js';
-import {registryReader} from '#src/apiserver/registry/reader.js';
+import {deleteObject} from '#src/apiserver/registry/write/delete.js';
+import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Pools} from '#src/apiserver/registry/write-services.js';
 import {ServiceAddresses} from './addresses.js';

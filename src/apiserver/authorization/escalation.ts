@@ -5,7 +5,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import {changesOnlyOwnership} from './ownership-changes.js';
+import {changesOnlyOwnership} from '#src/apiserver/admission/ownership-changes.js';
 import {isPrivileged, type Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';
 import {missing} from './coverage.js';

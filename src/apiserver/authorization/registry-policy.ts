@@ -1,5 +1,5 @@
 import {kinds, type Kind} from '#src/api/kinds/index.js';
-import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
+import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {PolicyChange, PolicySource} from './policy.js';
 

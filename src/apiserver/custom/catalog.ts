@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
-import {listAndWatchRecords} from '#src/apiserver/registry/list-watch.js';
+import {listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {
   refOf,

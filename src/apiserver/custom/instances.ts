@@ -1,6 +1,6 @@
 import {isNotFound} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
-import {deleteObject} from '#src/apiserver/registry/delete.js';
+import {deleteObject} from '#src/apiserver/registry/write/delete.js';
 import type {Registry, Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';

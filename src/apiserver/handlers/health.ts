@@ -1,5 +1,5 @@
 import {healthContentType, type HealthChecks} from '#src/observe/health.js';
-import {pageNotFound, type Route} from '#src/apiserver/routes.js';
+import {pageNotFound, type Route} from './route.js';
 
 /** The routes of one health endpoint: all its checks at `/{endpoint}`, each one below it. */
 export const healthRoutes = (endpoint: string, checks: HealthChecks): Route[] => [

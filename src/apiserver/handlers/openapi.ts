@@ -5,7 +5,7 @@ import type {Registration} from '#src/apiserver/aggregation/registrations.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {compressedHeaders, isCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
-import type {Route} from '#src/apiserver/routes.js';
+import type {Route} from './route.js';
 
 const json = 'application/json';
 /** The binary form of the version 2 document: the media type that clients request, which contains a character that media types must not have, and the one in responses. */

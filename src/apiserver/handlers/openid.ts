@@ -1,7 +1,7 @@
 import {statusError} from '#src/api/status.js';
 import {jsonWebKey, type TokenKey} from '#src/pki/keys/token.js';
 import {header} from '#src/apiserver/request/context.js';
-import type {Route} from '#src/apiserver/routes.js';
+import type {Route} from './route.js';
 
 /** The issuer of service account tokens, for discovery by relying parties. */
 export interface OpenIdProvider {

@@ -1,11 +1,11 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
-import {longRunningLabels} from '#src/apiserver/metrics.js';
-import {filterOf, type Filter} from '#src/apiserver/registry/filter.js';
+import {longRunningLabels} from '#src/apiserver/request/metrics.js';
+import {filterOf, type Filter} from '#src/apiserver/registry/read/filter.js';
 import {parseListOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
-import {listObjects, waitForRevision, type Listed} from '#src/apiserver/registry/list.js';
-import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
+import {listObjects, waitForRevision, type Listed} from '#src/apiserver/registry/read/list.js';
+import {findRecord, objectOf} from '#src/apiserver/registry/read/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';

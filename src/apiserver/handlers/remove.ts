@@ -3,9 +3,9 @@ import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/fi
 import {collectErrors} from '#src/api/collect-errors.js';
 import {isNotFound, success} from '#src/api/status.js';
 import type {DeleteOptions} from '#src/api/types.js';
-import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
-import {listObjects} from '#src/apiserver/registry/list.js';
-import {filterOf} from '#src/apiserver/registry/filter.js';
+import {deleteObject, type Deleted} from '#src/apiserver/registry/write/delete.js';
+import {listObjects} from '#src/apiserver/registry/read/list.js';
+import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {dryRunErrors, parseListOptions, integerParameter} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';

@@ -13,7 +13,7 @@ import {representation, type Representation} from '#src/apiserver/present/repres
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Stored} from '#src/apiserver/registry/stored.js';
-import {managerOfAgent} from '#src/apiserver/registry/field-ownership.js';
+import {managerOfAgent} from '#src/apiserver/registry/write/field-ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';

@@ -2,7 +2,7 @@ import {notAcceptable} from '#src/api/status.js';
 import type {VersionInfo} from '#src/api/version.js';
 import {header} from '#src/apiserver/request/context.js';
 import {plainJson} from '#src/apiserver/request/media-type.js';
-import type {Route} from '#src/apiserver/routes.js';
+import type {Route} from './route.js';
 import {namedClauses} from '#src/serving/accept.js';
 import {encoded} from './encode.js';
 

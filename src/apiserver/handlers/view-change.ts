@@ -2,7 +2,7 @@ import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {View} from '#src/resources/definition.js';
-import {checkPreconditions} from '#src/apiserver/registry/preconditions.js';
+import {checkPreconditions} from '#src/apiserver/registry/write/preconditions.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
 /** Throws 422 for what a view may not say, 409 when it speaks of another object. */

@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
-import {filterOf} from '#src/apiserver/registry/filter.js';
+import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {parseListOptions} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';

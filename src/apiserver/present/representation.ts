@@ -7,7 +7,7 @@ import type {KubeObject, ListMeta} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
 import {lazily} from '#src/base/lazily.js';
 import {zeroValue} from '#src/schema/decode/zero-value.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
+import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';

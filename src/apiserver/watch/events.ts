@@ -13,7 +13,7 @@ import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {runSteps, runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {deepFreeze, longRecordBytes} from '#src/apiserver/registry/object-cache.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
+import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';

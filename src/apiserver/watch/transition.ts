@@ -1,6 +1,6 @@
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
-import type {Filter} from '#src/apiserver/registry/filter.js';
+import type {Filter} from '#src/apiserver/registry/read/filter.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {RecordAttributes} from '#src/apiserver/registry/selection-cache.js';
 

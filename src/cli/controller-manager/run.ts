@@ -3,9 +3,9 @@ import {placeOfLock} from '#src/plane/component/election.js';
 import {controllerManager, migrationCheck} from '#src/plane/controller-manager/component.js';
 import {selectControllers} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {runComponent} from '#src/cli/component.js';
-import type {ServerConnection} from '#src/cli/connection.js';
-import type {Invocation} from '#src/cli/program.js';
+import {runComponent} from '#src/cli/program/component.js';
+import type {ServerConnection} from '#src/cli/program/connection.js';
+import type {Invocation} from '#src/cli/program/program.js';
 import {otherManagerOf} from './other-manager.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;

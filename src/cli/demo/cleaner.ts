@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {NamingName} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {setApproval} from '#src/cli/certificate.js';
+import {setApproval} from '#src/cli/certificate/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {startPlane} from '#src/plane/plane.js';

@@ -3,7 +3,7 @@ import {isForbidden} from '#src/api/status.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
-import {setApproval} from '#src/cli/certificate.js';
+import {setApproval} from '#src/cli/certificate/certificate.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';

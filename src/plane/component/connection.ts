@@ -22,7 +22,7 @@ export interface ReviewerOptions {
 }
 
 /**
- * A component's connection to its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig (`src/cli/connection.ts`). Each client has
+ * A component's connection to its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig (`src/cli/program/connection.ts`). Each client has
  * limits of its own; `part` identifies its purpose in its user agent.
  */
 export interface ComponentConnection {

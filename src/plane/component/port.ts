@@ -19,7 +19,7 @@ import {type AdministrativeRoute, notFoundPage, text} from '#src/serving/adminis
 import {componentCertificates} from './serving-certificates.js';
 import {zPages} from './zpages.js';
 import type {Delegate} from '#src/serving/delegation.js';
-import {delegatedSecurity} from '#src/serving/delegated-security.js';
+import {delegatedSecurity} from '#src/serving/delegated/delegated-security.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
 

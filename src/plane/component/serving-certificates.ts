@@ -1,6 +1,6 @@
 import {join} from 'node:path';
 import {type Files, systemFiles} from '#src/base/files/files.js';
-import {openServingCertificates, type ServingFiles} from '#src/plane/serving-files.js';
+import {openServingCertificates, type ServingFiles} from './serving-files.js';
 import type {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 
 /** The certificates of a component's own port. Without a certificate directory a self-signed one is kept in memory. */

@@ -3,6 +3,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
+import type {LargeRequestParts} from '#src/plane/api-server/api-server.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
@@ -308,3 +309,9 @@ const responseOf = ({status, headers, contentType, body}: PlainResponse): ApiRes
   headers,
   body: contentType === undefined ? {kind: 'empty'} : {kind: 'bytes', contentType, bytes: bufferOf(body)},
 });
+
+/** Returns what creates the thread of a server with these flags. */
+export const requestThread =
+  (args: readonly string[]) =>
+  ({address, timeoutMs, ...parts}: LargeRequestParts): RequestThread =>
+    new RequestThread({...parts, start: () => ({args, address}), limits: {ms: timeoutMs + 5000}});

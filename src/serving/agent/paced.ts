@@ -1,5 +1,5 @@
 import {nextTurn} from '#src/base/turn.js';
-import type {WebSocketClient} from '#src/serving/websocket-server.js';
+import type {WebSocketClient} from '#src/serving/streams/websocket-server.js';
 
 /** Sends messages to a client, each after the one before was written. */
 export interface PacedClient {

@@ -1,6 +1,6 @@
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {openWebSocket, type WebSocketClient} from '#src/serving/streams/websocket-server.js';
 
 /** The response that opens a WebSocket with the negotiated protocol and passes on its client. A failed handshake closes the connection. */
 export const upgradeToWebSocket = (

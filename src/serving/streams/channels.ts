@@ -1,5 +1,5 @@
 import {PassThrough} from 'node:stream';
-import type {WebSocketClient} from '#src/serving/websocket-server.js';
+import type {WebSocketClient} from './websocket-server.js';
 
 /** The requested streams of a command. */
 export interface RequestedStreams {

@@ -11,7 +11,7 @@ import type {RelayRequest} from '#src/transport/relay/call.js';
 import {requestUpgrade, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
-import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {openWebSocket, type WebSocketClient} from './websocket-server.js';
 import {channels, inputOf, message, type Input, type RequestedStreams} from './channels.js';
 import {nonZeroExitCode, outcome} from './outcome.js';
 import {spdy} from './protocols.js';

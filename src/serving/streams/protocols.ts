@@ -1,6 +1,6 @@
 import type {ApiRequest} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
-import {offered, isWebSocketRequest} from '#src/serving/websocket-server.js';
+import {offered, isWebSocketRequest} from './websocket-server.js';
 
 /** The protocol that is tunneled through a WebSocket. */
 export const spdy = 'SPDY/3.1';

@@ -2,7 +2,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {Connections} from '#src/transport/http1/connections.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
 import {dialFailure, join, refusedResponse, requestUpgrade, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
-import {openWebSocket} from '#src/serving/websocket-server.js';
+import {openWebSocket} from './websocket-server.js';
 import {spdy, tunnelProtocols, withoutWebSocket} from './protocols.js';
 
 const refused = (status: number, text: string): ApiResponse => ({

@@ -4,7 +4,7 @@ import {naming, type NamingName} from '#src/api/naming.js';
 import type {Pod, Toleration} from '#src/api/pod.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {readPluginSettings} from '#src/apiserver/admission/configuration/settings.js';
-import {createPlugins} from '#src/apiserver/admission/plugins.js';
+import {createPlugins} from '#src/apiserver/admission-plugins.js';
 import {refusal, jane} from '#test/resources/environment.js';
 import {aPluginContext, aPod, namespace, startWith} from './context.js';
 

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Binding, Pod, PodSpec} from '#src/api/pod.js';
 import {eventRateLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {podTopologyLabels} from '#src/apiserver/admission/pod-topology-labels.js';
+import {podTopologyLabels} from '#src/apiserver/admission/pods/pod-topology-labels.js';
 import {jane, refusal, words} from '#test/resources/environment.js';
 import {aPod, aPluginContext, namespace, startWith} from './context.js';
 

@@ -8,7 +8,7 @@ import type {TokenRequest} from '#src/api/types.js';
 import {boundTokens} from '#src/apiserver/authentication/service-account/bound-tokens.js';
 import {secretTokens} from '#src/apiserver/authentication/service-account/secret-tokens.js';
 import {tokenUses} from '#src/apiserver/authentication/service-account/token-uses.js';
-import {registryReader} from '#src/apiserver/registry/reader.js';
+import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
 import {signToken, tokenKey} from '#src/pki/keys/token.js';

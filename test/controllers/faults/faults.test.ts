@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {controllers} from '#controllers/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {planeMaterial} from '#src/plane/material.js';
+import {planeMaterial} from '#src/plane/inputs/material.js';
 import {faults, play, type Planned} from './harness.js';
 import {scenarios} from './scenarios.js';
 

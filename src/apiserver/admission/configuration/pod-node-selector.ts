@@ -1,7 +1,7 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {parseConfiguration} from '#src/apiserver/configuration/document.js';
 import {map, record, text} from '#src/apiserver/configuration/fields.js';
-import {labelsIn, type NodeSelectors} from '#src/apiserver/admission/pod-node-selector.js';
+import {labelsIn, type NodeSelectors} from '#src/apiserver/admission/pods/pod-node-selector.js';
 import {decodeParsed} from '#src/schema/decode/decode.js';
 import type {Read} from './read.js';
 

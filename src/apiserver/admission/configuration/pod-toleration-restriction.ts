@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Toleration} from '#src/api/pod.js';
-import type {TolerationSettings} from '#src/apiserver/admission/pod-toleration-restriction.js';
+import type {TolerationSettings} from '#src/apiserver/admission/pods/pod-toleration-restriction.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
 import {list, long, record, text} from '#src/apiserver/configuration/fields.js';
 import {validateTolerations} from '#src/resources/core/pod/validation/scheduling.js';

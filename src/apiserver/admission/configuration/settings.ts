@@ -1,9 +1,9 @@
 import type {Naming} from '#src/api/naming.js';
 import {combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import type {EventLimit} from '#src/apiserver/admission/event-rate-limit.js';
-import type {NodeSelectors} from '#src/apiserver/admission/pod-node-selector.js';
+import type {NodeSelectors} from '#src/apiserver/admission/pods/pod-node-selector.js';
 import type {PodSecuritySettings} from '#src/apiserver/admission/pod-security/settings.js';
-import type {TolerationSettings} from '#src/apiserver/admission/pod-toleration-restriction.js';
+import type {TolerationSettings} from '#src/apiserver/admission/pods/pod-toleration-restriction.js';
 import {readEventLimits} from './event-rate-limit.js';
 import type {PluginTexts} from './file.js';
 import {readNodeSelectors} from './pod-node-selector.js';

@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
-import {reviewOf} from '#src/apiserver/admission/webhook/review.js';
+import {reviewOf} from '#src/apiserver/admission/review/request.js';
 
 /** The variables of a request in expressions, in the negotiated version. */
 export interface Subject {

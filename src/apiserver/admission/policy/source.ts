@@ -1,6 +1,6 @@
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
-import {listAndWatchKind} from '#src/apiserver/registry/list-watch.js';
+import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {bindingOf, policyOf, type Binding, type BoundPolicy, type CommonSpec, type Policy} from './policy.js';
 

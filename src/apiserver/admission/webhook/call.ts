@@ -7,11 +7,12 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
+import {reviewOf} from '#src/apiserver/admission/review/request.js';
 import {reviewVersions} from '#src/apiserver/backends/review.js';
 import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Hook} from './hook.js';
 import {CallFailed, denial, noDryRun} from './outcome.js';
-import {readReview, reviewOf, reviewResult, type ReviewResult} from './review.js';
+import {readReview, reviewResult, type ReviewResult} from './review.js';
 
 /** The dependencies of webhook calls. */
 export interface HookCallContext {

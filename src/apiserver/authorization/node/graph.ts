@@ -4,7 +4,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {listAndWatchKind, type ObjectHandler} from '#src/apiserver/registry/list-watch.js';
+import {listAndWatchKind, type ObjectHandler} from '#src/apiserver/registry/read/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ObjectOf} from '#src/api/kinds/index.js';
 import {referenceKey, referencesOf, volumeSecrets, type ReadableKind} from './references.js';

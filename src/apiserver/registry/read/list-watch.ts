@@ -1,0 +1,139 @@
+// List and watch of a resource inside the server. A list-watch passes through these states: listing, watching, restarting after the watch ended. Calls of
+// a handler are in order and never overlap.
+
+import type {Kind} from '#src/api/kinds/index.js';
+import type {KubeObject} from '#src/api/types.js';
+import {sleep} from '#src/base/clock.js';
+import {InOrder} from '#src/base/in-order.js';
+import {StoreClosed} from '#src/storage/errors.js';
+import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
+import {readAll} from './list.js';
+import {objectInPieces} from './read.js';
+import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+
+/** Called when an object was added, changed or deleted. Objects are shared and must not be changed; of a deleted one only name and namespace are passed. */
+export type ObjectHandler<T extends KubeObject> = (object: Readonly<T>, isDeleted: boolean) => void;
+
+/** Receives the records of a resource. A promise of `handle` is awaited before the next call. */
+export interface RecordHandler {
+  /** Called when a record was added or changed, and without a record when the key was deleted. */
+  handle(key: string, record: StoredRecord | undefined): void | Promise<void>;
+  /** Called after the initial list and after each change, when everything up to the revision has been handled. */
+  reached?(revision: number): void;
+}
+
+/** A watch that ends is restarted at once, or after this delay if it lasted no longer than that. */
+const restartDelayMs = 1000;
+
+/**
+ * Passes every record of a resource to the handler, then each change, in order, until the signal aborts or the store closes. Resolves once the initial list was
+ * handled. When the history is compacted, the records are listed again and the differences are passed. An error of the handler is reported and does not stop the watch.
+ */
+export const listAndWatchRecords = (resource: Resource, handler: RecordHandler, signal: AbortSignal): Promise<void> =>
+  new ListWatch(resource, handler, signal).begin();
+
+class ListWatch {
+  readonly #resource: Resource;
+  readonly #handler: RecordHandler;
+  readonly #signal: AbortSignal;
+  /** The revision of each key that was handled. */
+  #known = new Map<string, number>();
+  #watch: Disposable | undefined;
+
+  constructor(resource: Resource, handler: RecordHandler, signal: AbortSignal) {
+    this.#resource = resource;
+    this.#handler = handler;
+    this.#signal = signal;
+  }
+
+  async begin(): Promise<void> {
+    this.#signal.addEventListener('abort', () => this.#watch?.[Symbol.dispose](), {once: true});
+    await this.#listAndWatch();
+  }
+
+  async #listAndWatch(): Promise<void> {
+    const listed = new Map<string, number>();
+    let at = 0;
+    for await (const {revision, records} of readAll(this.#resource)) {
+      at = revision;
+      for (const record of records) {
+        if (this.#signal.aborted) return;
+        listed.set(record.key, record.revision);
+        const handled = this.#known.get(record.key) === record.revision ? undefined : this.#handler.handle(record.key, record);
+        if (handled) await handled;
+      }
+    }
+    if (this.#signal.aborted) return;
+    for (const key of this.#known.keys()) if (!listed.has(key)) await this.#handler.handle(key, undefined);
+    this.#known = listed;
+    this.#handler.reached?.(at);
+    this.#watchFrom(at);
+  }
+
+  #watchFrom(after: number): void {
+    const {
+      settings: {store, clock},
+      root,
+    } = this.#resource;
+    const begunAt = clock.monotonic();
+    const order = new InOrder(error => clock.unhandled(error));
+    this.#watch = store.watch(
+      {start: root, end: endOfPrefix(root), after},
+      {
+        changes: batch => {
+          for (const {key, record, revision} of batch) {
+            order.add(() => {
+              if (this.#signal.aborted) return;
+              if (record) this.#known.set(key, record.revision);
+              else this.#known.delete(key);
+              return this.#handler.handle(key, record);
+            });
+            order.add(() => this.#handler.reached?.(revision));
+          }
+        },
+        // Without an error, the store is closed.
+        ended: error => {
+          if (error) order.add(() => void this.#restart(clock.monotonic() - begunAt < restartDelayMs));
+        },
+      },
+    );
+  }
+
+  async #restart(waits: boolean): Promise<void> {
+    const {clock} = this.#resource.settings;
+    for (let isLate = waits; !this.#signal.aborted; isLate = true) {
+      try {
+        if (isLate) await sleep(clock, restartDelayMs, this.#signal);
+        return await this.#listAndWatch();
+      } catch (error) {
+        if (error instanceof StoreClosed) return;
+        if (!this.#signal.aborted) clock.unhandled(error);
+      }
+    }
+  }
+}
+
+/**
+ * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the initial list was handled. The store delivers
+ * a write no later than the response to it; that of a long object follows as soon as the object is parsed.
+ */
+export const listAndWatchKind = <T extends KubeObject>(
+  registry: Registry,
+  kind: Kind<T>,
+  handler: ObjectHandler<T>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const resource = registry.of(kind as Kind);
+  return listAndWatchRecords(
+    resource,
+    {
+      handle(key, record) {
+        if (!record) return handler({metadata: resource.parseKey(key)} as T, true);
+        const object = objectInPieces(resource, record);
+        if (object instanceof Promise) return object.then(parsed => handler(parsed as Readonly<T>, false));
+        handler(object as Readonly<T>, false);
+      },
+    },
+    signal,
+  );
+};

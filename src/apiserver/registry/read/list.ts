@@ -1,0 +1,224 @@
+// Lists of one resource at one revision. A list is planned from its options (range of keys, revision, limit), its first records are read, and the rest is
+// read in chunks on demand. A list never buffers more than a chunk or one limited page.
+
+import type {KubeObject} from '#src/api/types.js';
+import {badRequest, expired, statusError} from '#src/api/status.js';
+import {sleep} from '#src/base/clock.js';
+import {Compacted, FutureRevision} from '#src/storage/errors.js';
+import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
+import {keyAfter, decodeContinue, encodeContinue} from './continue-token.js';
+import {passAll, type Filter} from './filter.js';
+import type {ListOptions} from '#src/apiserver/registry/options.js';
+import {readChunks, RecordChunks, type Chunk, type RangeRead} from './chunks.js';
+import {objectInPieces} from './read.js';
+import type {Resource} from '#src/apiserver/registry/registry.js';
+
+/** How long a read waits for a revision the store has not reached. */
+const futureWaitMs = 3000;
+const pollMs = 20;
+/**
+ * The size of a chunk, in bytes of records: raw records are cheap to send, parsed ones are not. Either takes a few milliseconds.
+ */
+export const chunkBytes = {raw: 256 << 10, parsed: 64 << 10} as const;
+/** A limited page up to this size is buffered while its end is searched; a larger one is read again. */
+const bufferedPageBytes = 1 << 20;
+
+/** Objects of a collection at one revision. */
+export interface Listed {
+  readonly revision: number;
+  readonly continue?: string;
+  readonly remaining?: number;
+  /** Whether `first` holds the whole list. */
+  readonly isComplete: boolean;
+  /** The records read so far. */
+  readonly first: readonly StoredRecord[];
+  /** Returns all records in order, in chunks that are read on demand. The first call begins with `first` and empties it. */
+  chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined>;
+}
+
+/** Waits until the store has reached `revision`. Throws 504 after a timeout, or at once if `waits` is false. */
+export const waitForRevision = async ({settings}: Resource, revision: number, {waits} = {waits: true}): Promise<void> => {
+  const {store, clock} = settings;
+  const deadline = clock.monotonic() + futureWaitMs;
+  for (;;) {
+    const current = await store.revision();
+    if (current >= revision) return;
+    if (!waits || clock.monotonic() >= deadline) throw revisionTooLarge(revision, current, waits);
+    await sleep(clock, pollMs);
+  }
+};
+
+const revisionTooLarge = (requestedVersion: number, current: number, isRetried = true) =>
+  statusError('Timeout', `Timeout: Too large resource version: ${requestedVersion}, current: ${current}`, {
+    details: {
+      ...(isRetried ? {retryAfterSeconds: 1} : {}),
+      causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}],
+    },
+  });
+
+const versionTooOldMessage = 'The resourceVersion for the provided list is too old.';
+
+/** The selection and options of a list. */
+export interface ListRequest {
+  readonly filter: Filter;
+  readonly options: ListOptions;
+  /** Whether the representation requires parsed objects. */
+  readonly needsParsing: boolean;
+  /** Throws when the request has ended. */
+  check?(): void;
+}
+
+/** Reads the first records of a list according to its options (the API reference, resource versions and chunking). Throws 410 when the revision is compacted. */
+export const listObjects = async (
+  resource: Resource,
+  namespace: string,
+  {filter, options, needsParsing, check}: ListRequest,
+): Promise<Listed> => {
+  const prefix = resource.prefixOf(namespace);
+  const scope = scopeOf(resource, namespace, filter);
+  const plan = await planOf(resource, prefix, scope, options);
+  try {
+    return await readList(resource, prefix, {...plan, filter, check, bytes: needsParsing ? chunkBytes.parsed : chunkBytes.raw});
+  } catch (error) {
+    if (error instanceof FutureRevision) throw revisionTooLarge(plan.revision ?? 0, error.current);
+    if (!(error instanceof Compacted)) throw error;
+    if (!options.continue) throw expired(versionTooOldMessage);
+    throw expired(continueTooOldMessage, {continue: encodeContinue(resource.settings.naming, prefix, {revision: -1, start: plan.start})});
+  }
+};
+
+const continueTooOldMessage =
+  'The continue parameter is too old: what the list began with is no longer kept. Begin a new list without the parameter for a consistent result, or go on with the token in this response, which continues behind the same object in the present state: changes made since the list began may then be missing or show up.';
+
+type Plan = Pick<RangeRead, 'start' | 'end' | 'limit' | 'revision'>;
+
+interface Scope {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** Returns the range of keys a request selects from: all, those of one namespace, or the single one its selectors require. */
+export const scopeOf = (resource: Resource, namespace: string, filter: Filter): Scope => {
+  const {namespaced} = resource.kind;
+  const within = namespace || (namespaced ? (filter.namespace ?? '') : '');
+  if (filter.name && (!namespaced || within)) {
+    const key = resource.key(within, filter.name);
+    return {start: key, end: keyAfter(key)};
+  }
+  const prefix = resource.prefixOf(within);
+  return {start: prefix, end: endOfPrefix(prefix)};
+};
+
+const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, options: ListOptions): Promise<Plan> => {
+  const {match, resourceVersion: requestedVersion, limit} = options;
+  if (options.continue) {
+    const {revision, start: from} = decodeContinue(resource.settings.naming, prefix, options.continue);
+    if (requestedVersion) throw badRequest('specifying resource version is not allowed when using continue');
+    return {start: from, end, limit, revision: revision > 0 ? revision : undefined};
+  }
+  if (requestedVersion === undefined) return {start, end, limit, revision: undefined};
+  if (requestedVersion === 0) return {start, end, limit: resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
+  if (match === 'Exact' || (match === '' && limit > 0)) {
+    await waitForRevision(resource, requestedVersion);
+    return {start, end, limit, revision: requestedVersion};
+  }
+  await waitForRevision(resource, requestedVersion);
+  return {start, end, limit, revision: undefined};
+};
+
+/** A read of a collection by the server itself. */
+export interface InternalRead {
+  /** Empty or absent: all namespaces. */
+  readonly namespace?: string;
+  readonly limit?: number;
+  /** Whether the watch cache may serve the read, which can be behind the store. */
+  readonly near?: boolean;
+}
+
+/** Returns the records of a collection at one revision, in chunks. */
+export const readAll = (
+  resource: Resource,
+  {namespace = '', limit = 0, near = false}: InternalRead = {},
+): AsyncIterableIterator<Chunk, undefined> =>
+  readChunks(resource, {
+    ...scopeOf(resource, namespace, passAll),
+    limit,
+    revision: undefined,
+    filter: passAll,
+    bytes: chunkBytes.raw,
+    near,
+  });
+
+/** Returns the objects of a collection at one revision, read in chunks. */
+export const allObjects = async <T extends KubeObject>(
+  resource: Resource,
+  {namespace = '', limit = 0, near = false}: InternalRead = {},
+): Promise<Readonly<T>[]> => {
+  const {start, end} = scopeOf(resource, namespace, passAll);
+  // Most collections are small and are read in every write: one range read, without an iterator.
+  const {records, revision, more} = await resource.settings.store.range({
+    start,
+    end,
+    bytes: chunkBytes.raw,
+    near,
+    ...(limit ? {limit} : {}),
+  });
+  const found: Readonly<T>[] = [];
+  const take = async (each: readonly StoredRecord[]): Promise<void> => {
+    for (const record of each) {
+      const object = objectInPieces(resource, record);
+      found.push((object instanceof Promise ? await object : object) as Readonly<T>);
+    }
+  };
+  await take(records);
+  if (!more || found.length === limit) return found;
+  const rest = {
+    start: keyAfter(records.at(-1)!.key),
+    end,
+    limit: limit && limit - found.length,
+    revision,
+    filter: passAll,
+    bytes: chunkBytes.raw,
+    near,
+  };
+  for await (const chunk of readChunks(resource, rest)) await take(chunk.records);
+  return found;
+};
+
+/** Reads until the first chunk is full, or to the end of the list if that is near or, for a limited page, must be known. */
+const readList = async (resource: Resource, prefix: string, range: RangeRead): Promise<Listed> => {
+  const {limit, filter} = range;
+  const kept: StoredRecord[] = [];
+  let size = 0;
+  let count = 0;
+  let rest: string | undefined;
+  let last: Chunk | undefined;
+  for await (const chunk of readChunks(resource, range)) {
+    last = chunk;
+    count += chunk.records.length;
+    if (rest !== undefined) continue;
+    kept.push(...chunk.records);
+    for (const {value} of chunk.records) size += value.length;
+    if (chunk.next === undefined || count === limit || size < (limit ? bufferedPageBytes : range.bytes)) continue;
+    rest = chunk.next;
+    if (limit === 0) break;
+  }
+  const {revision, next} = last!;
+  const read = kept.length;
+  const listed = {
+    revision,
+    isComplete: rest === undefined,
+    first: kept,
+    chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined> {
+      const buffered = kept.splice(0);
+      const from = buffered.length > 0 ? {start: rest, limit: limit && limit - read} : {start: range.start, limit};
+      return new RecordChunks(
+        buffered,
+        from.start === undefined ? undefined : readChunks(resource, {...range, ...from, start: from.start, revision}),
+      );
+    },
+  };
+  if (limit === 0 || count < limit || next === undefined) return listed;
+  const token = encodeContinue(resource.settings.naming, prefix, {revision, start: next});
+  return {...listed, continue: token, ...(filter.all ? {remaining: await resource.settings.store.count(next, range.end, revision)} : {})};
+};

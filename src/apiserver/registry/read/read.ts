@@ -1,0 +1,25 @@
+import {notFound, type ResourceRef} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Eventually, StoredRecord} from '#src/storage/store.js';
+import type {Resource, ServedResource} from '#src/apiserver/registry/registry.js';
+
+/** Returns the record of an object, synchronously if the store is. Throws 404. */
+export const findRecord = ({resource, kind}: ServedResource, namespace: string, name: string): StoredRecord | Promise<StoredRecord> => {
+  const record = resource.settings.store.get(resource.key(namespace, name));
+  const ref = resource.refIn(kind);
+  if (record instanceof Promise) return record.then(found => requireRecord(ref, name, found));
+  return requireRecord(ref, name, record);
+};
+
+const requireRecord = (ref: ResourceRef, name: string, record: StoredRecord | undefined): StoredRecord => {
+  if (!record) throw notFound(ref, name);
+  return record;
+};
+
+/** Returns the frozen object of a record; a promise if it is long and parsed in steps. */
+export const objectInPieces = (resource: Resource, {key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> =>
+  resource.objects.inPieces(key, value, revision, resource.settings.clock) ?? resource.objects.of(key, value, revision);
+
+/** Returns the frozen object of a record, parsed at once. */
+export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> =>
+  resource.objects.of(key, value, revision);

@@ -1,0 +1,27 @@
+import type {Kind} from '#src/api/kinds/index.js';
+import type {Reader} from '#src/api/reader.js';
+import type {KubeObject} from '#src/api/types.js';
+import {allObjects} from './list.js';
+import {objectInPieces} from './read.js';
+import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+
+/** Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds that are not served have no objects. */
+export const registryReader = (registry: Registry): Reader => {
+  const {store, naming} = registry.settings;
+  const resourceOf = ({group, version, plural}: Kind): Resource | undefined =>
+    registry.find(naming.group(group), version, plural)?.resource;
+  return {
+    get<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string) {
+      const resource = resourceOf(kind);
+      if (!resource || !name) return undefined;
+      const record = store.get(resource.key(namespace, name), {near: true});
+      if (record instanceof Promise) return record.then(found => found && (objectInPieces(resource, found) as Promise<Readonly<T>>));
+      return record && (objectInPieces(resource, record) as Readonly<T> | Promise<Readonly<T>>);
+    },
+    async list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit?: number) {
+      const resource = resourceOf(kind);
+      if (!resource) return [];
+      return allObjects<T>(resource, {namespace, near: true, ...(limit === undefined ? {} : {limit})});
+    },
+  };
+};

@@ -1,0 +1,243 @@
+// The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request.
+
+import {sameJson} from '#src/api/equal.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import {wireTime} from '#src/api/time.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import type {Endpoint, WrittenPaths} from '#src/resources/definition.js';
+import {fitsSchema} from '#src/schema/apply/type-mismatches.js';
+import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
+import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
+import {trackUpdate} from '#src/schema/apply/update.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {Eventually} from '#src/storage/store.js';
+import {acrossVersions, isConversionPending} from './across-versions.js';
+import {withMetadata} from './written-paths.js';
+import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+
+/** The fields an endpoint writes: in a creation, in an update, and in either. */
+interface EndpointWrites {
+  readonly create: Writes;
+  readonly update: Writes;
+  readonly any: Writes;
+}
+
+const writes = new WeakMap<Endpoint<KubeObject>, EndpointWrites>();
+
+const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
+  let known = writes.get(endpoint);
+  if (!known) {
+    const {create, update, owned} = endpoint.writes;
+    const made = withMetadata(owned ?? create ?? update);
+    writes.set(
+      endpoint,
+      (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : update)}),
+    );
+  }
+  return known;
+};
+
+const union = (a: WrittenPaths, b: WrittenPaths): WrittenPaths => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
+
+/** The endpoint of a write. */
+interface WriteAddress {
+  /** Empty for the main address. */
+  readonly subresource: string;
+  /** Whether the endpoint serves another kind: entries of its writers have no time. */
+  readonly isView?: boolean;
+}
+
+const writerOf = (
+  resource: Resource,
+  context: WriteContext,
+  {subresource, isView}: WriteAddress,
+  written: Writes,
+  versions: Versions,
+): Writer => ({
+  manager: context.manager,
+  subresource,
+  apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
+  get time() {
+    return isView ? undefined : wireTime(resource.settings.clock.now());
+  },
+  writes: written,
+  versions,
+});
+
+/** Returns the writer of an apply. It may also own fields that only a creation writes; otherwise the creator would lose them with its next apply. */
+export const applierOf = (
+  resource: Resource,
+  endpoint: Endpoint<KubeObject>,
+  subresource: string,
+  context: WriteContext,
+  versions: Versions,
+): Writer => writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).any, versions);
+
+/** Returns the managed fields entries of a stored object, which are well-formed. */
+export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
+  (object?.metadata?.managedFields as readonly ManagedFieldsEntry[] | undefined) ?? [];
+
+export const setEntries = (meta: ObjectMeta, entries: readonly ManagedFieldsEntry[]): void => {
+  if (entries.length > 0) meta.managedFields = entries as unknown as NonNullable<ObjectMeta['managedFields']>;
+  else delete meta.managedFields;
+};
+
+/** Returns the entries in a request; malformed ones count as absent. */
+const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
+  if (!meta.managedFields) return [];
+  try {
+    return readEntries(meta.managedFields);
+  } catch {
+    return [];
+  }
+};
+
+/**
+ * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its key. With `isChecked` (custom resources,
+ * whose validation may accept values of another type) an object that does not fit its schema has none.
+ */
+const entriesAfterWrite = (
+  before: PlainObject,
+  after: PlainObject,
+  entries: readonly ManagedFieldsEntry[],
+  writer: Writer,
+  isChecked = false,
+): readonly ManagedFieldsEntry[] => {
+  const {versions: known, apiVersion} = writer;
+  const node = known.schemaOf(apiVersion);
+  if (!node) return entries;
+  if (isChecked && !fitsSchema(after, node)) return [];
+  try {
+    return trackUpdate({before, after, node}, entries, writer);
+  } catch (error) {
+    if (isConversionPending(error)) throw error;
+    return [];
+  }
+};
+
+/** Sets the entries that `track` returns; the previous ones if a conversion fails. */
+const setTrackedEntries = (
+  resource: Resource,
+  meta: ObjectMeta,
+  entries: readonly ManagedFieldsEntry[],
+  track: (versions: Versions) => readonly ManagedFieldsEntry[],
+): Eventually<void> => {
+  const result = acrossVersions(resource, track);
+  if (!(result instanceof Promise)) return setEntries(meta, result);
+  return result.then(
+    entries => setEntries(meta, entries),
+    () => setEntries(meta, entries),
+  );
+};
+
+/** Records the creator as owner of all fields it wrote in a new object. */
+export const recordCreation = (resource: Resource, object: KubeObject, context: WriteContext): Eventually<void> => {
+  if (context.isOwnershipRecorded) return;
+  const meta = object.metadata!;
+  const sent = sentEntries(meta);
+  return setTrackedEntries(resource, meta, sent, versions => {
+    const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
+    return entriesAfterWrite(
+      {},
+      versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion),
+      sent,
+      writer,
+      resource.isCustom,
+    );
+  });
+};
+
+/** Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in the request are ignored. */
+export const recordUnstored = (
+  resource: Resource,
+  {group, version, kind}: Kind,
+  object: KubeObject,
+  subresource: string,
+  context: WriteContext,
+): void => {
+  const {naming, schemas} = resource.settings;
+  const apiVersion = naming.apiVersion(group, version);
+  const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
+  const meta = (object.metadata ??= {});
+  setEntries(
+    meta,
+    entriesAfterWrite({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}),
+  );
+};
+
+const everything = new Writes({allBut: []});
+
+/** The endpoint of an update. */
+export interface UpdateAddress {
+  readonly endpoint: Endpoint<KubeObject>;
+  /** Empty for the main address. */
+  readonly subresource: string;
+}
+
+/**
+ * Records the owners of the fields of an object that is being updated. A write to the main address may bring entries of its own or clear all of them; an object
+ * without entries stays without.
+ */
+export const recordUpdate = (
+  resource: Resource,
+  {endpoint, subresource}: UpdateAddress,
+  object: KubeObject,
+  old: Readonly<KubeObject>,
+  context: WriteContext,
+): Eventually<void> => {
+  if (context.isOwnershipRecorded) return;
+  const meta = object.metadata!;
+  const stored = entriesOf(old);
+  const reset = !subresource && requestsReset(meta.managedFields);
+  const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
+  const entries = reset ? [] : sent.length > 0 ? sent : stored;
+  if (entries.length === 0) return setEntries(meta, []);
+  return setTrackedEntries(resource, meta, entries, versions => {
+    const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
+    const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
+    const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
+    return entriesAfterWrite(before, after, entries, writer, resource.isCustom);
+  });
+};
+
+/** Restores the recorded entries, with a warning, if admission has replaced them by malformed ones. */
+export const restoreMalformed = (meta: ObjectMeta, recorded: ObjectMeta['managedFields'], warn: (text: string) => void): void => {
+  if (meta.managedFields === recorded) return;
+  try {
+    setEntries(meta, readEntries(meta.managedFields));
+  } catch (error) {
+    if (recorded) meta.managedFields = recorded;
+    else delete meta.managedFields;
+    warn(
+      `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${(error as Error).message}`,
+    );
+  }
+};
+
+const untimed = (entries: readonly ManagedFieldsEntry[]): unknown[] => entries.map(entry => ({...entry, time: undefined}));
+
+/** Returns an object with the stored entries if only their times differ, since that alone does not justify a write. */
+export const keepUnchangedTimes = (object: KubeObject, old: Readonly<KubeObject>): KubeObject => {
+  const entries = entriesOf(object);
+  const stored = entriesOf(old);
+  if (entries === stored || entries.length !== stored.length || !sameJson(untimed(entries), untimed(stored))) return object;
+  const meta = {...object.metadata};
+  setEntries(meta, stored);
+  return {...object, metadata: meta};
+};
+
+const longestManager = 128;
+const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+/** Returns the default field manager of a client: the printable characters of its User-Agent before the first slash, truncated to the limit. */
+export const managerOfAgent = (agent: string): string => {
+  let name = '';
+  let length = 0;
+  for (const character of agent.split('/', 1)[0]!) {
+    if (!printable.test(character)) continue;
+    length += Buffer.byteLength(character);
+    if (length > longestManager) break;
+    name += character;
+  }
+  return name;
+};

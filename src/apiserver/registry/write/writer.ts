@@ -1,0 +1,51 @@
+import {notFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Preconditions, Writer} from '#src/api/writer.js';
+import {RevisionMismatch} from '#src/storage/errors.js';
+import {deleteObject} from './delete.js';
+import {checkPreconditions} from './preconditions.js';
+import type {Registry, Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import {replaceRecord} from '#src/apiserver/registry/stored.js';
+
+interface ChangeOptions {
+  readonly dryRun: boolean;
+  readonly preconditions?: Preconditions | undefined;
+}
+
+const changeOnce = async <T extends KubeObject>(
+  resource: Resource,
+  namespace: string,
+  name: string,
+  change: (object: T) => void,
+  {dryRun, preconditions = {}}: ChangeOptions,
+): Promise<Readonly<T>> => {
+  const record = await resource.settings.store.get(resource.key(namespace, name));
+  if (!record) throw notFound(resource.ref, name);
+  const object = structuredClone(resource.objects.of(record.key, record.value, record.revision)) as T;
+  checkPreconditions(resource, record.key, preconditions, object, {ref: resource.ref, dryRun});
+  change(object);
+  const replaced = await replaceRecord(resource, record, object, dryRun);
+  return replaced.object as Readonly<T>;
+};
+
+/** Returns a function that changes objects on the server's behalf, without admission or validation, and retries on conflicts. */
+export const registryChange =
+  (registry: Registry, dryRun = false): Writer['change'] =>
+  async (kind, namespace, name, change, preconditions) => {
+    for (;;) {
+      try {
+        return await changeOnce(registry.of(kind), namespace, name, change, {dryRun, preconditions});
+      } catch (error) {
+        if (!(error instanceof RevisionMismatch)) throw error;
+      }
+    }
+  };
+
+/** Returns a writer of the registry's objects in their stored version. */
+export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
+  change: registryChange(registry, context.dryRun),
+  async delete(kind, namespace, name, options) {
+    const dryRun = context.dryRun || Boolean(options.dryRun?.length);
+    await deleteObject(registry.of(kind), namespace, name, options, {...context, served: kind, dryRun, isAdmitted: true});
+  },
+});

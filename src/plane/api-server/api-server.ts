@@ -1,0 +1,404 @@
+// Composes one API server from its options, in stages. Used by `plat-apiserver`, by planes, and by the thread for large requests. Listeners, the store and
+// other components are created by the callers.
+
+import {setMaxListeners} from 'node:events';
+import type {ApiHandler} from '#src/api/request.js';
+import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
+import type {UsageReader} from '#src/api/node/usage.js';
+import type {UserInfo} from '#src/api/user.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
+import {systemFiles} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import {versionRoutes} from '#src/apiserver/handlers/version.js';
+import {compactRegularly} from '#src/apiserver/registry/compaction.js';
+import {healthRoutes} from '#src/apiserver/handlers/health.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import {Discovery} from '#src/apiserver/discovery/handler.js';
+import {Loopback} from '#src/apiserver/loopback.js';
+import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
+import {createRegistry} from '#src/apiserver/server-registry.js';
+import {inProcessClient} from '#src/client/in-process.js';
+import type {Client} from '#src/client/client.js';
+import {storedResources} from '#src/apiserver/registry/stored-versions.js';
+import type {LargeRequests} from '#src/apiserver/request/large.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
+import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {binaryVersion, type Versions} from '#src/options/versions.js';
+import {explicitAlphas, type EmulatedRelease} from '#src/resources/builtin/served-versions.js';
+import {zPages} from '#src/plane/component/zpages.js';
+import type {Route} from '#src/apiserver/handlers/route.js';
+import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
+import {profilingRoutes} from '#src/serving/administration/profiling.js';
+import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import type {Store} from '#src/storage/store.js';
+import {systemNetwork, type Network} from '#src/transport/network.js';
+import {dialer} from '#src/transport/dial.js';
+import {connections} from '#src/transport/http1/connections.js';
+import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
+import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
+import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
+import {registryReader} from '#src/apiserver/registry/read/reader.js';
+import {admissionPlugins, readAdmission} from './admission.js';
+import {followAgentTrust} from './agent-trust.js';
+import {createAuthorizers} from './authorization.js';
+import {componentsOf, type ComponentParts} from './components.js';
+import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
+import {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {selfCalls} from '#src/apiserver/backends/self-calls.js';
+import {isSelf, serviceResolver, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
+import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
+import {conversions} from '#src/apiserver/custom/conversion.js';
+import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
+import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
+import {ServerHealth} from './health.js';
+import {proxyClient} from './proxy-client.js';
+import {externalAddress, serviceRangesOf} from './self-service.js';
+import {storePrefix} from './store-servers.js';
+import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
+import {serverStart, publishesStorageVersions, type ServerStart} from './server-start.js';
+
+/** What another thread for large requests needs of the server. */
+export interface LargeRequestParts extends Pick<ApiServerParts, 'store' | 'clock' | 'log'> {
+  readonly meter: MetricsRegistry;
+  /** `host:port` by which clients reach the server. */
+  readonly address: string;
+  /** The time limit of a request. */
+  readonly timeoutMs: number;
+}
+
+/** Handles large requests in another thread. */
+export interface OtherThread extends LargeRequests {
+  close(): Promise<void>;
+}
+
+/** The dependencies of an API server besides its options. The store belongs to the caller until `stop` closes it. */
+export interface ApiServerParts {
+  readonly options: ApiserverOptions;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  /** The metrics of other components of the process, which are served together with the server's own. */
+  readonly metricsBeside?: readonly MetricsRegistry[];
+  readonly store: Store;
+  readonly version: VersionInfo;
+  /** The release to emulate, and the minimum compatibility of stored data. */
+  readonly versions: Versions;
+  /** The effective flags. */
+  flags(): Readonly<Record<string, string>>;
+  gate(name: string): boolean;
+  /** `host:port` by which clients reach the server; empty without a listener. */
+  readonly serverAddress: string;
+  /** Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server closes it. */
+  readonly largeRequests?: ((parts: LargeRequestParts) => OtherThread) | undefined;
+  /** Dials nodes, pods and services; by default over the network of this machine. */
+  readonly network?: Network;
+  /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
+  readonly usage?: ((client: Client) => UsageReader) | undefined;
+  /** Started components of the control plane in this process. */
+  readonly beside?: NonNullable<ComponentParts['beside']>;
+}
+
+/** A running API server, reachable in process; sockets are added separately. */
+export interface RunningApiServer {
+  readonly server: ApiServer;
+  readonly handler: ApiHandler;
+  readonly health: ServerHealth;
+  readonly metrics: MetricsRegistry;
+  /** A client with the identity of a user, without credentials. */
+  clientAs(user: UserInfo, userAgent?: string): Client;
+  /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`. */
+  follow(): Promise<void>;
+  /** Runs the start hooks, which must finish before the server is ready: bootstrap objects and the like. */
+  begin(): Promise<void>;
+  /** Ends the loops over the server's own objects, which use watches as clients do. */
+  endLoops(): void;
+  /** Stops the server before the sockets close; the store is closed by `close`. */
+  close(): Promise<void>;
+}
+
+/** The server's own identity. */
+const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
+
+/**
+ * Composes an API server, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what reads it
+ * (tokens, services, admission, aggregation), and the handler of requests. Rejects with an error of one line that names the flag when a file it needs is
+ * unusable.
+ */
+export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
+  const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
+  const following = new AbortController();
+  const looping = new AbortController();
+  setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
+
+  const health = new ServerHealth({
+    clock,
+    log,
+    naming,
+    store,
+    livezGraceMs: options.livezGracePeriod,
+    healthTimeoutMs: options.kvstoreHealthcheckTimeout,
+    readyTimeoutMs: options.kvstoreReadycheckTimeout,
+  });
+  const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
+  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal});
+  const proxy = await proxyClient({options, files: systemFiles, clock, log});
+  const admission = await readAdmission(options, {naming, log, clock});
+  const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
+  const network = parts.network ?? systemNetwork(clock);
+  const loopback = new Loopback();
+  const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) =>
+    inProcessClient(loopback.handler, {naming, user, userAgent, clock});
+  const client = clientAs(serverUser);
+
+  const registry = createRegistry({
+    naming,
+    clock,
+    random,
+    store,
+    meter,
+    log,
+    gate,
+    prefix: storePrefix(options),
+    runtimeConfig: options.runtimeConfig,
+    release: releaseOf(options, parts.versions, log),
+    minCompatibility: parts.versions.minCompatibility,
+    authorizer: authorizers.authorizer,
+    issuesTokens: issuesTokens(options),
+    servesUsage: parts.usage !== undefined,
+    allowPrivileged: options.allowPrivileged,
+    eventTtlSeconds: options.eventTtl / 1000,
+    leaseReuseSeconds: options.leaseReuseDurationSeconds,
+    garbageCollector: options.enableGarbageCollector,
+    deleteCollectionWorkers: options.deleteCollectionWorkers,
+    watchCache: {on: options.watchCache, without: uncached(options.watchCacheSizes)},
+  });
+
+  const reader = registryReader(registry);
+  const tokens = serviceAccountTokens({
+    options,
+    naming,
+    clock,
+    log,
+    meter,
+    reader,
+    client,
+    serverAddress: externalAddress(options, serverAddress),
+  });
+  const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
+  const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
+    const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
+    const caller = webhookCaller({
+      clock,
+      log,
+      resolve,
+      userAgent: naming.component('apiserver-admission'),
+      users,
+      clientPair: () => proxy.pair,
+      self,
+    });
+    following.signal.addEventListener('abort', () => caller.close(), {once: true});
+    return caller;
+  };
+  const plugins = admissionPlugins(options, {
+    configuration: admission,
+    meter,
+    signal: following.signal,
+    callerAs,
+    registry,
+    naming,
+    clock,
+    random,
+    authorizers,
+    log,
+    minor: Number(parts.version.emulationMinor),
+    client,
+    gate,
+  });
+  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
+  const toBackends = connections({dial: dialer(network, clock), clock, log});
+  const registrations = new Registrations(() => proxy.pair);
+  const aggregation = aggregate({
+    naming,
+    registrations,
+    backends: toBackends,
+    resolve,
+    log,
+    refusesRedirects: options.aggregatorRejectForwardingRedirect,
+    gate,
+  });
+  const discovery = new Discovery(registry, externalAddress(options, serverAddress), aggregation);
+  const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
+  const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
+
+  const anonymous = anonymousOf(options, log);
+  const server = createApiServer({
+    registry,
+    log,
+    authenticators: [...authenticators, ...tokens.authenticators],
+    anonymous,
+    admission: plugins,
+    rulesFor: authorizers.rulesFor,
+    authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences, anonymous),
+    tokens: tokens.issuer,
+    requestTimeoutMs: options.requestTimeout,
+    minRequestTimeoutSeconds: options.minRequestTimeout,
+    maxInFlight: {
+      reading: options.maxRequestsInflight,
+      mutating: options.maxMutatingRequestsInflight,
+      summed: options.enablePriorityAndFairness,
+    },
+    components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
+    usage: parts.usage?.(client),
+    network,
+    conversion: conversions(definition => webhookConversion(definition, converting())),
+    agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
+    serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
+    largeRequests,
+    discovery,
+    backends: toBackends,
+    aggregation,
+    routes: [
+      ...openApiRoutes({documents, relayTo: registration => aggregation.relayTo(registration), clock}),
+      ...versionRoutes(parts.version),
+      ...tokens.routes,
+      ...observationRoutes(parts, health),
+    ],
+    failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
+  });
+  loopback.attach(server.handler);
+  if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
+  const follow = async () => {
+    await authorizers.rbac?.follow(registryPolicy(registry), following.signal);
+    await authorizers.nodes?.follow(registry, following.signal);
+    await server.custom.follow(following.signal);
+  };
+  let start: ServerStart | undefined;
+  return {
+    server,
+    handler: server.handler,
+    health,
+    metrics: parts.metrics,
+    clientAs,
+    follow,
+    async begin() {
+      server.storageMetrics.follow(
+        {
+          clock,
+          log,
+          meter: parts.metrics,
+          naming,
+          countEveryMs: options.kvstoreCountMetricPollPeriod,
+          sizeEveryMs: options.kvstoreDbMetricPollInterval,
+        },
+        following.signal,
+      );
+      compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
+      await follow();
+      start = serverStart(
+        {...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter: parts.metrics},
+        {looping: looping.signal, serving: following.signal},
+      );
+      await health.run(start.hooks);
+    },
+    endLoops: () => looping.abort(),
+    async close() {
+      await start?.leave();
+      looping.abort();
+      following.abort();
+      server.endWatches();
+      server.backends[Symbol.dispose]();
+      await largeRequests?.close();
+      await store.close();
+    },
+  };
+};
+
+/** The emulated release, if it is not the program's own. Warns about its alpha versions. */
+const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): EmulatedRelease | undefined => {
+  if (emulated === binaryVersion) return undefined;
+  for (const api of explicitAlphas(options.runtimeConfig))
+    log.warn(
+      {api, emulated, binary: binaryVersion},
+      "alpha API enabled with an emulated version instead of the binary's own version: this is unsupported, proceed at your own risk",
+    );
+  return {
+    emulated,
+    forwardCompatible: options.emulationForwardCompatible,
+    namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible,
+  };
+};
+
+/** Health, metrics, profiles and z-pages. */
+const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz}: ServerHealth): Route[] => {
+  const {options, naming, clock, metrics, metricsBeside: beside = []} = parts;
+  const resets = options.profiling;
+  const routes = [
+    asRoute(metricsRoute(metrics, {beside, resets})),
+    asRoute(slisRoute(naming, [healthz, livez, readyz], {resets})),
+    ...Object.entries({healthz, livez, readyz}).flatMap(([endpoint, checks]) => healthRoutes(endpoint, checks)),
+    ...(options.profiling ? profiling(options, clock).map(route => ({...asRoute(route), hidden: true})) : []),
+  ];
+  // As upstream, the name differs between the two pages.
+  const component = {statusz: 'apiserver', flagz: naming.component('apiserver')};
+  return [...routes, ...zPages({...parts, component}, () => [...routes.map(({path}) => path), '/version']).map(asRoute)];
+};
+
+/** The profiles of this process. */
+export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'contentionProfiling'>, clock: Clock): AdministrativeRoute[] =>
+  profilingRoutes({clock, argv: process.argv, contention: contentionProfiling});
+
+const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
+  path,
+  handler: ({request, info}) => answer({method: request.method, path: info.path, query: info.query, request}),
+});
+
+/** The resources of `--watch-cache-sizes` with size 0; other sizes have no effect. */
+const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
+  new Set(
+    sizes
+      .map(entry => entry.split('#'))
+      .filter(([, size]) => Number(size) === 0)
+      .map(([resource = '']) => resource),
+  );
+
+/** The code that creates the documents is loaded with the first of them. */
+const openApi = async (
+  registry: Registry,
+  discovery: Discovery,
+  {openApi: remote}: Aggregation,
+  version: VersionInfo,
+): Promise<MergedOpenApi> => {
+  const [{OpenApiDocuments}, {MergedOpenApi}, {mediaTypes}] = await Promise.all([
+    import('#src/schema/openapi/documents.js'),
+    import('#src/apiserver/aggregation/merged-openapi.js'),
+    import('#src/schema/openapi/render.js'),
+  ]);
+  const {schemas, naming, clock, cbor} = registry.settings;
+  const documents = new OpenApiDocuments({
+    schemas,
+    naming,
+    clock,
+    mediaTypes: mediaTypes(naming, cbor !== undefined),
+    groups: () => discovery.groups,
+    version: version.gitVersion,
+  });
+  const merged = new MergedOpenApi(documents, remote);
+  registry.onChange(() => {
+    documents.invalidate();
+    merged.forget();
+  });
+  return merged;
+};
+
+/** Waits until no requests are in flight, up to a limit. */
+export const drained = async ({inFlight}: ApiServer, clock: Clock, timeoutMs: number): Promise<void> => {
+  const deadline = clock.monotonic() + timeoutMs;
+  while (inFlight.all > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
+};

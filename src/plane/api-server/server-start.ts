@@ -1,0 +1,212 @@
+import {hostname} from 'node:os';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Aggregation} from '#src/apiserver/aggregation/aggregation.js';
+import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
+import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {customInstances} from '#src/apiserver/custom/instances.js';
+import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
+import {storedResources} from '#src/apiserver/registry/stored-versions.js';
+import type {ApiServer} from '#src/apiserver/server.js';
+import type {Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
+import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
+import {maintainFlowControl} from '#src/controlplane/flow-control.js';
+import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
+import {maintainIdentityLease, serverIdentity} from '#src/controlplane/identity-lease.js';
+import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
+import {serverLoops} from '#src/controlplane/loops.js';
+import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
+import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
+import {maintainSelfService, type SelfService} from '#src/controlplane/self-service.js';
+import {ServiceRepair} from '#src/controlplane/service-repair.js';
+import {publishStorageVersions} from '#src/controlplane/storage-versions.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import type {Store} from '#src/storage/store.js';
+import {apiServiceHooks} from './apiservices.js';
+import {authenticationConfig} from './authentication.js';
+import type {Authorizers} from './authorization.js';
+import {definitionHooks} from './definitions.js';
+import type {ServerHealth, StartHook} from './health.js';
+import type {ProxyClient} from './proxy-client.js';
+import {selfServiceOf, serviceRangesOf} from './self-service.js';
+import {storePrefix} from './store-servers.js';
+import {watchSecondsInProcess} from '#src/plane/component/in-process.js';
+
+export interface ServerStartParts {
+  readonly options: ApiserverOptions;
+  readonly server: ApiServer;
+  /** Has the server's own identity. */
+  readonly client: Client;
+  /** The server's own identity. */
+  readonly user: UserInfo;
+  readonly health: ServerHealth;
+  readonly authorizers: Authorizers;
+  readonly proxy: ProxyClient;
+  readonly registrations: Registrations;
+  readonly aggregation: Aggregation | undefined;
+  readonly store: Store;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: MetricsRegistry;
+  gate(name: string): boolean;
+  readonly serverAddress: string;
+}
+
+/** The signals that end the work of hooks: loops over the server's own objects before watches end, all else after. */
+export interface StartSignals {
+  readonly looping: AbortSignal;
+  readonly serving: AbortSignal;
+}
+
+export interface ServerStart {
+  /** The hooks that must finish before the server is ready: bootstrap objects, and loops over its own objects. */
+  readonly hooks: readonly StartHook[];
+  /** Removes this server from the endpoints. */
+  leave(): Promise<void>;
+}
+
+/** Whether servers publish the versions in which they store resources. */
+export const publishesStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
+  gate('StorageVersionAPI') && gate('APIServerIdentity') && registry.serves(kinds.storageVersions);
+
+/** Hooks that have nothing left to do, under upstream's names. */
+const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[] => {
+  const names = [
+    'start-apiserver-admission-initializer',
+    'generic-apiserver-start-informers',
+    ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []),
+    'storage-object-count-tracker-hook',
+  ];
+  return names.map(name => ({name, run: () => Promise.resolve()}));
+};
+
+/** The work of an API server on its own objects once it serves. */
+export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
+  const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
+  let selfService: SelfService | undefined;
+  const namespaces = lazily(() => ensureSystemNamespaces(client));
+  const loops = lazily(() =>
+    serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping),
+  );
+  const {registry} = server;
+  // Without such objects, as in older releases, addresses come from the configured ranges.
+  const hasRanges = registry.serves(kinds.serviceCIDRs);
+  const ranges = lazily(async () =>
+    hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined,
+  );
+  const announced = lazily(async () => {
+    await namespaces();
+    if (parts.gate('APIServerIdentity'))
+      await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
+  });
+  const versionsPublished = lazily(async () => {
+    await announced();
+    const {storedVersions} = server;
+    await publishStorageVersions(
+      {
+        client,
+        clock,
+        log,
+        server: serverIdentity(hostname()),
+        resources: storedResources(registry),
+        updated: (resource, error) => storedVersions.updated(resource, error),
+      },
+      signals.serving,
+    );
+  });
+  const identity = `start-${naming.component('apiserver')}-identity-lease`;
+  const all: StartHook[] = [
+    ...beforeHooks(options),
+    {name: 'start-system-namespaces-controller', run: namespaces},
+    {
+      name: 'start-cluster-authentication-info-controller',
+      async run() {
+        await announced();
+        await publishAuthenticationConfig(client, authenticationConfig(options));
+      },
+    },
+    // The server with an identity lease also deletes expired ones.
+    ...(parts.gate('APIServerIdentity')
+      ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced}))
+      : []),
+    ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
+    {
+      name: 'bootstrap-controller',
+      async run() {
+        await Promise.all([namespaces(), ranges()]);
+        const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : inMemoryPeers();
+        selfService = await maintainSelfService(
+          {
+            client,
+            clock,
+            log,
+            ...(store.shared ? {} : {revision: () => store.revision()}),
+            ...selfServiceOf(options, parts.serverAddress, peers),
+          },
+          signals.serving,
+        );
+      },
+    },
+    {
+      name: 'start-service-ip-repair-controllers',
+      async run() {
+        const {addresses, nodePorts: ports} = registry.settings.writes.pools;
+        const repair = new ServiceRepair({client, clock, log, addresses, ports});
+        await repair.run();
+        repair.follow(signals.serving);
+      },
+    },
+    {
+      name: 'start-legacy-token-tracking-controller',
+      async run() {
+        await namespaces();
+        await ensureLegacyTokenTracking(client, clock.now());
+      },
+    },
+    {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
+    ...(registry.serves(kinds.flowSchemas)
+      ? [
+          {
+            name: 'priority-and-fairness-config-producer',
+            run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving),
+          },
+          {
+            name: 'priority-and-fairness-config-consumer',
+            run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping),
+          },
+        ]
+      : []),
+    ...(registry.serves(kinds.customResourceDefinitions)
+      ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping)
+      : []),
+    ...(proxy.pair
+      ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}]
+      : []),
+    ...(aggregation && registry.serves(kinds.apiServices)
+      ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping)
+      : []),
+    ...(authorizers.rbac
+      ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}]
+      : []),
+  ];
+  // The writes of the other hooks would be refused until then.
+  const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsPublished().then(run)});
+  return {
+    hooks: publishesStorageVersions(server, parts.gate)
+      ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)]
+      : all,
+    async leave() {
+      await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
+    },
+  };
+};

@@ -1,0 +1,39 @@
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Client} from '#src/client/client.js';
+import type {Manifest} from '#src/plane/manifests/read.js';
+import type {PlaneOptions} from './options.js';
+
+/** A serving certificate for a server on this machine, issued by the plane's CA, and its files. */
+export interface ServingPair {
+  /** The directory of `tls.crt` and `tls.key`, as webhook servers expect it. */
+  readonly directory: string;
+  /** The certificate and its key, in PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  /** The plane's CA: PEM in base64, as in `caBundle` fields. */
+  readonly caBundle: string;
+}
+
+/** A running control plane, for programs that embed it. */
+export interface Plane extends AsyncDisposable {
+  readonly naming: Naming;
+  /** `https://host:port`; empty without a listener. */
+  readonly url: string;
+  /** The administrator's kubeconfig, as YAML; empty without a listener. */
+  readonly kubeconfig: string;
+  /** A client in this process with the identity of the administrator, or of the given user. */
+  client(user?: UserInfo): Client;
+  /**
+   * Applies files or directories of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions of custom resources first, the rest
+   * once those are served. Rejects with an error of one line that names file, document and field. Resolves to the objects in the order they are written.
+   */
+  apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
+  /** A serving certificate for a webhook on this machine, which the server trusts under localhost and 127.0.0.1. */
+  webhookPair(): Promise<ServingPair>;
+  /** Rejects if the controllers stop on their own. */
+  readonly failed: Promise<never>;
+  /** Drains, closes the store and leaves nothing running. */
+  stop(): Promise<void>;
+}

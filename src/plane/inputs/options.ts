@@ -1,0 +1,44 @@
+import type {NamingName} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Manifest} from '#src/plane/manifests/read.js';
+import type {LocalWebhooks} from '#src/plane/manifests/webhooks.js';
+
+/** The options of a plane. All have defaults: a plane in memory on a free loopback port, with the kubernetes naming. */
+export interface PlaneOptions {
+  /** `kubernetes` by default. A data directory keeps the naming it was first started with. */
+  readonly naming?: NamingName;
+  /** The directory of keys, store and connection settings. Without one the store is in memory and no files remain. */
+  readonly dataDir?: string;
+  /** Whether to open a port. Without one the plane is only reached by `client`. */
+  readonly listen?: boolean;
+  readonly bindAddress?: string;
+  /** 0 selects a free one. */
+  readonly securePort?: number;
+  /** The file to merge the administrator's kubeconfig into; by default a separate one in the data directory. */
+  readonly kubeconfig?: string;
+  /** Whether to remove them from that file when the plane stops. */
+  readonly removeContextOnStop?: boolean;
+  /** The number of simulated nodes that run the pods. None by default. */
+  readonly nodes?: number;
+  /** A file of rules for the behaviour of nodes and pods. */
+  readonly simulationFile?: string;
+  /** Whether the metrics API is served (`kubectl top`): the usage of simulated nodes, and that reported by agents of other nodes. By default with `nodes`. */
+  readonly metricsApi?: boolean;
+  /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
+  readonly apiserverArgs?: readonly string[];
+  readonly controllerManagerArgs?: readonly string[];
+  readonly schedulerArgs?: readonly string[];
+  /** Manifests to apply before the plane is ready, as `apply` does. */
+  readonly manifests?: readonly Manifest[];
+  /** The local server of the manifests' webhooks, on this machine and with `webhookPair`, instead of the services they name. */
+  readonly webhooks?: LocalWebhooks;
+  /** Aborts the start at any stage: `startPlane` stops what it has started and rejects with the signal's reason. Has no effect once the plane is ready. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly log?: Log;
+  /** Whether cached objects are deeply frozen, so that tests find code that changes them. */
+  readonly freeze?: boolean;
+}
