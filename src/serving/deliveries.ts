@@ -4,12 +4,16 @@
 import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {InTurns} from './in-turns.js';
 
 /** The default limit of buffered bytes, in all responses and watches of a server together. */
 const defaultWaitingBytes = 256 << 20;
 
 /** Responses that take longer than this are tracked. */
 const checkMs = 250;
+
+/** The number of clients that are disconnected per turn of the event loop: each takes a few tenths of a millisecond, most of it to free its TLS buffers. */
+const maxDisconnectsPerTurn = 8;
 
 /** The writable side of a response; both `ServerResponse` and HTTP/2 streams fit. */
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
@@ -25,6 +29,7 @@ export class Deliveries {
   readonly #upgraded = new Set<Upgraded>();
   /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
+  readonly #disconnects = new InTurns(maxDisconnectsPerTurn);
   #isLooking = false;
   /** The bytes that clients have not read yet. */
   waitingBytes = 0;
@@ -77,6 +82,15 @@ export class Deliveries {
 
   over(sent: Sent): void {
     this.#timed.delete(sent);
+  }
+
+  /** Ends the connection of an outlet that is no longer accounted, in this turn of the event loop or a later one. */
+  disconnect(outlet: Outlet): void {
+    this.#disconnects.add({
+      // Without an error an HTTP/2 stream would seem complete.
+      begin: () => outlet.destroy(new Error('the reader is too slow')),
+      isGone: () => outlet.destroyed,
+    });
   }
 
   #scheduleCheck(): void {
@@ -135,8 +149,7 @@ export class Sent {
   /** Ends the connection of a client that is too slow. */
   disconnect(): void {
     this.over();
-    // Without an error an HTTP/2 stream would seem complete.
-    this.#outlet.destroy(new Error('the reader is too slow'));
+    this.#deliveries.disconnect(this.#outlet);
   }
 
   #account(bytes: number, hasTaken: boolean): void {

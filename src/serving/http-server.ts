@@ -72,7 +72,7 @@ class ApiHttpServer implements HttpServer {
     }: HttpServerOptions,
   ) {
     this.#handler = handler;
-    this.#watches = new WebSocketWatches();
+    this.#watches = new WebSocketWatches(clock);
     this.#deliveries = deliveries;
     this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;

@@ -4,13 +4,16 @@ import {discard, type ApiResponse} from '#src/api/request.js';
 import type {Sent} from './deliveries.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
-import {sendPages} from './pages.js';
+import {sendBytes, sendPages} from './pages.js';
 
 /** The dependencies of sending a response. */
 export interface Sender {
   readonly frames: Frames;
   readonly sent: Sent;
 }
+
+/** Bodies above this are sent in slices. */
+const longBytes = 256 << 10;
 
 /** Sends a response over HTTP/1.1. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp1 = (
@@ -59,6 +62,7 @@ export const sendHttp1 = (
   outgoing.writeHead(response.status, fields);
   sent.waits(bytes.length);
   if (unread) linger(incoming, outgoing, bytes, frames);
+  else if (bytes.length > longBytes && incoming.method !== 'HEAD') return sendBytes(bytes, outgoing, sent);
   else outgoing.end(bytes);
 };
 

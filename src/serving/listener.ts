@@ -107,6 +107,9 @@ const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
 };
 
+/** The number of connections that are closed per turn of the event loop, if many are at once: each takes a tenth of a millisecond or more. */
+const maxClosesPerTurn = 8;
+
 /** How often a closing listener looks for idle connections. */
 const idleCheckMs = 20;
 
@@ -140,6 +143,7 @@ class Endpoint implements Listener {
   readonly #queued = new QueuedResponses();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
+  readonly #closes = new InTurns(maxClosesPerTurn);
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
@@ -203,15 +207,19 @@ class Endpoint implements Listener {
         resolve();
       });
       this.drain();
-      for (const socket of this.#sockets) if (this.#unused.has(socket)) socket.destroy();
+      for (const socket of this.#sockets) if (this.#unused.has(socket)) this.#disconnect(socket);
       // The response of a watch announced keep-alive: after its end the connection is idle.
       every(clock, idleCheckMs, closed.signal, () => this.#http1.closeIdleConnections());
     });
   }
 
   #disconnectAll(): void {
-    for (const session of this.#sessions) session.destroy();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const session of this.#sessions) this.#disconnect(session);
+    for (const socket of this.#sockets) this.#disconnect(socket);
+  }
+
+  #disconnect(connection: TLSSocket | ServerHttp2Session): void {
+    this.#closes.add({begin: () => void connection.destroy(), isGone: () => connection.destroyed});
   }
 
   #beginHandshakesInTurns(): void {
@@ -273,7 +281,8 @@ class Endpoint implements Listener {
       this.#unused.delete(socket);
       const request = isAnswering(socket) ? undefined : requestOfUnknownMethod(error, socket);
       if (request) options.handler.http1(request, lastResponse(request, socket));
-      else refuse(error, socket);
+      // Node looks for slow requests once a second, and finds all those at once that began within one.
+      else this.#closes.add({begin: () => refuse(error, socket), isGone: () => socket.destroyed});
     });
     server.on('upgrade', (request, socket, head) => {
       this.#unused.delete(socket);

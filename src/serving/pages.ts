@@ -7,10 +7,8 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   outlet.once('close', () => body.close());
   try {
     for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) {
-      sent.waits(page.length);
-      if (!outlet.write(page)) await drained(outlet);
+      await writeSlices(page, outlet, sent);
       if (outlet.destroyed) return;
-      sent.waits(0);
     }
     if (!outlet.destroyed) outlet.end();
   } catch (error) {
@@ -20,6 +18,24 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   } finally {
     body.close();
   }
+};
+
+/** TLS encrypts what it is given at once, into memory of the connection, which takes time to fill and to free. */
+const sliceBytes = 64 << 10;
+
+/** Sends a long body with backpressure, and ends the response. */
+export const sendBytes = async (bytes: Buffer, outlet: Writable, sent: Sent): Promise<void> => {
+  await writeSlices(bytes, outlet, sent);
+  if (!outlet.destroyed) outlet.end();
+};
+
+/** Writes bytes in slices, and resolves when the client has taken them or is gone. */
+const writeSlices = async (bytes: Buffer, outlet: Writable, sent: Sent): Promise<void> => {
+  for (let at = 0; at < bytes.length && !outlet.destroyed; at += sliceBytes) {
+    sent.waits(bytes.length - at);
+    if (!outlet.write(bytes.subarray(at, at + sliceBytes))) await drained(outlet);
+  }
+  sent.waits(0);
 };
 
 const drained = (outlet: Writable): Promise<void> =>

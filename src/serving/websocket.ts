@@ -3,10 +3,16 @@ import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
 import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Sent} from './deliveries.js';
+import {noHead, pacedWebSocket} from './streams/websocket-server.js';
 
 /** A client with more buffered bytes than this is disconnected. */
 const maxWaitingBytes = 32 << 20;
+
+/** The limits of a client's messages, which are ignored: bytes of one, and fragments of one. */
+const maxMessageBytes = 64 << 10;
+const maxPieces = 1 << 10;
 
 /** Above this backpressure is signalled. */
 const backpressureBytes = 1 << 20;
@@ -52,11 +58,17 @@ export interface Opening {
  * The library is loaded on first use.
  */
 export class WebSocketWatches {
+  readonly #clock: Clock;
   #server: Promise<WebSocketServer> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   async serve(body: Extract<ResponseBody, {kind: 'watch'}>, {incoming, socket, head, sent}: Opening): Promise<void> {
     const server = await (this.#server ??= webSocketServer());
-    server.handleUpgrade(incoming, socket, head, client => {
+    const connection = pacedWebSocket(socket, head, this.#clock, maxMessageBytes);
+    server.handleUpgrade(incoming, connection, noHead, client => {
       const watch = body.start(new MessageSink(client, body.contentType, sent));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
@@ -68,11 +80,13 @@ const webSocketServer = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
   return new Server({
     noServer: true,
-    maxPayload: 64 << 10,
+    maxPayload: maxMessageBytes,
+    maxFragments: maxPieces,
+    maxBufferedChunks: maxPieces,
     allowSynchronousEvents: false,
     // The token is not a real protocol: the first other one is selected.
     handleProtocols: offered => [...offered].find(protocol => !isToken(protocol)) ?? false,
-  });
+  } as ConstructorParameters<typeof Server>[0]);
 };
 
 /** A frame of the binary form begins with its length, which messages do not need. */

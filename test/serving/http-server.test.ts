@@ -1,5 +1,5 @@
 import test from 'ava';
-import {type Duplex, PassThrough, Readable} from 'node:stream';
+import {type Duplex, PassThrough, Readable, Writable} from 'node:stream';
 import tls, {type TLSSocket} from 'node:tls';
 import {gunzipSync} from 'node:zlib';
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
@@ -8,6 +8,7 @@ import {sleep, systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {upgradeToWebSocket} from '#src/serving/agent/upgrade.js';
 import {Deliveries} from '#src/serving/deliveries.js';
+import {sendBytes} from '#src/serving/pages.js';
 import {aPair} from './credentials.js';
 import {anEvent, answering, ask1, ask2, aWatch, bothVersions, json, serve, type TestServer} from './server.js';
 
@@ -440,6 +441,43 @@ test('an answer that waits behind another ends with their connection', async t =
   await until(() => state.closed);
 
   t.true(signal.aborted);
+});
+
+test('clients whose deadlines end together are disconnected a few per turn of the event loop', async t => {
+  const clock = new VirtualClock();
+  const deliveries = new Deliveries(clock);
+  const turns: number[] = [];
+  let turn = 0;
+  for (let client = 0; client < 40; client++) {
+    const delivery = aDelivery(1000);
+    deliveries.send({destroyed: false, destroy: () => void turns.push(turn), once: () => {}} as unknown as Duplex, delivery).waits(10);
+  }
+  const advanced = clock.advance(2000);
+  for (; turns.length < 40; turn++) await new Promise(resolve => setImmediate(resolve));
+  await advanced;
+
+  t.is(deliveries.waitingBytes, 0);
+  t.true(Math.max(...turns.map(each => turns.filter(other => other === each).length)) <= 16);
+});
+
+test('a long body is given to the connection in slices, each after the one before was taken', async t => {
+  const body = Buffer.from(Array.from({length: 300_000}, (_, index) => index % 251));
+  const deliveries = new Deliveries(systemClock);
+  const taken: Buffer[] = [];
+  const waited: number[] = [];
+  const outlet = new Writable({
+    write(chunk: Buffer, _, done) {
+      taken.push(chunk);
+      waited.push(deliveries.waitingBytes);
+      setImmediate(done);
+    },
+  });
+  await sendBytes(body, outlet, deliveries.send(outlet, undefined));
+
+  t.true(Buffer.concat(taken).equals(body));
+  t.is(Math.max(...taken.map(({length}) => length)), 64 << 10);
+  t.deepEqual(waited, [300_000, 234_464, 168_928, 103_392, 37_856]);
+  t.is(deliveries.waitingBytes, 0);
 });
 
 test('bytes waiting on an upgraded connection, and bytes buffered for it, count in the waiting bytes', async t => {

@@ -249,6 +249,25 @@ test('connections that are closed all at once while their clients send end witho
   t.true(clients.every(({destroyed}) => destroyed));
 });
 
+test('a closing listener closes a few connections per turn of the event loop', async t => {
+  const server = await serve(
+    answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take: socket => void socket.resume(), drop() {}}})),
+  );
+  const clients = await Promise.all(Array.from({length: 60}, () => upgraded(server)));
+  for (const client of clients) client.on('error', () => {});
+  while (server.listener.connections < 60) await nextTurn();
+  const closing = server.listener.close();
+  const left: number[] = [];
+  for (let turn = 0; server.listener.connections > 0; turn++) {
+    await nextTurn();
+    left.push(server.listener.connections);
+  }
+  await closing;
+
+  const most = Math.max(...left.map((count, index) => (left[index - 1] ?? 60) - count));
+  t.true(most <= 16, `${most} connections in one turn`);
+});
+
 const upgraded = async ({port, ca}: TestServer): Promise<tls.TLSSocket> => {
   const client = tls.connect({host: '127.0.0.1', port, ca, ALPNProtocols: ['http/1.1']});
   await once(client, 'secureConnect');

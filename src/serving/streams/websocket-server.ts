@@ -5,10 +5,12 @@ import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {PacedSocket} from './paced-socket.js';
+import {FragmentedFrames} from './websocket-fragments.js';
 
 /** The size limit of one message in bytes; upstream's clients send at most 32 KiB. */
 const maxMessageBytes = 32 << 20;
-/** The limit of fragments per message, and of TLS records per fragment: each takes memory besides its bytes. */
+/** The limit of fragments per message, and so of chunks: each takes memory besides its bytes. */
 const maxPieces = 16 << 10;
 /** Above this senders have to wait. */
 const backpressureBytes = 256 << 10;
@@ -88,6 +90,15 @@ const library = async (): Promise<WebSocketServer> => {
   return made;
 };
 
+export const noHead = Buffer.alloc(0);
+
+/** Returns a connection from which a WebSocket library gets little work at a time, whatever frames a client sends. */
+export const pacedWebSocket = (socket: Duplex, head: Buffer, clock: Clock, maxFrameBytes: number): PacedSocket => {
+  const frames = new FragmentedFrames(maxFrameBytes);
+  if (head.length > 0) socket.unshift(head);
+  return new PacedSocket(socket, {clock, convert: chunk => frames.split(chunk)});
+};
+
 /** Accepts a WebSocket request. The library is loaded on first use. */
 export const openWebSocket = async (
   request: ApiRequest,
@@ -96,10 +107,17 @@ export const openWebSocket = async (
   const ready = await (server ??= library());
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
   const upgradeRequest: UpgradeRequest = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
+  const connection = pacedWebSocket(socket, head, clock, maxMessageBytes);
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(new Error('the caller went away')));
-    ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, socket, head, client =>
-      resolve(wrapped(client, clock, unread(client, socket, keeps))),
+    ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, connection, noHead, client =>
+      resolve(
+        wrapped(
+          client,
+          clock,
+          unread(client, socket, bytes => keeps?.(() => bytes() + connection.unwrittenBytes)),
+        ),
+      ),
     );
   });
 };
