@@ -5,7 +5,7 @@ import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {isManagedAddress} from '#src/model/service-range.js';
 import type {AddressPool} from '#src/resources/pools.js';
-import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} from '#src/resources/core/service/traits.js';
+import {heldAddresses, heldPorts, type Service} from '#src/resources/core/service/traits.js';
 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
@@ -32,13 +32,6 @@ export interface RepairParts {
   readonly log: Log;
   readonly ports: AllocatedPorts;
 }
-
-const addressesOf = ({spec}: Readonly<Service>): readonly string[] =>
-  needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : [];
-const portsOf = ({spec}: Readonly<Service>): number[] => [
-  ...nodePortsOf(spec),
-  ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
-];
 
 /** Repairs the pools of addresses and node ports to match the existing services, after crashes between two writes and changes of the ranges. */
 export class ServiceRepair {
@@ -72,7 +65,7 @@ export class ServiceRepair {
     const {addresses, log} = this.#parts;
     const held = new Map((await addresses.allocated()).map(object => [object.metadata?.name ?? '', object]));
     for (const service of services) {
-      for (const address of addressesOf(service)) {
+      for (const address of heldAddresses(service.spec)) {
         const object = held.get(address);
         held.delete(address);
         if (object) {
@@ -102,7 +95,7 @@ export class ServiceRepair {
 
   async #repairPorts(services: readonly Service[]): Promise<void> {
     const {ports} = this.#parts;
-    const used = new Set(services.flatMap(portsOf));
+    const used = new Set(services.flatMap(({spec}) => heldPorts(spec)));
     const taken = new Set(await ports.taken());
     for (const port of used) if (!taken.has(port)) await ports.take(port).catch(() => undefined); // One outside the range belongs only to its service.
     const leaked = new Set([...taken].filter(port => !used.has(port)));

@@ -14,7 +14,7 @@ import type {Writer} from '#src/api/writer.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {Emptied} from '#src/schema/decode/emptied.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
-import type {AddressPool, PortPool} from './pools.js';
+import type {Reservation} from './pools.js';
 
 // The definition of a kind and the contexts of its hooks. A write runs: default, mutating admission, default, allocate, `prepare`, `validate`, `authorize`,
 // `warn`, validating admission, store, `counts`. Definitions have no state; everything they need comes with the context.
@@ -66,21 +66,18 @@ export interface ActionContext extends HookContext {
   readonly dryRun: boolean;
 }
 
-/** The context of allocation from the server's pools, which a dry run does not change. */
+/** The context of allocation from the server's pools. */
 export interface AllocationContext extends HookContext {
-  readonly dryRun: boolean;
-  readonly addresses: AddressPool;
-  readonly nodePorts: PortPool;
+  readonly reservation: Reservation;
   /** Reads the store, not the cache. */
   readonly reader: Reader;
-  /** Deletes another object as the server. A missing one is ignored. */
-  remove(kind: Kind, namespace: string, name: string): Promise<void>;
 }
 
-/** What a write allocated from the pools. Exactly one method is called, once it is known whether the object was stored. */
-export interface Allocation {
-  commit(): Promise<void>;
-  revert(): Promise<void>;
+/** The context of the release of what a removed object held. */
+export interface ReleaseContext {
+  readonly reservation: Reservation;
+  /** Deletes another object as the server. A missing one is ignored. */
+  remove(kind: Kind, namespace: string, name: string): Promise<void>;
 }
 
 /** What `authorize` hooks may use. */
@@ -342,10 +339,10 @@ export interface UpdateRules {
 
 /** Allocation from the server's pools. */
 export interface AllocationHooks<T extends KubeObject> {
-  /** Allocates before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
-  allocate(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
+  /** Reserves what the object needs, before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
+  allocate(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<void>;
   /** Releases what a removed object held. */
-  release?(object: Readonly<T>, context: AllocationContext): Promise<void>;
+  release?(object: Readonly<T>, context: ReleaseContext): Promise<void>;
 }
 
 /** How objects are deleted. */

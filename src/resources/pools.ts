@@ -41,3 +41,17 @@ export interface PortPool {
   /** Returns all allocated ports in order. */
   taken(): Promise<readonly number[]>;
 }
+
+/** What one write allocates and releases: allocated immediately, released once the write is stored, reverted if it fails. A dry run changes nothing. */
+export interface Reservation {
+  /** The IP families of this cluster; the first is the default. */
+  readonly families: readonly IpFamily[];
+  /** Allocates an address. Throws `PoolError`, as all the following do. */
+  address(address: string, holder: AddressHolder): Promise<void>;
+  /** Allocates any address of a family and returns it. */
+  anyAddress(family: IpFamily, holder: AddressHolder): Promise<string>;
+  port(port: number): Promise<void>;
+  anyPort(): Promise<number>;
+  releaseAddresses(addresses: readonly string[]): void;
+  releasePorts(ports: readonly number[]): void;
+}

@@ -1,8 +1,12 @@
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import type {AllocationContext} from '#src/resources/definition.js';
+import type {AllocationContext, ReleaseContext} from '#src/resources/definition.js';
+import type {AddressPool, PortPool} from '#src/resources/pools.js';
 
-/** The server's pools of addresses and ports, and the deletion of objects that belong to a removed one. */
-export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;
+/** The server's pools of addresses and ports, and what allocation and release do to other objects. */
+export interface Pools extends Pick<AllocationContext, 'reader'>, Pick<ReleaseContext, 'remove'> {
+  readonly addresses: AddressPool;
+  readonly nodePorts: PortPool;
+}
 
 export interface WriteDependencies {
   /** The plugins in the order of their calls. */

@@ -6,8 +6,6 @@ import type {KubeObject} from '#src/api/types.js';
 import type {HookContext, WriteChecks, AllocationHooks} from '#src/resources/definition.js';
 import type {ClaimSpec, ResourceClaim} from './claim-spec.js';
 
-const nothing = {commit: async () => {}, revert: async () => {}};
-
 /** Returns why a namespace has no admin access to devices in use by others: it needs a label (KEP-5018). */
 const problemOf = async (path: string, namespace: string, reader: Reader, naming: Naming): Promise<FieldError | undefined> => {
   const label = naming.subKey('resource', 'admin-access');
@@ -30,11 +28,10 @@ export const adminAccess =
   ): AllocationHooks<T>['allocate'] =>
   async (object, old, {gate, naming, reader}) => {
     const index = (specOf(object)?.devices?.requests ?? []).findIndex(({exactly}) => exactly?.adminAccess === true);
-    if (old || index < 0 || !gate('DRAAdminAccess')) return nothing;
+    if (old || index < 0 || !gate('DRAAdminAccess')) return;
     const {name = '', namespace = ''} = object.metadata ?? {};
     const problem = await problemOf(`spec.devices.requests[${index}].adminAccess`, namespace, reader, naming);
-    if (!problem) return nothing;
-    throw invalidObject({group: naming.group('resource'), kind}, name, [problem]);
+    if (problem) throw invalidObject({group: naming.group('resource'), kind}, name, [problem]);
   };
 
 const grantedAt = (claim: Readonly<ResourceClaim> | undefined): number =>

@@ -1,13 +1,13 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {internalError, plainFailure} from '#src/api/status.js';
-import type {Allocation, AllocationContext} from '#src/resources/definition.js';
-import {PoolError, type AddressHolder} from '#src/resources/pools.js';
-import {Reservation} from './reservation.js';
+import type {AllocationContext, ReleaseContext} from '#src/resources/definition.js';
+import {PoolError, type AddressHolder, type Reservation} from '#src/resources/pools.js';
 import {decideFamilies, isUnchangedPreference} from './ip-families.js';
 import {
   headless,
-  isHeadless,
+  heldAddresses,
+  heldPorts,
   needsClusterIp,
   needsHealthPort,
   needsNodePorts,
@@ -69,9 +69,8 @@ const takeAddresses = async (service: Service, places: readonly number[], reserv
     const requested = addresses[place];
     const family = ipFamilies[place] === 'IPv6' ? 'IPv6' : 'IPv4';
     try {
-      addresses[place] = requested
-        ? await reservation.address(requested, holderOf(service))
-        : await reservation.anyAddress(family, holderOf(service));
+      if (requested) await reservation.address(requested, holderOf(service));
+      else addresses[place] = await reservation.anyAddress(family, holderOf(service));
     } catch (error) {
       if (!(error instanceof PoolError)) throw error;
       if (!requested) throw internalError(`failed to allocate a serviceIP: ${error.message}`);
@@ -171,33 +170,25 @@ const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | unde
   else if (needed && !needs && old?.healthCheckNodePort) reservation.releasePorts([old.healthCheckNodePort]);
 };
 
-/** Allocates the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a refusal. */
+/** Reserves the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a refusal. */
 export const allocateService = async (
   service: Service,
   stored: Readonly<Service> | undefined,
-  context: AllocationContext,
-): Promise<Allocation> => {
+  {reservation, gate}: AllocationContext,
+): Promise<void> => {
   const spec = (service.spec ??= {});
   const old = stored ? (stored.spec ?? {}) : undefined;
   if (old) keepAllocated(spec, old);
   alignAddresses(spec, old);
-  const errors = decideFamilies(spec, old, context.addresses.families, context.gate('StrictIPCIDRValidation'));
+  const errors = decideFamilies(spec, old, reservation.families, gate('StrictIPCIDRValidation'));
   if (errors.length > 0) throw refuse(service, ...errors);
-  const claim = new Reservation(context);
-  try {
-    await allocateAddresses(service, old, claim);
-    await allocatePorts(service, old, claim);
-    return claim;
-  } catch (error) {
-    await claim.revert();
-    throw error;
-  }
+  await allocateAddresses(service, old, reservation);
+  await allocatePorts(service, old, reservation);
 };
 
 /** Releases everything a deleted service held. Its Endpoints are deleted too, so that a new service of that name starts without them. */
-export const releaseService = async ({metadata, spec}: Readonly<Service>, context: AllocationContext): Promise<void> => {
-  await context.remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
-  if (needsClusterIp(spec) && !isHeadless(spec)) for (const address of spec?.clusterIPs ?? []) await context.addresses.release(address);
-  const health = needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [];
-  await context.nodePorts.release([...nodePortsOf(spec), ...health]);
+export const releaseService = async ({metadata, spec}: Readonly<Service>, {reservation, remove}: ReleaseContext): Promise<void> => {
+  await remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
+  reservation.releaseAddresses(heldAddresses(spec));
+  reservation.releasePorts(heldPorts(spec));
 };

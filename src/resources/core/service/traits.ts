@@ -23,5 +23,13 @@ export const needsHealthPort = (spec: Spec): boolean => isLoadBalancer(spec) && 
 
 export const nodePortsOf = (spec: Spec): number[] => (spec?.ports ?? []).flatMap(({nodePort}) => nodePort || []);
 
+/** The addresses that are allocated for a service. */
+export const heldAddresses = (spec: Spec): readonly string[] => (needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : []);
+/** The node ports that are allocated for a service, with that of health checks. */
+export const heldPorts = (spec: Spec): number[] => [
+  ...nodePortsOf(spec),
+  ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
+];
+
 export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
   a.length === b.length && a.every((item, i) => item === b[i]);
