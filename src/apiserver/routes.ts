@@ -6,7 +6,7 @@ import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectSubresource, View} from '#src/resources/definition.js';
-import {deprecatedVersion} from '#src/resources/builtin/deprecated-versions.js';
+import {deprecationWarning} from '#src/resources/deprecation.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
@@ -90,8 +90,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   // Only custom resources support HEAD.
   const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
-  const deprecation =
-    (served.version ?? definition.served)?.deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
+  const {deprecation} = served.version ?? definition.served ?? {};
+  const warning = custom?.deprecationWarning ?? (deprecation && deprecationWarning(served.kind, deprecation, naming));
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
@@ -99,13 +99,13 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     const isHeard = (context: ResourceContext): boolean =>
       Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const answer: Handler = context => {
-      if (deprecation && isHeard(context as ResourceContext)) context.warnings.add(deprecation);
+      if (warning && isHeard(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
     return services.largeRequests ? context => handleOrMove(services.largeRequests, context, answer) : answer;
   }
   return ({warnings}) => {
-    if (definition.virtual && deprecation) warnings.add(deprecation);
+    if (definition.virtual && warning) warnings.add(warning);
     throw custom || (definition.virtual && verb === 'watch') ? methodNotAllowed(served.resource.ref, verb) : methodUnknown();
   };
 };

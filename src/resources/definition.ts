@@ -264,6 +264,15 @@ export interface RowCondition {
   readonly message: string;
 }
 
+/** Since when a version is deprecated, by the original's releases. Every request for it gets a warning. */
+export interface Deprecation {
+  readonly since: string;
+  /** The release that removes it. */
+  readonly until?: string;
+  /** The kind that replaces it, if the original names one. */
+  readonly successor?: Kind;
+}
+
 /** A version (or second group) of a resource that is served in addition to the hub. */
 export interface ServedVersion<Hub extends KubeObject> {
   readonly kind: Kind;
@@ -271,7 +280,7 @@ export interface ServedVersion<Hub extends KubeObject> {
   toHub(object: KubeObject, naming: Naming): Hub;
   fromHub(hub: Readonly<Hub>, naming: Naming): KubeObject;
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
-  deprecation?(naming: Naming): string;
+  readonly deprecation?: Deprecation;
   default?(object: KubeObject, context: HookContext): void;
   /** Validates writes in this version, in addition to the hub's rules. */
   validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
@@ -291,8 +300,8 @@ export interface Serving<T extends KubeObject> {
   readonly needs?: 'usage';
   /** The versions besides the hub. */
   readonly otherVersions?: readonly ServedVersion<T>[];
-  /** Returns the warning of every request for a deprecated kind. */
-  deprecation?(naming: Naming): string;
+  /** Of the hub. */
+  readonly deprecation?: Deprecation;
 }
 
 /** How the objects of a kind are stored. */
@@ -392,6 +401,8 @@ export interface Presentation<T extends KubeObject> {
 export interface CustomRules {
   /** The verbs in discovery, in this order. */
   readonly verbs: readonly string[];
+  /** The warning of every request for a deprecated version. */
+  readonly deprecationWarning?: string;
   /** Why no object can be created currently by any request. */
   readonly refusesCreation?: string;
   /** What documents say about the kind's objects; returns the same value every time. */

@@ -93,7 +93,7 @@ const columns: readonly Column<MutatingPolicy>[] = [
 export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   kind: kinds.mutatingAdmissionPolicies,
   discovery: {categories: ['api-extensions']},
-  served: {otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)]},
+  served: {otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1, {deprecation: {since: 'v1.35', until: 'v1.38'}})]},
   metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
   update: {unconditional: false},
   ready: () => loadExpressionValidator(true),

@@ -18,7 +18,11 @@ const defaultParamRef = (binding: KubeObject): void => {
 export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   kind: kinds.mutatingAdmissionPolicyBindings,
   discovery: {categories: ['api-extensions']},
-  served: {otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {default: defaultParamRef})]},
+  served: {
+    otherVersions: [
+      alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {deprecation: {since: 'v1.35', until: 'v1.38'}, default: defaultParamRef}),
+    ],
+  },
   metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
   update: {unconditional: false},
   default: ({spec}) => defaultMatching(spec?.matchResources),

@@ -60,7 +60,10 @@ const selectableFields = {'spec.signerName': signerOf};
 /** ClusterTrustBundle: trust anchors for the whole cluster, with or without a signer (KEP-3257). */
 export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
-  served: {gates: ['ClusterTrustBundle'], otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})]},
+  served: {
+    gates: ['ClusterTrustBundle'],
+    otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields})],
+  },
   metadata: {
     // The name is validated together with the signer.
     nameProblems: () => [],

@@ -74,7 +74,7 @@ function* validate(
 /** LeaseCandidate: a possible holder of a lease, with the versions by which it is elected. */
 export const leaseCandidates = defineResource<LeaseCandidate>({
   kind: kinds.leaseCandidates,
-  served: {otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2)]},
+  served: {otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2, {deprecation: {since: 'v1.35', until: 'v1.38'}})]},
   storage: {alwaysPresent: {spec: {}}},
   metadata: {nameProblems: name => dataKeyProblems(name), anyFinalizers: true},
   update: {createsMissing: true, unconditional: false},

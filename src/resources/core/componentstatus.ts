@@ -24,7 +24,7 @@ const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.fi
 export const componentStatuses = defineResource<ComponentStatus>({
   kind: kinds.componentStatuses,
   discovery: {shortNames: ['cs']},
-  served: {deprecation: () => 'v1 ComponentStatus is deprecated in v1.19+'},
+  served: {deprecation: {since: 'v1.19'}},
   metadata: {nameProblems: pathSegmentName},
   main: {writes: {update: []}},
   virtual: {

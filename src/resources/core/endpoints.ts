@@ -1,7 +1,6 @@
 import {required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
-import type {Naming} from '#src/api/naming.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
@@ -71,17 +70,14 @@ const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
   return all.length > shown ? `${all.slice(0, shown).join(',')} + ${all.length - shown} more...` : all.join(',');
 };
 
-/** Returns the deprecation warning: EndpointSlice holds more and changes less at a time. */
-const endpointsDeprecation = (naming: Naming): string =>
-  `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
-
 const writable = ['metadata', 'subsets'];
 
 /** Endpoints: the addresses and ports of a service in one object. */
 export const endpoints = defineResource<Endpoints>({
   kind: kinds.endpoints,
   discovery: {shortNames: ['ep']},
-  served: {deprecation: endpointsDeprecation},
+  // EndpointSlice holds more and changes less at a time.
+  served: {deprecation: {since: 'v1.33', successor: kinds.endpointSlices}},
   storage: {path: 'services/endpoints'},
   metadata: {nameProblems: subdomainName},
   update: {createsMissing: true},

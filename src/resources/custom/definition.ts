@@ -82,7 +82,6 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   return {
     kind,
     discovery: {shortNames: names.shortNames ?? [], categories: names.categories ?? []},
-    ...(version.deprecated ? {served: {deprecation: () => deprecationText(definition, version)}} : {}),
     storage: {
       path: `${spec.group}/${names.plural}`,
       kind: storedKind,
@@ -102,6 +101,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     },
     custom: {
       verbs: terminating ? verbsOfTerminating : verbs,
+      ...(version.deprecated ? {deprecationWarning: deprecationText(definition, version)} : {}),
       ...(terminating ? {refusesCreation: 'create not allowed while custom resource definition is terminating'} : {}),
       described: () => ({
         source: version.schema?.openAPIV3Schema as JsonSchema | undefined,

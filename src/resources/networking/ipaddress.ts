@@ -44,7 +44,7 @@ const selectableFields = Object.fromEntries(
 export const ipAddresses = defineResource<IPAddress>({
   kind: kinds.ipAddresses,
   discovery: {shortNames: ['ip']},
-  served: {otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {selectableFields})]},
+  served: {otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields})]},
   storage: {alwaysPresent: {spec: {}}},
   metadata: {nameProblems, hasPlainGeneratedNames: true},
   main: {

@@ -36,7 +36,7 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
 /** ServiceCIDR: ranges for service addresses, in addition to those the server was started with. */
 export const serviceCIDRs = defineResource<ServiceCIDR>({
   kind: kinds.serviceCIDRs,
-  served: {otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1)]},
+  served: {otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}})]},
   storage: {alwaysPresent: {spec: {}, status: {}}},
   metadata: {nameProblems: subdomainName},
   main: {

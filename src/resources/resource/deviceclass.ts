@@ -32,7 +32,12 @@ function* validate(
 /** DeviceClass: a category of devices that an administrator offers to claims. */
 export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
-  served: {otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)]},
+  served: {
+    otherVersions: [
+      alike<DeviceClass>(kinds.deviceClassesV1beta2),
+      alike<DeviceClass>(kinds.deviceClassesV1beta1, {deprecation: {since: 'v1.35', until: 'v1.38'}}),
+    ],
+  },
   storage: {alwaysPresent: {spec: {}}},
   metadata: {nameProblems: nameOnly, generation: true},
   ready: ({spec}) => readyForSelectors(spec?.selectors ?? []),

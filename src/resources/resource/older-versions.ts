@@ -32,6 +32,7 @@ const intoBasic: Change = ({name, ...basic}) => ({name, basic});
 
 const version = <Hub extends KubeObject>(kind: Kind, path: string, to: Change, from: Change): ServedVersion<Hub> => ({
   kind,
+  deprecation: {since: 'v1.35', until: 'v1.38'},
   toHub: object => each(object as Fields, path.split('.'), to) as unknown as Hub,
   fromHub: hub => each(hub as unknown as Fields, path.split('.'), from) as KubeObject,
 });

@@ -16,7 +16,10 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
   // Stored in the older version, so that servers that know only that one can read it.
   kind: kinds.volumeAttributesClassesV1beta1,
   discovery: {shortNames: ['vac']},
-  served: {otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)]},
+  served: {
+    otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
+    deprecation: {since: 'v1.34', until: 'v1.37', successor: kinds.volumeAttributesClasses},
+  },
   metadata: {nameProblems: subdomainName},
   main: {
     metadata: 'both',

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
-import {deprecatedVersion} from '#src/resources/builtin/deprecated-versions.js';
+import {deprecationWarning} from '#src/resources/deprecation.js';
 import {resources} from '#src/resources/builtin/index.js';
 import {UnavailableApi, servedVersions, UnknownApi, type EmulatedRelease} from '#src/resources/builtin/served-versions.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
@@ -270,17 +270,30 @@ test('resources that are not served are not found and not listed', async t => {
   t.false(server.discovery.groups.some(({group}) => group === 'coordination'));
 });
 
-const retirements: [kind: Kind, text: string | undefined][] = [
-  [kinds.clusterTrustBundlesV1alpha1, 'certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+'],
-  [kinds.resourceClaims, undefined],
-  [kinds.resourceClaimsV1beta2, undefined],
-  [kinds.resourceClaimsV1beta1, 'resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+'],
-  [kinds.ipAddressesV1beta1, 'networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+'],
-];
-for (const [kind, text] of retirements) {
-  test(`${kind.plural} in ${kind.group}/${kind.version} ${text ? 'are on their way out' : 'stay'}`, t =>
-    t.is(deprecatedVersion(kind, naming('kubernetes')), text));
-}
+test('the deprecated versions are those of the original, each with its release and successor', t => {
+  const words = naming('kubernetes');
+  const warnings = resources.flatMap(({kind, served: {deprecation, otherVersions = []} = {}}) =>
+    [{kind, deprecation}, ...otherVersions].flatMap(version =>
+      version.deprecation ? [deprecationWarning(version.kind, version.deprecation, words)] : [],
+    ),
+  );
+
+  t.deepEqual(warnings.sort(), [
+    'admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+',
+    'admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+',
+    'certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+',
+    'coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+',
+    'networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+',
+    'networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+',
+    'resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+',
+    'resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+',
+    'resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+',
+    'resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+',
+    'storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass',
+    'v1 ComponentStatus is deprecated in v1.19+',
+    'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+  ]);
+});
 
 test('requests through a version that is on its way out are warned', async t => {
   const {get} = await startWire({runtimeConfig: new Map([['api/all', 'true']])});
