@@ -1,14 +1,16 @@
 import {caches} from '#src/base/cache-bound.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
-import {mergedSamples} from './merged-samples.js';
 import {HistogramSeries, ValueSeries, type Sample} from './series.js';
 
 interface Metric {
   readonly spec: MetricSpec;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  samples(): Iterable<Sample>;
+  /** Returns the values, merged with those of other metrics of the same name and type. */
+  samples(others?: readonly Metric[]): Iterable<Sample>;
   reset(): void;
 }
+
+type Prometheus = typeof import('prom-client');
 
 /** A response for scrapers. */
 export interface Exposition {
@@ -26,14 +28,14 @@ export interface MetricsOptions {
 const noop: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
 
 /**
- * The figures of one component. Keeping them costs a map entry each; the library that writes the exposition format and knows the
- * process's figures is loaded when somebody first scrapes.
+ * The metrics of one component. They are recorded and merged in `series.ts`; prom-client writes the text format and collects the metrics of the process. It is
+ * loaded with the first scrape.
  */
 export class MetricsRegistry implements Meter {
   readonly #options: MetricsOptions;
   readonly #disabled: ReadonlySet<string>;
   readonly #metrics = new Map<string, Metric>();
-  #process: Promise<import('prom-client').Registry> | undefined;
+  #process: import('prom-client').Registry | undefined;
 
   constructor(options: MetricsOptions = {}) {
     this.#options = options;
@@ -60,26 +62,27 @@ export class MetricsRegistry implements Meter {
   }
 
   /**
-   * Every series, in the text format of Prometheus, with those of other components of the same process: each name is one family and each series one line. Counters and histograms
-   * of the same series add up; of gauges, and of what a process has but once, this registry's counts.
+   * Returns all series in the text format of Prometheus, merged with those of other components of the process: each name is one family and each series
+   * one line. Counters and histograms of the same series are summed; of gauges this registry's value is taken.
    */
   async exposition(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
-    const {Registry} = await import('prom-client');
-    const registry = new Registry();
+    const prom = await import('prom-client');
+    const registry = new prom.Registry();
     const families = new Map<string, Metric[]>();
     for (const metric of [this, ...others].flatMap(each => [...each.#metrics.values()])) {
       const family = families.get(metric.spec.name);
       if (!family) families.set(metric.spec.name, [metric]);
       else if (family[0]!.type === metric.type) family.push(metric);
     }
-    for (const family of families.values()) register(registry, family);
+    for (const [first, ...rest] of families.values()) registry.registerMetric(collected(first!, rest));
     const own = await registry.metrics();
-    return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess()}${own}` : own};
+    return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess(prom)}${own}` : own};
   }
 
   /** Returns the value of one series, or a histogram's count; undefined if absent. */
   value(name: string, labels: Labels = {}): number | undefined {
-    const matches = (sample: Sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
+    const matches = ({labels: own, sharedLabels}: Sample) =>
+      Object.entries(labels).every(([label, value]) => (sharedLabels ?? own)[label] === value);
     for (const sample of this.#metrics.get(name)?.samples() ?? []) {
       if ((sample.metricName ?? name) !== `${name}_count` && sample.metricName) continue;
       if (matches(sample)) return sample.value;
@@ -106,13 +109,9 @@ export class MetricsRegistry implements Meter {
     return metric;
   }
 
-  async #ofProcess(): Promise<string> {
-    this.#process ??= import('prom-client').then(({Registry, collectDefaultMetrics}) => {
-      const registry = new Registry();
-      collectDefaultMetrics({register: registry});
-      return registry;
-    });
-    return `${await (await this.#process).metrics()}\n`;
+  async #ofProcess({Registry, collectDefaultMetrics}: Prometheus): Promise<string> {
+    if (!this.#process) collectDefaultMetrics({register: (this.#process = new Registry())});
+    return `${await this.#process.metrics()}\n`;
   }
 }
 
@@ -129,16 +128,9 @@ const observeCaches = (meter: Meter): void => {
 
 const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 
-/** The library reads registered metrics by `get`. */
-const register = (registry: import('prom-client').Registry, family: readonly Metric[]): void => {
-  const {spec, type} = family[0]!;
-  const values = () =>
-    family.length === 1
-      ? [...family[0]!.samples()]
-      : mergedSamples(
-          family.map(({samples}) => samples()),
-          type !== 'gauge',
-        );
-  const get = () => Promise.resolve({name: spec.name, help: spec.help, type, aggregator: 'sum', values: values()});
-  registry.registerMetric({name: spec.name, get} as unknown as import('prom-client').Metric);
+/** Returns the metrics of one family as the library reads them. */
+const collected = (first: Metric, rest: readonly Metric[]): import('prom-client').Metric => {
+  const {spec, type} = first;
+  const getForPromString = () => Promise.resolve({name: spec.name, help: spec.help, type, values: first.samples(rest)});
+  return {name: spec.name, getForPromString} as unknown as import('prom-client').Metric;
 };

@@ -1,3 +1,5 @@
+// Metric families of a node agent in the text format of Prometheus. Samples have the time of their measurement, which prom-client does not write.
+
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
