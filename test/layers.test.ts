@@ -1,6 +1,8 @@
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {dirname} from 'node:path/posix';
 import test from 'ava';
-import {lex, sources, target, type Source} from './sources.js';
+import {lex, root, sources, target, type Source} from './sources.js';
 
 /** A layer: what of ours it may import, and which packages. */
 interface Layer {
@@ -71,8 +73,9 @@ const objection = (from: string, specifier: string): string | undefined => {
   const file = target(from, specifier);
   if (file === undefined) {
     if (specifier.startsWith('node:')) return undefined;
-    const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-    return (allowed?.packages ?? tops[layer] ?? []).includes(name) ? undefined : `may not import the package ${name}`;
+    return (allowed?.packages ?? tops[layer] ?? []).includes(packageOf(specifier))
+      ? undefined
+      : `may not import the package ${packageOf(specifier)}`;
   }
   const wanted = layerOf(file);
   if (wanted === layer) return undefined;
@@ -94,6 +97,24 @@ test('every import points down the layers', t => {
       }),
   );
   t.is(lines(problems), '');
+});
+
+const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+
+/** Packages of package.json that build, check and test: production code does not import them. */
+const tooling = ['@bufbuild/cel-spec', 'ava', 'esbuild', 'oxfmt', 'oxlint', 'typescript'];
+
+test('every package that production code imports is in package.json, and every package there is imported by production code or is a tool', t => {
+  const {dependencies, devDependencies} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  const declared = Object.keys({...dependencies, ...devDependencies}).filter(name => !name.startsWith('@types/'));
+  const imported = product.flatMap(({imports}) =>
+    imports.filter(({specifier}) => !/^(?:node:|#|\.)/.test(specifier)).map(({specifier}) => packageOf(specifier)),
+  );
+
+  t.deepEqual([...new Set(imported)].sort(), declared.filter(name => !tooling.includes(name)).sort());
 });
 
 test('imports go by #folder across folders and by ./ within one', t => {

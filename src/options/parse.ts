@@ -1,13 +1,12 @@
-// Parses a command line against a program's flag table: splits it into flags and arguments (grammar.ts), parses the values by type (types.ts),
-// validates each value (schema.ts) and then the rules between flags. Any error is an `OptionError`.
+// Parses a command line against a program's flag table: splits it into flags and arguments (grammar.ts), parses each value by its type and validates it
+// (schema.ts), and then the rules between flags. Any error is an `OptionError`.
 
 import {readGates} from './feature-gates.js';
 import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
 import {parseArguments} from './grammar.js';
 import {OptionError} from './option-error.js';
-import {defaultOf, resolveValues} from './schema.js';
-import {flagTypes} from './types.js';
+import {defaultOf, readValues, resolveValues} from './schema.js';
 import type {VersionRequest} from './types.js';
 import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
 import type {Versions} from './versions.js';
@@ -25,19 +24,6 @@ export interface Parsed<R> {
   readonly help: boolean;
   readonly version: VersionRequest;
 }
-
-const readValues = (table: FlagTable, assignments: ReturnType<typeof parseArguments>['assignments']): Map<string, unknown> => {
-  const values = new Map<string, unknown>();
-  for (const {flag, text} of assignments) {
-    const type = flagTypes[table.rows[flag]!.type];
-    try {
-      values.set(flag, type.read(text, values.get(flag) as never));
-    } catch (cause) {
-      throw new OptionError(`invalid argument ${JSON.stringify(text)} for --${flag}: ${(cause as Error).message}`, {cause});
-    }
-  }
-  return values;
-};
 
 /** Whether a value is non-empty: `--flag=` and `--switch=false` do not set a flag. */
 const isSet = (value: unknown): boolean => {
@@ -111,7 +97,7 @@ export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): Fe
   const untyped = table as unknown as FlagTable;
   return readRelease(
     readValues(
-      untyped,
+      untyped.rows,
       parseArguments(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)),
     ),
   ).gates;
@@ -124,7 +110,7 @@ export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): Fe
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
   const untyped = table as unknown as FlagTable;
   const {assignments, args} = parseArguments(untyped, argv);
-  const values = readValues(untyped, assignments);
+  const values = readValues(untyped.rows, assignments);
   const options = resolveValues(untyped.rows, values) as OptionsOf<R>;
   const {versions, gates, warnings} = readRelease(values);
   const help = values.get('help') === true;

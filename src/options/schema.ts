@@ -1,10 +1,16 @@
+// The values of flags. Convict parses, accumulates and validates those that are given (its formats are the flag types); the defaults of all others are
+// computed here, since a schema of all 173 flags of the API server costs 10 ms of each start, three times as much. A test validates all defaults by convict.
+
 import convict from 'convict';
 import {optionName} from './flag.js';
 import type {FlagRow, OptionsOf, Range} from './flag.js';
+import type {Assignment} from './grammar.js';
 import {OptionError} from './option-error.js';
 import {flagTypes} from './types.js';
+import type {FlagType} from './types.js';
 
 type Value = unknown;
+type Values = Record<string, Value>;
 type Limit = keyof Range;
 
 const limitText: Record<Limit, string> = {min: 'at least', max: 'at most', above: 'greater than'};
@@ -45,37 +51,60 @@ export const defaultsOf = <T extends {readonly rows: object}>(table: T, override
   return {...Object.fromEntries(defaults), ...overrides} as OptionsOf<T>;
 };
 
-const property = (row: FlagRow, value: Value): convict.SchemaObj<Value> => ({
-  doc: row.help,
-  default: value,
-  format(candidate: Value) {
-    const error = validateValue(row, candidate);
+/** The format of a flag type in convict: parses the text of each occurrence, and validates the value against the flag's row. */
+const formatOf = (type: FlagType): convict.Format => ({
+  name: formatName(type),
+  coerce: ((text: string, config: convict.Config<Values>, option: string): Value =>
+    flagTypes[type].read(text, (config.get(option) ?? undefined) as never)) as convict.Format['coerce'] & {},
+  validate(value: Value, {row}) {
+    const error = validateValue(row as FlagRow, value);
     if (error) throw new Error(error);
   },
 });
 
-/** Returns the convict schema of a table. Keys are option names. */
-export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.Schema<Record<string, Value>> =>
-  Object.fromEntries(Object.entries(rows).map(([flag, row]) => [optionName(flag), property(row, defaultOf(row))]));
+/** Differs from the names of convict's own formats, such as `port`. */
+const formatName = (type: FlagType): string => `${type} flag`;
 
-/**
- * Returns the values of a table: the given ones, validated by convict, and the defaults of all others. Only given flags are validated, which
- * saves start-up time; a test checks that all defaults are valid.
- */
-export const resolveValues = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Record<string, Value> => {
-  const options: Record<string, Value> = defaultsOf({rows});
-  if (given.size === 0) return options;
+for (const type of Object.keys(flagTypes) as FlagType[]) convict.addFormat(formatOf(type));
 
-  const config = convict(convictSchema(Object.fromEntries([...given.keys()].map(flag => [flag, rows[flag]!]))), {env: {}, args: []});
-  for (const [flag, value] of given) config.set(optionName(flag), value);
+/** Returns the convict schema of a table. Keys are option names. Defaults are null: a repeated flag adds to what was given before only. */
+export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.Schema<Values> =>
+  Object.fromEntries(
+    Object.entries(rows).map(([flag, row]) => [
+      optionName(flag),
+      {doc: row.help, default: null, nullable: true, format: formatName(row.type) as never, row} satisfies convict.SchemaObj<Value>,
+    ]),
+  );
+
+/** Returns the values of the flags of a command line by their names, parsed and validated by convict. Throws an `OptionError`. */
+export const readValues = (rows: Readonly<Record<string, FlagRow>>, assignments: readonly Assignment[]): Map<string, Value> => {
+  const given = new Set(assignments.map(({flag}) => flag));
+  const values = new Map<string, Value>();
+  if (given.size === 0) return values;
+  const config = convict(convictSchema(Object.fromEntries(Array.from(given, flag => [flag, rows[flag]!]))), {env: {}, args: []});
+  for (const {flag, text} of assignments) {
+    try {
+      config.set(optionName(flag), text);
+    } catch (cause) {
+      throw new OptionError(`invalid argument ${JSON.stringify(text)} for --${flag}: ${(cause as Error).message}`, {cause});
+    }
+  }
+  for (const flag of given) values.set(flag, config.get(optionName(flag)));
   try {
     config.validate({allowed: 'strict'});
   } catch (cause) {
-    throw firstValidationError(rows, given, cause);
+    throw firstValidationError(rows, values, cause);
   }
-  return Object.assign(options, config.getProperties());
+  return values;
 };
 
+/** Returns the values of a table: the given ones, and the defaults of all others. */
+export const resolveValues = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Values => ({
+  ...defaultsOf({rows}),
+  ...Object.fromEntries(Array.from(given, ([flag, value]) => [optionName(flag), value])),
+});
+
+/** Convict reports all invalid values in one text, of which the user gets the first in the words of this program. */
 const firstValidationError = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>, cause: unknown): unknown => {
   for (const [flag, value] of given) {
     const error = validateValue(rows[flag]!, value);
