@@ -9,7 +9,7 @@ import {controllerNames} from '#src/options/controller-names.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRows} from '#src/options/flag.js';
 import {configurationOf, defineController, flagsOf, settled, type Controller} from '#src/runtime/controller.js';
-import {root} from './sources.js';
+import {root, sources, target} from './sources.js';
 
 /** A controller's folder: its name less the ending that all have. */
 const folderOf = (name: string): string => name.replace(/-controller$/, '');
@@ -125,24 +125,30 @@ test('the page about controllers says what the list says', t => {
   t.is(reference, controllersReference(), 'run `make docs`');
 });
 
-test('what a file exports is used in another file', t => {
-  const texts = new Map<string, string>();
-  for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples', 'tools']) {
-    for (const entry of readdirSync(join(root, folder), {withFileTypes: true, recursive: true})) {
-      const path = join(entry.parentPath, entry.name);
-      if (entry.isFile() && /\.(ts|mjs|cjs)$/.test(entry.name)) texts.set(path, readFileSync(path, 'utf8'));
-    }
-  }
+/** What runs a program, a worker or a build is imported by nobody. */
+const isEntryPoint = (path: string): boolean => /^src\/cli\/plat[\w-]*\.ts$|-worker\.ts$|\.d\.ts$/.test(path);
+
+test('what a production file exports is used by another file, and not by tests alone', t => {
+  const used = sources('src', 'controllers', 'informers', 'bench', 'examples', 'tools');
+  const production = used.filter(({path}) => /^(?:src|controllers|informers)\//.test(path));
+  const tools = readdirSync(join(root, 'tools')).map(name => readFileSync(join(root, 'tools', name), 'utf8'));
+  const texts = [...used.map(({code}) => code), ...tools];
   const filesWith = new Map<string, number>();
-  for (const text of texts.values())
+  for (const text of texts)
     for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
-  const production = [...texts].filter(([path]) => /^(?:src|controllers|informers)\//.test(path.slice(root.length)));
-  const unused = production.flatMap(([path, text]) =>
-    [...text.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
+  const unused = production.flatMap(({path, code}) =>
+    [...code.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
       .map(([, name = '']) => name)
-      .filter(name => filesWith.get(name) === 1 && text.split(new RegExp(`\\b${name}\\b`)).length <= 2)
-      .map(name => `${path.slice(root.length)}: ${name}`),
+      .filter(name => filesWith.get(name) === 1 && code.split(new RegExp(`\\b${name}\\b`)).length <= 2)
+      .map(name => `${path}: ${name}`),
   );
+  const imported = new Set(used.flatMap(({path, imports}) => imports.map(({specifier}) => target(path, specifier))));
 
   t.deepEqual(unused, []);
+  t.deepEqual(
+    production
+      .map(({path}) => path)
+      .filter(path => !imported.has(path) && !isEntryPoint(path) && !tools.some(text => text.includes(path.replace(/\.ts$/, '.js')))),
+    [],
+  );
 });

@@ -78,7 +78,7 @@ const configured = <T>(name: PluginName, value: T | undefined): T => {
 type Create = (context: PluginContext) => AdmissionPlugin;
 
 /** All plugins in the order of both phases. Those without a constructor have no objects to act on yet. */
-const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
+export const pluginsInOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['AlwaysAdmit', () => alwaysAdmit],
   ['NamespaceAutoProvision', ({findNamespace, createNamespace}) => namespaceAutoProvision(findNamespace, createNamespace)],
   ['NamespaceLifecycle', ({naming, findNamespace}) => namespaceLifecycle(naming, findNamespace)],
@@ -124,9 +124,6 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['AlwaysDeny', () => alwaysDeny],
 ];
 
-/** The names of all plugins in the order in which they run. */
-export const pluginOrder: readonly PluginName[] = inOrder.map(([name]) => name);
-
 /** The flags that select plugins. */
 export interface PluginChoice {
   readonly enable: readonly string[];
@@ -154,7 +151,7 @@ export const createPlugins = (choice: PluginChoice, context: PluginContext): Plu
   const on = chosenPlugins(choice);
   const requested = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);
   return {
-    plugins: inOrder.flatMap(([name, create]) => (create && on.has(name) ? [create(context)] : [])),
-    withoutSubject: inOrder.flatMap(([name, create]) => (!create && requested.has(name) ? [name] : [])),
+    plugins: pluginsInOrder.flatMap(([name, create]) => (create && on.has(name) ? [create(context)] : [])),
+    withoutSubject: pluginsInOrder.flatMap(([name, create]) => (!create && requested.has(name) ? [name] : [])),
   };
 };

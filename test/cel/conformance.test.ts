@@ -3,7 +3,6 @@ import {tests as conformance} from '@bufbuild/cel-spec/testdata/conformance.js';
 import {checked, compile, isCompileError} from '#src/cel/compile.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
-import {math} from '#src/cel/libraries/math.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {strings} from '#src/cel/libraries/strings.js';
 import {twoVariables} from '#src/cel/libraries/two-variables.js';
@@ -28,6 +27,7 @@ import {
   type Type,
 } from '#src/cel/values/types.js';
 import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
+import {math} from './math-library.js';
 
 interface Suite {
   readonly name: string;

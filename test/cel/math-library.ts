@@ -1,3 +1,5 @@
+// The math extension of CEL, which Kubernetes does not offer: the conformance suite runs it to test macros and overloads.
+
 import type {Expr} from '#src/cel/syntax/ast.js';
 import {compare} from '#src/cel/values/compare.js';
 import {declare, overload, type FunctionDeclaration, type Implementation, type Library} from '#src/cel/check/declarations.js';
