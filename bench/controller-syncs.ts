@@ -15,7 +15,7 @@ import {requirementsOf} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {createObjects} from './objects.js';
 import {seconds as timed} from './each.js';

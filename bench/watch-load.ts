@@ -1,5 +1,5 @@
 import {systemClock} from '#src/base/clock.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 
 /** The settings of the watching process, as JSON in its only argument. */
 export interface WatchLoad {

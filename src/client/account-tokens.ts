@@ -3,7 +3,7 @@ import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
-import type {TokenSource} from '#src/transport/bearer-token.js';
+import type {TokenSource} from '#src/transport/client/bearer-token.js';
 import type {Client} from './client.js';
 
 const lifetimeSeconds = 3600;

@@ -1,7 +1,7 @@
 import {type Naming, naming, namingOfMediaType} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
-import type {HttpConnection} from '#src/transport/http-connection.js';
+import type {HttpConnection} from '#src/transport/client/http-connection.js';
 import type {Caller} from './caller.js';
 import type {Client} from './client.js';
 import type {ClientContent} from './content.js';

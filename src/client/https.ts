@@ -1,4 +1,4 @@
-import type {HttpConnection, HttpReply, HttpRequest} from '#src/transport/http-connection.js';
+import type {HttpConnection, HttpReply, HttpRequest} from '#src/transport/client/http-connection.js';
 import type {Call, Caller, Reply} from './caller.js';
 import {Content, type ClientContent, type Written} from './content.js';
 import {eventSink} from './event-sink.js';

@@ -24,6 +24,7 @@ export interface TargetTls {
 /** The address of a server. */
 export interface Target {
   readonly scheme: 'http' | 'https';
+  /** A name, an address, or the absolute path of a unix socket, which has no port. */
   readonly host: string;
   /** The addresses to dial, in order, if they are known; the host is then only the name that its certificate must have. */
   readonly addresses?: readonly string[] | undefined;
@@ -35,6 +36,14 @@ export interface Target {
 
 /** Opens a connection. Rejects with the reason as upstream's clients word it. With TLS it offers the protocols (ALPN); by default HTTP/1.1 only. */
 export type Dial = (target: Target, protocols?: readonly string[]) => Promise<Duplex>;
+
+/** Returns the target of a URL: `http://host:port`, `https://host:port` or `unix:///path`. */
+export const targetOf = (url: string, tls?: TargetTls): Target => {
+  const {protocol, hostname, port, pathname} = new URL(url);
+  if (protocol === 'unix:') return {scheme: 'http', host: decodeURIComponent(pathname), port: ''};
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return protocol === 'https:' ? {scheme: 'https', host, port: port || '443', tls} : {scheme: 'http', host, port: port || '80'};
+};
 
 /** `host:port` of a target. */
 export const authority = ({host, port}: Pick<Target, 'host' | 'port'>): string => endpoint(host, port);

@@ -8,7 +8,7 @@ import type {Clock} from '#src/base/clock.js';
 
 /** The network port. Errors use Go's wording. */
 export interface Network {
-  /** Connects to a port. Rejects with the dial error. */
+  /** Connects to a port, or to a unix socket if the host is an absolute path. Rejects with the dial error. */
   dial(host: string, port: string): Promise<Socket>;
   /** Resolves a host name to addresses; an address resolves to itself. Rejects if there are none. */
   resolve(host: string): Promise<readonly string[]>;
@@ -25,6 +25,7 @@ const dialErrorTexts: Readonly<Record<string, string>> = {
   ENETUNREACH: 'network is unreachable',
   ETIMEDOUT: 'connection timed out',
   EACCES: 'permission denied',
+  ENOENT: 'no such file or directory',
   EADDRNOTAVAIL: 'cannot assign requested address',
   EINVAL: 'invalid argument',
 };
@@ -37,13 +38,19 @@ export const endpoint = (host: string, port: string | number): string => `${host
 
 type DialError = NodeJS.ErrnoException & {readonly address?: string; readonly errors?: readonly DialError[]};
 
-/** Returns the dial error for an error of the platform. */
-export const dialError = (host: string, port: string, error: DialError): Error => {
+/** The address as dial errors name it. */
+const place = (host: string, port: string): string => (host.startsWith('/') ? `unix ${host}` : `tcp ${endpoint(host, port)}`);
+
+/** Returns the dial error for an error of the platform, with its code. */
+const dialError = (host: string, port: string, error: DialError): Error => {
   // Of several addresses that were tried, the first one's error is reported.
   const first = error.errors?.[0] ?? error;
   const {code = '', syscall, address, message} = first;
-  if (syscall === 'getaddrinfo') return new Error(`dial tcp: ${unresolved(host, first)}`, {cause: error});
-  return new Error(`dial tcp ${endpoint(address ?? host, port)}: connect: ${dialErrorTexts[code] ?? message}`, {cause: error});
+  const words =
+    syscall === 'getaddrinfo'
+      ? `dial tcp: ${unresolved(host, first)}`
+      : `dial ${place(address ?? host, port)}: connect: ${dialErrorTexts[code] ?? message}`;
+  return Object.assign(new Error(words, {cause: error}), {code});
 };
 
 /** The network of this machine. */
@@ -51,6 +58,10 @@ export const systemNetwork = (clock: Clock): Network => ({
   async dial(host, port) {
     // An empty host means this machine on this platform.
     if (host === '') throw new Error(`dial tcp: ${unresolved(host)}`);
+    if (host.startsWith('/')) {
+      using _ = clock.hold();
+      return await connected(host, '', clock);
+    }
     if (!/^\d+$/.test(port)) throw new Error(`dial tcp: lookup ${host}:${port}: no such host`);
     if (Number(port) > 65_535) throw new Error(`dial tcp: address ${port}: invalid port`);
     using _ = clock.hold();
@@ -70,8 +81,15 @@ export const systemNetwork = (clock: Clock): Network => ({
 
 const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connect({host, port: Number(port), noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000});
-    const timer = clock.schedule(dialTimeoutMs, () => socket.destroy(new Error(`dial tcp ${endpoint(host, port)}: i/o timeout`)));
+    const socket = connect({
+      ...(host.startsWith('/') ? {path: host} : {host, port: Number(port)}),
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: 30_000,
+    });
+    const timer = clock.schedule(dialTimeoutMs, () =>
+      socket.destroy(Object.assign(new Error(`dial ${place(host, port)}: i/o timeout`), {code: 'ETIMEDOUT'})),
+    );
     const fail = (error: DialError) => {
       timer[Symbol.dispose]();
       reject(error.syscall ? dialError(host, port, error) : error);

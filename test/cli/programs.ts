@@ -10,7 +10,7 @@ import type {Client} from '#src/client/client.js';
 import {connectedClient} from '#src/client/connected.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
 import {planeMaterial, type PlaneMaterial} from '#src/plane/inputs/material.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 
 /** Those that run: none outlives the tests, however they end. */

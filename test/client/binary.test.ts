@@ -14,7 +14,7 @@ import {decodeCbor, noLimits} from '#src/schema/cbor/decode.js';
 import {cborEvent, encodeCbor} from '#src/schema/cbor/encode.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject, encodeWatchFrame} from '#src/schema/protobuf/encode.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {type TestServer, answering, json, serve} from '#test/serving/server.js';
 
 const words = naming('kubernetes');

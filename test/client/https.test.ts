@@ -12,7 +12,7 @@ import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import {limited, retrying} from '#src/client/limits.js';
 import {listAll} from '#src/client/pages.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {type TestServer, aWatch, anEvent, answering, json, serve} from '#test/serving/server.js';
 
 const settings = (server: TestServer) => ({server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'});

@@ -18,7 +18,7 @@ import {startPlane} from '#src/plane/plane.js';
 import {administration} from '#src/serving/administration/handler.js';
 import {configzRoute} from '#src/serving/administration/plain.js';
 import {delegatedSecurity} from '#src/serving/delegated/delegated-security.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 
 interface Environment extends AsyncDisposable {

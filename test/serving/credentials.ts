@@ -3,15 +3,19 @@ import {certificatePem} from '#src/pki/certificate.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
 
+/** Before virtual time begins, so that certificates are valid on virtual clocks and now. */
+const issuedAt = Date.UTC(2025, 0, 1);
+const lifetimeMs = 9 * 365 * 86_400_000;
+
 export const anAuthority = async (commonName = 'test-ca'): Promise<Authority> =>
-  createAuthority(await generatePrivateKey(), {commonName, now: Date.now() - 60_000});
+  createAuthority(await generatePrivateKey(), {commonName, now: issuedAt});
 
 export interface TestPair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A certificate for a user or for the local host, issued just now. */
+/** A certificate for a user or for the local host. */
 export const aPair = async (
   authority: Authority,
   subject: {readonly commonName: string; readonly organizations?: readonly string[]},
@@ -24,8 +28,8 @@ export const aPair = async (
   });
   const raw = signRequest(authority, parseSigningRequest(request), {
     usages: ['digital signature', usage],
-    maximumTtlMs: 3_600_000,
-    now: Date.now(),
+    maximumTtlMs: lifetimeMs,
+    now: issuedAt,
   });
   return {cert: certificatePem({raw}), key: privateKeyPem(key)};
 };

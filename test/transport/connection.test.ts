@@ -6,7 +6,7 @@ import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ApiRequest} from '#src/api/request.js';
 import {parseCertificate} from '#src/pki/certificate.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {aPair} from '#test/serving/credentials.js';
 import {type TestServer, answering, json, serve} from '#test/serving/server.js';

@@ -1,8 +1,12 @@
 import {once} from 'node:events';
 import {createServer, type ServerHttp2Stream} from 'node:http2';
-import type {AddressInfo} from 'node:net';
+import {mkdtemp} from 'node:fs/promises';
+import {createServer as createTcp, connect, type AddressInfo, type Socket} from 'node:net';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {systemClock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {GrpcChannel, GrpcError} from '#src/transport/grpc/channel.js';
 import {frameOf, Frames} from '#src/transport/grpc/frames.js';
 import {BrokenMessage, MessageWriter, readMessage} from '#src/transport/grpc/message.js';
@@ -52,18 +56,25 @@ test('messages are whole however their bytes are chopped up', t => {
 });
 
 /** A server that does one thing with every call. */
-const serving = async (act: (stream: ServerHttp2Stream) => void): Promise<{url: string; stop(): void}> => {
+const serving = async (act: (stream: ServerHttp2Stream) => void, path?: string) => {
+  const state = {url: '', sessions: 0, pings: 0};
   const server = createServer();
   const sessions = new Set<{destroy(): void}>();
-  server.on('session', session => sessions.add(session));
+  server.on('session', session => {
+    state.sessions++;
+    sessions.add(session);
+    session.on('ping', () => state.pings++);
+  });
   server.on('stream', act);
-  server.listen(0, '127.0.0.1');
+  if (path === undefined) server.listen(0, '127.0.0.1');
+  else server.listen(path);
   await once(server, 'listening');
+  state.url = path === undefined ? `http://127.0.0.1:${(server.address() as AddressInfo).port}` : `unix://${path}`;
   const stop = (): void => {
     for (const session of sessions) session.destroy();
     server.close();
   };
-  return {url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop};
+  return Object.assign(state, {stop});
 };
 
 const answering = (stream: ServerHttp2Stream): void => {
@@ -115,4 +126,70 @@ test('a call without an available server was never sent', async t => {
   });
 
   t.true(error?.unsent);
+});
+
+test('a server at a unix socket is called like any other, over one connection', async t => {
+  const path = join(await mkdtemp(join(tmpdir(), 'plat-grpc-')), 'socket');
+  const server = await serving(answering, path);
+  await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});
+
+  const answers = await Promise.all([1, 2, 3].map(() => channel.call('/a/B', Buffer.alloc(0), 5000)));
+
+  t.deepEqual(answers.map(String), ['answer', 'answer', 'answer']);
+  t.is(server.sessions, 1);
+  server.stop();
+  await using other = new GrpcChannel({servers: [`unix://${path}x`], clock: systemClock});
+  await t.throwsAsync(other.call('/a/B', Buffer.alloc(0), 200), {
+    message: `unix://${path}x: transport: Error while dialing: dial unix ${path}x: connect: no such file or directory`,
+  });
+});
+
+test('a connection is pinged only as configured', async t => {
+  const server = await serving(answering);
+  const clock = new VirtualClock();
+  await using quiet = new GrpcChannel({servers: [server.url], clock});
+  await quiet.call('/a/B', Buffer.alloc(0), 5000);
+  await clock.advance(3_600_000);
+  await quiet.call('/a/B', Buffer.alloc(0), 5000);
+  t.deepEqual([server.pings, server.sessions], [0, 1]);
+
+  await using pinging = new GrpcChannel({servers: [server.url], clock, pings: {everyMs: 30_000, timeoutMs: 10_000}});
+  await pinging.call('/a/B', Buffer.alloc(0), 5000);
+  await clock.advance(30_000);
+  while (server.pings === 0) await new Promise(setImmediate);
+  t.is(server.sessions, 2);
+  server.stop();
+});
+
+test('a server that no longer answers pings is disconnected, and the next call uses a new connection', async t => {
+  const server = await serving(stream => {
+    if (server.sessions === 1) stream.respond({':status': 200});
+    else answering(stream);
+  });
+  const pipes: Socket[] = [];
+  const proxy = createTcp(inner => {
+    const outer = connect(Number(new URL(server.url).port), '127.0.0.1');
+    inner.pipe(outer).pipe(inner);
+    pipes.push(inner, outer);
+    for (const socket of [inner, outer]) socket.on('error', () => {});
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const clock = new VirtualClock();
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  await using channel = new GrpcChannel({servers: [url], clock, pings: {everyMs: 30_000, timeoutMs: 10_000}});
+  const ends: (GrpcError | undefined)[] = [];
+  using _ = await channel.stream('/a/Watch', {}, {message: () => {}, ended: error => void ends.push(error)});
+
+  for (const socket of pipes) socket.unpipe().pause();
+  await clock.advance(39_000);
+  t.deepEqual(ends, []);
+  await clock.advance(1000);
+  while (ends.length === 0) await new Promise(setImmediate);
+
+  t.is(ends[0]?.message, 'the connection fell silent');
+  t.is((await channel.call('/a/B', Buffer.alloc(0), 5000)).toString(), 'answer');
+  for (const socket of pipes) socket.destroy();
+  proxy.close();
+  server.stop();
 });

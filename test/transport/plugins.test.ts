@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ApiRequest} from '#src/api/request.js';
 import {parseCertificate} from '#src/pki/certificate.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {pluginCredentials} from '#src/transport/plugins/credentials.js';
 import {execPlugin} from '#src/transport/plugins/exec-settings.js';

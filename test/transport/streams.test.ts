@@ -3,7 +3,7 @@ import {once} from 'node:events';
 import net from 'node:net';
 import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {type HttpConnection, connect} from '#src/transport/http-connection.js';
+import {type HttpConnection, connect} from '#src/transport/client/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {type TestServer, aWatch, anEvent, answering, json, serve} from '#test/serving/server.js';
 

@@ -7,7 +7,7 @@ import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import type {certificateFlags} from '#src/options/programs/client.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {oneLine, type Invocation} from '#src/cli/program/program.js';
 import {settingsFile} from '#src/cli/program/settings-file.js';

@@ -5,7 +5,7 @@ import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {connectedClient} from '#src/client/connected.js';
 import type {Plane} from '#src/plane/plane.js';
-import {connect} from '#src/transport/http-connection.js';
+import {connect} from '#src/transport/client/http-connection.js';
 
 /** A key and its certificate, in PEM. */
 export interface Identity {

@@ -25,7 +25,7 @@ import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
 
-export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> {
+export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls' | 'pings'> {
   /** The prefix of all keys, without the final slash. */
   readonly prefix: string;
   /** Recorded in the store: a store with another naming is refused. Not recorded if absent. */
@@ -66,8 +66,9 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
     random = systemRandom,
     log = noLog,
     cached = true,
+    pings,
   } = options;
-  const channel = new GrpcChannel({servers, clock, log, ...(tls ? {tls} : {})});
+  const channel = new GrpcChannel({servers, clock, log, pings, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
     const stream = await retried(options, clock, log, async () => {

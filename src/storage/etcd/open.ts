@@ -18,6 +18,9 @@ export interface StoreServers {
   encoding(): Promise<RecordEncoding>;
 }
 
+/** The servers take a ping every five seconds (--grpc-keepalive-min-time). */
+const pings = {everyMs: 30_000, timeoutMs: 10_000};
+
 /** Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
 export const openStoreServers = async (
   {urls, tls, prefix, cached, encoding}: StoreServers,
@@ -33,6 +36,7 @@ export const openStoreServers = async (
     prefix,
     cached,
     encoding: await encoding(),
+    pings,
     clock,
     ...(naming && {naming}),
     signal,

@@ -1,15 +1,16 @@
 // A gRPC client channel over HTTP/2, for etcd. It is connected to one server at a time and switches to the next after a failure. Calls are never retried
 // here; callers know which are safe to repeat.
 
-import {connect, constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
-import {connect as dial, isIP, type Socket} from 'node:net';
-import {connect as secureDial, type ConnectionOptions} from 'node:tls';
+import {constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {CallLog} from '#src/transport/call-log.js';
+import {dialer, targetOf, type Dial} from '#src/transport/dial.js';
+import {tlsError} from '#src/transport/error-words.js';
+import {openSession, Sessions, type Pings} from '#src/transport/http2/sessions.js';
+import {systemNetwork} from '#src/transport/network.js';
 import {frameOf, Frames} from './frames.js';
-import {connectionReason} from './reasons.js';
 
 /** The error of a procedure; `code` is one of the sixteen gRPC status codes. */
 export class GrpcError extends Error {
@@ -38,12 +39,16 @@ export const grpcCodes = {
 } as const;
 
 export interface GrpcSettings {
-  /** The equivalent servers of one service, as `scheme://host:port`. */
+  /** The equivalent servers of one service, as `scheme://host:port` or `unix:///path`. */
   readonly servers: readonly string[];
   readonly clock: Clock;
   /** Read again for each connection, so that renewed files are used. */
   readonly tls?: () => Promise<{readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer}>;
   readonly connectTimeoutMs?: number;
+  /** Pings of an open connection. Absent: none, since servers in Go by default end connections that are pinged more often than every five minutes. */
+  readonly pings?: Pings | undefined;
+  /** Opens connections; by default over this machine's network. */
+  readonly dial?: Dial;
   /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
 }
@@ -59,24 +64,26 @@ export interface OpenStream extends Disposable {
   send(message: Buffer): void;
 }
 
-const keepAliveMs = 30_000;
-const keepAliveTimeoutMs = 10_000;
-/** The receive window: lists are large. */
-const windowBytes = 16 << 20;
+/** The receive windows: lists are large. */
+const windows = {stream: 16 << 20, session: 16 << 20};
+/** In MB. */
+const maxMemory = 4096;
 
 /** Calls remote procedures over one HTTP/2 connection, which is opened on demand and replaced by one to the next server after a failure. */
 export class GrpcChannel implements AsyncDisposable {
   readonly #settings: GrpcSettings;
   readonly #calls: CallLog;
-  #session: ClientHttp2Session | undefined;
-  #connecting: Promise<ClientHttp2Session> | undefined;
+  readonly #dial: Dial;
+  readonly #sessions: Sessions;
   #next = 0;
   #closed = false;
-  #keepAlive: Disposable | undefined;
 
   constructor(settings: GrpcSettings) {
+    const {clock, log = noLog, pings, dial = dialer(systemNetwork(clock), clock)} = settings;
     this.#settings = settings;
-    this.#calls = new CallLog(settings.log ?? noLog, settings.clock);
+    this.#calls = new CallLog(log, clock);
+    this.#dial = dial;
+    this.#sessions = new Sessions({clock, pings, maxSessions: 1, open: () => this.#connect()});
   }
 
   /** Calls a unary procedure. Throws `GrpcError`. */
@@ -92,32 +99,32 @@ export class GrpcChannel implements AsyncDisposable {
   async #call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
     const {clock} = this.#settings;
     using _ = clock.hold();
-    const session = await this.#connected();
-    return new Promise((resolve, reject) => {
-      const stream = this.#open(session, path, {'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`});
-      let isLate = false;
-      const timer = clock.schedule(timeoutMs, () => {
-        isLate = true;
-        stream.close(constants.NGHTTP2_CANCEL);
-      });
-      let answer: Buffer | undefined;
-      this.#listen(stream, {
-        message: bytes => void (answer ??= bytes),
-        ended: error => {
-          timer[Symbol.dispose]();
-          if (!error && answer) resolve(answer);
-          else if (!error) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
-          else reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);
-        },
-      });
-      stream.end(frameOf(message));
+    return await new Promise((resolve, reject) => {
+      this.#begin(path, {'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`}, stream => {
+        let isLate = false;
+        let answer: Buffer | undefined;
+        const timer = clock.schedule(timeoutMs, () => {
+          isLate = true;
+          stream.close(constants.NGHTTP2_CANCEL);
+        });
+        stream.end(frameOf(message));
+        return {
+          message: bytes => void (answer ??= bytes),
+          ended: error => {
+            timer[Symbol.dispose]();
+            if (!error && answer) resolve(answer);
+            else if (!error) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
+            else
+              reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);
+          },
+        };
+      }).catch(reject);
     });
   }
 
   /** Opens a bidirectional stream of messages. Throws `GrpcError` when no server is reached. */
   async stream(path: string, headers: Readonly<Record<string, string>>, listener: StreamListener): Promise<OpenStream> {
-    const stream = this.#open(await this.#connected(), path, headers);
-    this.#listen(stream, listener);
+    const stream = await this.#begin(path, headers, () => listener);
     return {
       send: message => void stream.write(frameOf(message)),
       [Symbol.dispose]: () => stream.close(constants.NGHTTP2_CANCEL),
@@ -126,70 +133,39 @@ export class GrpcChannel implements AsyncDisposable {
 
   /** Disconnects from the current server: the next call uses another one. */
   switchServer(): void {
-    const session = this.#session;
-    this.#session = undefined;
     this.#next += 1;
-    session?.close();
+    this.#sessions.drain();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    this.#keepAlive?.[Symbol.dispose]();
-    const session = this.#session ?? (await this.#connecting?.catch(() => undefined));
-    this.#session = undefined;
-    session?.destroy();
+    await this.#sessions.destroy();
   }
 
-  #open(session: ClientHttp2Session, path: string, headers: Readonly<Record<string, string>>): ClientHttp2Stream {
+  async #begin(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    listenerOf: (stream: ClientHttp2Stream) => StreamListener,
+  ): Promise<ClientHttp2Stream> {
+    if (this.#closed) throw new GrpcError(grpcCodes.cancelled, 'the channel is closed', true);
     try {
-      return session.request({':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers});
+      return await this.#sessions.stream(session => {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': path,
+          'content-type': 'application/grpc',
+          te: 'trailers',
+          ...headers,
+        });
+        listen(stream, listenerOf(stream));
+        return stream;
+      });
     } catch (error) {
-      throw new GrpcError(grpcCodes.unavailable, messageOf(error), true);
+      throw error instanceof GrpcError ? error : new GrpcError(grpcCodes.unavailable, messageOf(error), true);
     }
   }
 
-  #listen(stream: ClientHttp2Stream, listener: StreamListener): void {
-    const frames = new Frames();
-    let outcome: GrpcError | 'fine' | undefined;
-    let failure: unknown;
-    const checkStatus = (headers: Readonly<Record<string, unknown>>): void => {
-      const status = headers['grpc-status'];
-      if (status === '0') outcome = 'fine';
-      else if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
-      else if (headers[':status'] !== undefined && headers[':status'] !== 200)
-        outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
-    };
-    stream.on('response', checkStatus);
-    stream.on('trailers', checkStatus);
-    stream.on('data', (chunk: Buffer) => {
-      try {
-        for (const message of frames.push(chunk)) listener.message(message);
-      } catch (error) {
-        failure = error;
-        stream.close(constants.NGHTTP2_CANCEL);
-      }
-    });
-    stream.on('error', error => (failure ??= error));
-    stream.on('close', () => {
-      if (outcome === 'fine') return listener.ended();
-      listener.ended(
-        outcome ??
-          new GrpcError(
-            grpcCodes.unavailable,
-            failure ? messageOf(failure) : 'the connection broke',
-            stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
-          ),
-      );
-    });
-  }
-
-  #connected(): Promise<ClientHttp2Session> | ClientHttp2Session {
-    if (this.#closed) throw new GrpcError(grpcCodes.cancelled, 'the channel is closed', true);
-    const session = this.#session;
-    if (session && !session.closed && !session.destroyed) return session;
-    return (this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined)));
-  }
-
+  /** Opens a session to the current server, or to the next one that serves. */
   async #connect(): Promise<ClientHttp2Session> {
     const {servers, clock} = this.#settings;
     using _ = clock.hold();
@@ -197,87 +173,76 @@ export class GrpcChannel implements AsyncDisposable {
     for (let attempt = 0; attempt < servers.length; attempt++) {
       const server = servers[this.#next % servers.length]!;
       try {
-        const session = await this.#dial(server);
-        if (this.#closed) session.destroy();
-        else this.#keep(session);
-        return session;
+        return await this.#open(server);
       } catch (error) {
-        failures.add(`${server}: ${connectionReason(server, error)}`);
+        failures.add(`${server}: ${messageOf(error)}`);
         this.#next += 1;
       }
     }
     throw new GrpcError(grpcCodes.unavailable, [...failures].join('; '), true);
   }
 
-  async #dial(server: string): Promise<ClientHttp2Session> {
-    const {clock, tls, connectTimeoutMs = 5000} = this.#settings;
-    const files = server.startsWith('https:') ? await tls?.() : undefined;
-    return new Promise((resolve, reject) => {
-      // While there is no stream, TLS alerts are only reported by the socket.
-      const socket = socketTo(server, files).once('error', error => reject(error));
-      const session = connect(server, {
-        createConnection: () => socket,
-        settings: {initialWindowSize: windowBytes, enablePush: false},
-        maxSessionMemory: 4096,
-      });
-      const timer = clock.schedule(connectTimeoutMs, () =>
-        session.destroy(new Error(`context deadline exceeded: no server preface within ${connectTimeoutMs / 1000} s`)),
-      );
-      // A server that accepts the connection may still refuse the client's certificate, or use another protocol: only the first settings frame confirms that
-      // it serves.
-      session.once('remoteSettings', () => {
-        timer[Symbol.dispose]();
-        session.setLocalWindowSize(windowBytes);
-        resolve(session);
-      });
-      // Later errors are reported by the streams.
-      session.on('error', error => {
-        timer[Symbol.dispose]();
-        reject(error);
-      });
-      session.once('close', () => {
-        timer[Symbol.dispose]();
-        reject(new Error('error reading server preface: EOF'));
-      });
-    });
-  }
-
-  #keep(session: ClientHttp2Session): void {
-    this.#session = session;
-    const gone = (): void => {
-      if (this.#session !== session) return;
-      this.#session = undefined;
-      this.#keepAlive?.[Symbol.dispose]();
+  async #open(server: string): Promise<ClientHttp2Session> {
+    const {clock, tls, connectTimeoutMs: timeoutMs = 5000} = this.#settings;
+    const material = server.startsWith('https:') ? await tls?.() : undefined;
+    const {ca, cert, key} = material ?? {};
+    const target = targetOf(server, {ca, ...(cert && key ? {pair: {cert, key}} : {})});
+    let isDialled = false;
+    const connect = async () => {
+      const socket = await this.#dial(target, ['h2']);
+      isDialled = true;
+      return socket;
     };
-    session.once('close', gone);
-    session.once('goaway', gone);
-    this.#keepAlivePing(session);
-  }
-
-  /** Pings the server periodically, and closes the connection when it does not respond. */
-  #keepAlivePing(session: ClientHttp2Session): void {
-    const {clock} = this.#settings;
-    this.#keepAlive?.[Symbol.dispose]();
-    this.#keepAlive = clock.schedule(keepAliveMs, () => {
-      if (session.closed || session.destroyed) return;
-      const hold = clock.hold();
-      const pingTimeout = clock.schedule(keepAliveTimeoutMs, () => session.destroy(new Error('the server no longer answers')));
-      this.#keepAlive = pingTimeout;
-      const answered = (error: Error | null): void => {
-        hold[Symbol.dispose]();
-        pingTimeout[Symbol.dispose]();
-        if (!error && this.#session === session) this.#keepAlivePing(session);
-      };
-      if (!session.ping(answered)) answered(new Error('the connection is gone'));
-    });
+    try {
+      const origin = server.startsWith('unix:') ? 'http://localhost' : server;
+      return await openSession({clock, origin, connect, windows, timeoutMs, maxMemory});
+    } catch (error) {
+      throw isDialled ? tlsError(error as Error) : dialReason(error as Error);
+    }
   }
 }
 
-const socketTo = (server: string, files: ConnectionOptions | undefined): Socket => {
-  const {protocol, hostname, port} = new URL(server);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (protocol === 'http:') return dial({host, port: Number(port || 80)});
-  return secureDial({...files, host, port: Number(port || 443), ALPNProtocols: ['h2'], ...(isIP(host) ? {} : {servername: host})});
+/** The error of a connection that was not established, worded as upstream's clients do. */
+const dialReason = (error: Error): Error => {
+  const {message} = error;
+  if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT') return error;
+  if (message.startsWith('dial ')) return new Error(`transport: Error while dialing: ${message}`, {cause: error});
+  return new Error(`transport: authentication handshake failed: ${message}`, {cause: error});
+};
+
+const listen = (stream: ClientHttp2Stream, listener: StreamListener): void => {
+  const frames = new Frames();
+  let outcome: GrpcError | 'fine' | undefined;
+  let failure: unknown;
+  const checkStatus = (headers: Readonly<Record<string, unknown>>): void => {
+    const status = headers['grpc-status'];
+    if (status === '0') outcome = 'fine';
+    else if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
+    else if (headers[':status'] !== undefined && headers[':status'] !== 200)
+      outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
+  };
+  stream.on('response', checkStatus);
+  stream.on('trailers', checkStatus);
+  stream.on('data', (chunk: Buffer) => {
+    try {
+      for (const message of frames.push(chunk)) listener.message(message);
+    } catch (error) {
+      failure = error;
+      stream.close(constants.NGHTTP2_CANCEL);
+    }
+  });
+  stream.on('error', error => (failure ??= error));
+  stream.on('close', () => {
+    if (outcome === 'fine') return listener.ended();
+    listener.ended(
+      outcome ??
+        new GrpcError(
+          grpcCodes.unavailable,
+          failure ? messageOf(failure) : 'the connection broke',
+          stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
+        ),
+    );
+  });
 };
 
 /** Messages percent-encode all but plain ASCII. */

@@ -1,11 +1,14 @@
-import {createSecureContext} from 'node:tls';
+import {createSecureContext, type TLSSocket} from 'node:tls';
 import type {Dispatcher, Pool} from 'undici';
 import type {Clock} from '#src/base/clock.js';
-import {type HttpHead, type StreamSink, dispatchRequest} from './dispatch-request.js';
-import {oneLine} from './one-line.js';
-import type {ConnectionSettings} from './settings.js';
-import {NoHttp2, StreamSessions} from './stream-sessions.js';
-import type {TlsMaterial} from './tls-material.js';
+import {type HttpHead, type StreamSink, dispatchRequest} from '#src/transport/dispatch-request.js';
+import {dialer, targetOf, type Dial, type Target} from '#src/transport/dial.js';
+import {openSession, Sessions} from '#src/transport/http2/sessions.js';
+import {streamed} from '#src/transport/http2/streamed.js';
+import {systemNetwork} from '#src/transport/network.js';
+import {oneLine} from '#src/transport/one-line.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
+import type {TlsMaterial} from '#src/transport/tls-material.js';
 
 export interface ChannelRequest {
   readonly method: string;
@@ -26,17 +29,19 @@ const poolOptions: Pool.Options = {
   maxHeaderSize: 1 << 20,
 };
 const connectTimeoutMs = 30_000;
-/** With half of it for the response, a dead connection is detected within 35 s. */
-const pingMs = 22_000;
+/** A dead connection is detected within 35 s. */
+const pings = {everyMs: 22_000, timeoutMs: 11_000};
+/** The receive windows; the default of 64 KiB would let hundreds of watches wait for each other. */
+const windows = {stream: 1 << 20, session: 16 << 20};
 const connectOptions = {timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000};
 
 /** The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an HTTP/2 connection if the server supports it. */
 export class Channel {
   readonly #origin: string;
   readonly #pool: Dispatcher;
-  #sessions: StreamSessions | undefined;
+  #sessions: Sessions | undefined;
 
-  private constructor(origin: string, pool: Dispatcher, sessions: StreamSessions | undefined) {
+  private constructor(origin: string, pool: Dispatcher, sessions: Sessions | undefined) {
     this.#origin = origin;
     this.#pool = pool;
     this.#sessions = sessions;
@@ -53,7 +58,9 @@ export class Channel {
     }
     const {origin, protocol} = new URL(server);
     const tls = {...material, rejectUnauthorized: !trust.insecure, ...(trust.serverName ? {servername: trust.serverName} : {})};
-    const sessions = proxyUrl || protocol !== 'https:' ? undefined : new StreamSessions(origin, {clock, tls, connectTimeoutMs, pingMs});
+    const dial = dialer(systemNetwork(clock), clock);
+    const target = targetOf(origin, {ca, pair, serverName: trust.serverName, insecure: trust.insecure});
+    const sessions = proxyUrl || protocol !== 'https:' ? undefined : sessionsTo(origin, target, dial, clock);
     return new Channel(origin, await poolOf(origin, proxyUrl, tls), sessions);
   }
 
@@ -62,11 +69,8 @@ export class Channel {
   }
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
-    const {body, timeoutMs} = request;
-    const overHttp2 =
-      body === undefined
-        ? await this.#overHttp2(sessions => sessions.open({...request, headersTimeout: timeoutMs}, signal, sink))
-        : undefined;
+    const {body} = request;
+    const overHttp2 = body === undefined ? await this.#overHttp2(sessions => streamed(sessions, request, signal, sink)) : undefined;
     if (overHttp2) return overHttp2.answer;
     return dispatchRequest(this.#pool, this.#optionsOf(request, 0), signal, sink);
   }
@@ -77,7 +81,7 @@ export class Channel {
   }
 
   /** Undefined if the server does not support HTTP/2, which is then not tried again. */
-  async #overHttp2<T>(act: (sessions: StreamSessions) => Promise<T>): Promise<{readonly answer: T} | undefined> {
+  async #overHttp2<T>(act: (sessions: Sessions) => Promise<T>): Promise<{readonly answer: T} | undefined> {
     if (!this.#sessions) return undefined;
     try {
       return {answer: await act(this.#sessions)};
@@ -95,7 +99,7 @@ export class Channel {
   }
 
   destroy(): Promise<void> {
-    this.#sessions?.destroy();
+    void this.#sessions?.destroy();
     return this.#pool.destroy();
   }
 
@@ -111,6 +115,21 @@ export class Channel {
     };
   }
 }
+
+/** The server does not support HTTP/2. */
+class NoHttp2 extends Error {
+  override readonly name = 'NoHttp2';
+}
+
+const sessionsTo = (origin: string, target: Target, dial: Dial, clock: Clock): Sessions => {
+  const connect = async () => {
+    const socket = await dial(target, ['h2', 'http/1.1']);
+    if ((socket as TLSSocket).alpnProtocol === 'h2') return socket;
+    socket.destroy();
+    throw new NoHttp2('the server does not speak HTTP/2');
+  };
+  return new Sessions({clock, pings, open: () => openSession({clock, origin, connect, windows, timeoutMs: connectTimeoutMs})});
+};
 
 const poolOf = async (origin: string, proxyUrl: string | undefined, tls: object): Promise<Dispatcher> => {
   if (proxyUrl) {

@@ -3,14 +3,14 @@
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
-import {CallLog} from './call-log.js';
+import {CallLog} from '#src/transport/call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
-import {credentialSource} from './credentials.js';
-import type {CredentialSource, RequestCredentials} from './request-credentials.js';
-import type {HttpHead, StreamSink} from './dispatch-request.js';
-import {oneLine} from './one-line.js';
-import type {ConnectionSettings} from './settings.js';
-import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from './tls-material.js';
+import {credentialSource} from '#src/transport/credentials.js';
+import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
+import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
+import {oneLine} from '#src/transport/one-line.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
+import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from '#src/transport/tls-material.js';
 
 export interface HttpRequest {
   readonly method: string;

@@ -1,0 +1,208 @@
+// The HTTP/2 connections to one service: streams share sessions, each as many as its server allows. A session is in use, draining (after GOAWAY: its streams
+// continue, no new ones) or closed. One whose server does not answer pings is closed, so that no stream waits forever. Streams are never repeated here.
+
+import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
+import type {Duplex} from 'node:stream';
+import type {Clock} from '#src/base/clock.js';
+
+/** Pings of a session: their interval, and how long their answer may take. */
+export interface Pings {
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+}
+
+export interface SessionsOptions {
+  readonly clock: Clock;
+  /** Opens a session, for example by `openSession`. */
+  open(): Promise<ClientHttp2Session>;
+  /** Absent: none. Some servers end connections that are pinged often. */
+  readonly pings?: Pings | undefined;
+  /** The maximum number of sessions in use; streams wait when theirs has all it allows. Default: as many as the streams need. */
+  readonly maxSessions?: number;
+}
+
+/** How a session is opened on a connection. */
+export interface OpenSession {
+  readonly clock: Clock;
+  /** The URL of the server. */
+  readonly origin: string;
+  /** Opens the connection. */
+  connect(): Promise<Duplex>;
+  /** The receive windows. */
+  readonly windows: {readonly stream: number; readonly session: number};
+  /** The time limit for the connection and the server's preface. */
+  readonly timeoutMs: number;
+  /** In MB. */
+  readonly maxMemory?: number;
+}
+
+/** The error of a server that did not serve HTTP/2 in time. */
+const late = (timeoutMs: number): Error =>
+  Object.assign(new Error(`context deadline exceeded: no server preface within ${timeoutMs / 1000} s`), {code: 'ETIMEDOUT'});
+
+/**
+ * Opens a session. Only the server's first settings confirm that it serves: one that accepts the connection may still refuse the client's certificate, or use
+ * another protocol.
+ */
+export const openSession = (options: OpenSession): Promise<ClientHttp2Session> => {
+  const {clock, connect, timeoutMs} = options;
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let opened: {destroy(error?: Error): unknown} | undefined;
+    const settle = (finish: () => void): void => {
+      isOver = true;
+      timer[Symbol.dispose]();
+      finish();
+    };
+    const fail = (error: unknown): void => settle(() => reject(error as Error));
+    const timer = clock.schedule(timeoutMs, () => {
+      fail(late(timeoutMs));
+      opened?.destroy();
+    });
+    connect().then(socket => {
+      if (isOver) return void socket.destroy();
+      // While there is no stream, TLS alerts are only reported by the socket.
+      socket.once('error', fail);
+      const session = begin(socket, options);
+      opened = session;
+      session.once('remoteSettings', () => settle(() => resolve(session)));
+      // Later errors are reported by the streams.
+      session.on('error', fail);
+      session.once('close', () => fail(new Error('error reading server preface: EOF')));
+    }, fail);
+  });
+};
+
+const begin = (socket: Duplex, {origin, windows, maxMemory}: OpenSession): ClientHttp2Session => {
+  const session = http2.connect(origin, {
+    createConnection: () => socket,
+    settings: {initialWindowSize: windows.stream, enablePush: false},
+    ...(maxMemory === undefined ? {} : {maxSessionMemory: maxMemory}),
+  });
+  session.once('remoteSettings', () => session.setLocalWindowSize(windows.session));
+  return session;
+};
+
+/** One session, and the number of its open streams. */
+interface PooledSession {
+  readonly session: ClientHttp2Session;
+  streams: number;
+  isDraining: boolean;
+}
+
+/** Sessions that are opened on demand. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Set<PooledSession>();
+  #opening: Promise<PooledSession> | undefined;
+  #isClosed = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a stream on a session. `start` begins it and listens to it at once, since it may fail on the next tick. Rejects with the error of opening a session,
+   * or with what `start` throws.
+   */
+  async stream(start: (session: ClientHttp2Session) => ClientHttp2Stream): Promise<ClientHttp2Stream> {
+    const pooled = this.#reserved() ?? (await this.#place());
+    try {
+      return start(pooled.session).once('close', () => {
+        pooled.streams--;
+      });
+    } catch (error) {
+      pooled.streams--;
+      throw error;
+    }
+  }
+
+  /** Connects unless connected. */
+  async ready(): Promise<void> {
+    if (!this.#usable().next().done) return;
+    await this.#opened();
+  }
+
+  /** Lets the present sessions end with their streams: later streams use new ones. */
+  drain(): void {
+    for (const pooled of this.#sessions) {
+      pooled.isDraining = true;
+      pooled.session.close();
+    }
+  }
+
+  /** Opens no more streams; open ones continue. */
+  close(): void {
+    this.#isClosed = true;
+    this.drain();
+  }
+
+  /** Ends all streams. Resolves when no session is being opened any more. */
+  async destroy(): Promise<void> {
+    this.#isClosed = true;
+    for (const {session} of this.#sessions) session.destroy();
+    await this.#opening?.catch(() => {});
+  }
+
+  *#usable(): Generator<PooledSession, void> {
+    for (const pooled of this.#sessions) if (!pooled.isDraining && !pooled.session.closed && !pooled.session.destroyed) yield pooled;
+  }
+
+  /** A session with a place that is reserved at once, since others may wait for one at the same time. */
+  #reserved(): PooledSession | undefined {
+    const {maxSessions = Infinity} = this.#options;
+    let inUse = 0;
+    for (const pooled of this.#usable()) {
+      const {streams, session} = pooled;
+      const mayWait = ++inUse >= maxSessions;
+      if (mayWait || streams < Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) {
+        pooled.streams++;
+        return pooled;
+      }
+    }
+    return undefined;
+  }
+
+  async #place(): Promise<PooledSession> {
+    for (;;) {
+      const {session} = await this.#opened();
+      const pooled = this.#reserved();
+      if (pooled) return pooled;
+      if (session.closed || session.destroyed) throw new Error('the server closed the connection');
+    }
+  }
+
+  #opened(): Promise<PooledSession> {
+    return (this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    }));
+  }
+
+  async #open(): Promise<PooledSession> {
+    const {open, clock, pings} = this.#options;
+    const session = await open();
+    const pooled: PooledSession = {session, streams: 0, isDraining: false};
+    this.#sessions.add(pooled);
+    session.once('goaway', () => {
+      pooled.isDraining = true;
+    });
+    session.once('close', () => this.#sessions.delete(pooled));
+    if (pings) keepAlive(session, clock, pings);
+    if (this.#isClosed) session.close();
+    return pooled;
+  }
+}
+
+/** Pings a session periodically, and closes it when there is no answer: its streams would wait forever. */
+const keepAlive = (session: ClientHttp2Session, clock: Clock, {everyMs, timeoutMs}: Pings): void => {
+  let timer = clock.schedule(everyMs, ping);
+  function ping() {
+    if (session.destroyed) return;
+    timer = clock.schedule(timeoutMs, () => session.destroy(new Error('the connection fell silent')));
+    session.ping(() => {
+      timer[Symbol.dispose]();
+      if (!session.destroyed) timer = clock.schedule(everyMs, ping);
+    });
+  }
+  session.once('close', () => timer[Symbol.dispose]());
+};
