@@ -1,5 +1,6 @@
 const everyOperation = 'go through every operation, each seen by a watch';
 const here = (title: string): readonly [file: string, title: string] => ['apiserver/conformance.test.ts', title];
+const ofKinds = (title: string): readonly [file: string, title: string] => ['apiserver/conformance-kinds.test.ts', title];
 
 /** The tests of the official conformance suite for an API server and controllers, by their names, and the test here with the same subject: a file and a title. */
 export const proofs: Readonly<Record<string, readonly [file: string, title: string]>> = {
@@ -45,32 +46,32 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'Namespaces: patch, update, status and finalizer': here(
     'a namespace is patched, updated, given conditions and finalizers, and takes its services along',
   ),
-  'FieldValidation: detect unknown and duplicate fields, and unknown metadata fields, of a typed object': here(
+  'FieldValidation: detect unknown and duplicate fields, and unknown metadata fields, of a typed object': ofKinds(
     'strict callers hear of every field that is unknown or there twice, however they write',
   ),
   'API priority and fairness: support FlowSchema and PriorityLevelConfiguration API operations': here(everyOperation),
-  'Certificates API: support CSR API operations': here(
+  'Certificates API: support CSR API operations': ofKinds(
     'a request is approved and signed through its own parts, and no condition is lost between them',
   ),
-  'ServiceAccounts: guarantee kube-root-ca.crt exist in any namespace': here(
+  'ServiceAccounts: guarantee kube-root-ca.crt exist in any namespace': ofKinds(
     'the bundle of the cluster is in each namespace, and comes back when it is deleted or changed',
   ),
-  'ServiceAccounts: run through the lifecycle of a ServiceAccount, update a ServiceAccount': here(
+  'ServiceAccounts: run through the lifecycle of a ServiceAccount, update a ServiceAccount': ofKinds(
     'a service account is created, found, watched, updated with automount, and deleted by label',
   ),
-  'ServiceAccounts: allow opting out of API token automount': here('automount of a token in a pod overrides that of its account'),
-  'SubjectReview: support SubjectReview API operations': here('an access review returns the permissions of its subject'),
-  'Events: manage the lifecycle of an event, delete a collection of events': here(
+  'ServiceAccounts: allow opting out of API token automount': ofKinds('automount of a token in a pod overrides that of its account'),
+  'SubjectReview: support SubjectReview API operations': ofKinds('an access review returns the permissions of its subject'),
+  'Events: manage the lifecycle of an event, delete a collection of events': ofKinds(
     'events of either group are one: a series is patched and put, a source selects, a label deletes',
   ),
-  'Events API: ensure that an event can be fetched, patched, deleted, and listed': here(
+  'Events API: ensure that an event can be fetched, patched, deleted, and listed': ofKinds(
     'events of either group are one: a series is patched and put, a source selects, a label deletes',
   ),
-  'Lease: lease API should be available': here('a lease is held, renewed with every digit of its time, and taken over'),
-  'RuntimeClass: reject a Pod requesting a non-existent or deleted one, initialize its Overhead': here(
+  'Lease: lease API should be available': ofKinds('a lease is held, renewed with every digit of its time, and taken over'),
+  'RuntimeClass: reject a Pod requesting a non-existent or deleted one, initialize its Overhead': ofKinds(
     'a pod of a missing runtime class is refused, and gets the overhead of its class',
   ),
-  'ConfigMap, Secrets: be immutable if the field is set, fail to create with an empty key': here(
+  'ConfigMap, Secrets: be immutable if the field is set, fail to create with an empty key': ofKinds(
     'bags of data have keys, and stay as they are once they are immutable',
   ),
   'ConfigMap, Secrets, PodTemplates, RuntimeClass: lifecycle': here(everyOperation),
@@ -86,14 +87,14 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'a plane has a service that leads to its servers, whose endpoint goes when it stops',
   ],
   'EndpointSlice, Ingress API, IngressClass API, ServiceCIDR and IPAddress API: operations': here(everyOperation),
-  'LimitRange: create a LimitRange with defaults and ensure pod has those defaults applied': here(
+  'LimitRange: create a LimitRange with defaults and ensure pod has those defaults applied': ofKinds(
     'a limit range gives pods default requests, and refuses pods beyond it',
   ),
   'LimitRange: list, patch and delete a LimitRange by collection': here(everyOperation),
   'PriorityClass endpoints: operated with different HTTP methods': here(everyOperation),
   'CSIDriver, CSINodes, CSIStorageCapacity, StorageClasses, VolumeAttachment, VolumeAttributesClass: lifecycle': here(everyOperation),
   'PersistentVolumes CSI Conformance: lifecycle of a PV and a PVC, changes to their status': here(everyOperation),
-  'Pods: delete a collection of pods, patch a pod status': here('pods are patched in their status, and deleted as a collection'),
+  'Pods: delete a collection of pods, patch a pod status': ofKinds('pods are patched in their status, and deleted as a collection'),
   'Garbage collector: delete pods created by rc when not orphaning': [
     'controllers/garbage-collector.test.ts',
     'dependents go after an owner that was deleted, and theirs after them',
@@ -115,7 +116,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'owners that own each other do not wait for each other',
   ],
   'Garbage collector: delete RS created by deployment when not orphaning': [
-    'controllers/garbage-collector.test.ts',
+    'controllers/garbage-collector-order.test.ts',
     'a deployment takes its pods along, before it or after it, or leaves them to the next of its kind',
   ],
   'Namespaces: ensure that all pods are removed when a namespace is deleted': [
@@ -159,7 +160,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'pods of the old set that are not available go first, and those of a new one that fail hold the rest',
   ],
   'Deployment: deployment should support proportional scaling': [
-    'controllers/deployment.test.ts',
+    'controllers/deployment-scaling.test.ts',
     'a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was',
   ],
   'Deployment: deployment should delete old replica sets': [
@@ -268,7 +269,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'claims in use stay until their pods are gone; unused ones are deleted',
   ],
   'Aggregator: be able to support the 1.17 Sample API Server using the current Aggregator': [
-    'apiserver/aggregation.test.ts',
+    'apiserver/aggregation-clients.test.ts',
     'a sample server and its registration go through all that the official suite does with them',
   ],
   'AdmissionWebhook: be able to deny pod and configmap creation': [
@@ -299,35 +300,35 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'AdmissionWebhook: deny crd creation': ['plane/webhooks.test.ts', 'definitions of custom resources can be refused'],
   'AdmissionWebhook: patching/updating a validating webhook, a mutating webhook': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'configuration that is put or patched means',
   ],
   'AdmissionWebhook: listing validating webhooks, mutating webhooks': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'configurations are listed by their labels, and deleted together mean',
   ],
   'AdmissionWebhook: include webhook resources in discovery documents': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'discovery lists the configurations of webhooks',
   ],
   'AdmissionWebhook: create and update validating and mutating webhook configurations with match conditions, reject invalid ones': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'configuration keeps conditions, changed ones too, and is refused with one that is no expression',
   ],
   'AdmissionWebhook: mutate everything except skip-me configmaps': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'all objects are changed except those that the conditions exclude',
   ],
   'AdmissionWebhook: honor timeout': [
-    'apiserver/backends.test.ts',
+    'apiserver/webhook-calls.test.ts',
     'a webhook that does not answer in time, or whose caller goes away, is given up',
   ],
   'CustomResourceConversionWebhook: be able to convert from CR v1 to CR v2': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in',
   ],
   'CustomResourceConversionWebhook: be able to convert a non homogeneous list of CRs': [
-    'plane/webhooks.test.ts',
+    'plane/webhook-configurations.test.ts',
     'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in',
   ],
   'ValidatingAdmissionPolicy: validate against a Deployment': [

@@ -1,4 +1,3 @@
-import {readFileSync} from 'node:fs';
 import test from 'ava';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
@@ -7,20 +6,17 @@ import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
-import {helpText} from '#src/options/help.js';
-import {flagsReference} from '#src/options/programs/reference.js';
-import {schedulerFlags} from '#src/options/programs/scheduler.js';
 import {upFlags} from '#src/options/programs/up.js';
+import {noImagePolicy} from './flag-texts.js';
 
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
 
 const otherCredentials =
   'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+
 const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
 const noAudit = 'is not supported yet: leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id';
-const noImagePolicy = 'is not supported yet: check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration';
-
 const refusals = (table: unknown, cases: readonly (readonly [string, string])[]) => {
   const {program} = table as FlagTable;
   for (const [words, message] of cases) {
@@ -206,6 +202,7 @@ refusals(
     ),
   ),
 );
+
 refusals(
   controllerManagerFlags,
   specific.flatMap(signer => {
@@ -356,71 +353,4 @@ test('reads taints, thresholds and headers of the node agent', t => {
   );
   t.deepEqual([...options.manifestUrlHeader], [['a', ['b', 'c:d']]]);
   t.deepEqual([...options.platReserved], [['cpu', '1']]);
-});
-
-/** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
-const harmless: readonly (readonly [string, RegExp])[] = [
-  [
-    'tunes an audit backend, which only refused flags turn on',
-    /^audit-(log|webhook)-(mode|version|batch-.*|truncate-.*|format|max.*|compress|initial-backoff)$/,
-  ],
-  ['tunes a webhook that only refused flags name', /^(authentication-token|authorization)-webhook-(version|cache-.*)$/],
-  ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
-  ['sets times of elections that do not take place here', /^coordinated-leadership-/],
-  ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
-  ['shows or counts metrics', /^(allow-metric-labels|allow-metric-labels-manifest|show-hidden-metrics-for-version)$/],
-  [
-    'is about volumes, which no controller here provisions, attaches, detaches or recycles',
-    /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/,
-  ],
-  [
-    'is about clouds, of which there is none',
-    /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/,
-  ],
-  ['is about devices with taints, which no controller here evicts', /^concurrent-device-taint-eviction-syncs$/],
-];
-
-for (const {program, rows} of [
-  apiserverFlags,
-  controllerManagerFlags,
-  schedulerFlags,
-  upFlags,
-  nodesFlags,
-] as unknown as readonly FlagTable[]) {
-  test(`every flag of ${program} without effect promises nothing, or is refused`, t => {
-    const without = Object.entries(rows)
-      .filter(([, {implementation}]) => implementation === 'pending')
-      .map(([flag]) => flag);
-
-    t.deepEqual(
-      without.filter(flag => !harmless.some(([, flags]) => flags.test(flag))),
-      [],
-    );
-  });
-}
-
-test('warns of a flag without effect, with the reason', t => {
-  t.deepEqual(parseFlags(apiserverFlags, ['--permit-address-sharing']).warnings, [
-    'Flag --permit-address-sharing has no effect: Node.js sets SO_REUSEADDR on every listening socket',
-  ]);
-});
-
-test('help and reference mark flags that are refused and flags without effect', t => {
-  const help = helpText(apiserverFlags as never).replaceAll(/\s+/g, ' ');
-  const line = (flag: string) =>
-    flagsReference()
-      .split('\n')
-      .find(text => text.startsWith(`| --${flag} |`)) ?? '';
-
-  t.true(help.includes('(refused: it is not supported yet: encrypt the disk that the store lies on)'));
-  t.true(
-    line('encryption-provider-config').endsWith('| always refused: it is not supported yet: encrypt the disk that the store lies on |'),
-  );
-  t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
-  t.true(line('enable-admission-plugins').endsWith(`| yes; ImagePolicyWebhook is always refused: it ${noImagePolicy} |`));
-  t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));
-});
-
-test('docs/flags.md matches the tables', t => {
-  t.true(readFileSync('docs/flags.md', 'utf8') === flagsReference(), 'run `make docs`');
 });

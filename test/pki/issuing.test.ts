@@ -1,11 +1,11 @@
-import {createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate} from 'node:crypto';
+import {createPublicKey, generateKeyPairSync, X509Certificate} from 'node:crypto';
 import test from 'ava';
 import {buildAlternativeNames, readAlternativeNames} from '#src/pki/alternative-names.js';
 import type {Steps} from '#src/base/steps.js';
-import {authorityPem, createAuthority, loadAuthority, signRequest, signRequestInSteps, type SigningOptions} from '#src/pki/authority.js';
-import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
+import {createAuthority, signRequest, signRequestInSteps} from '#src/pki/authority.js';
+import {isAuthority, parseCertificate} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/encoding/der.js';
-import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
+import {boolean, octets, oid, sequence, sequenceOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {
   generatePrivateKey,
@@ -16,7 +16,6 @@ import {
   sameKey,
   type KeySpec,
 } from '#src/pki/keys/keys.js';
-import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
 import {buildName, readName} from '#src/pki/names.js';
 import {toPem} from '#src/pki/encoding/pem.js';
 import {
@@ -27,20 +26,10 @@ import {
   parseSigningRequestInSteps,
 } from '#src/pki/signing-request.js';
 import {craftedRequest, craftedRequestDer, rsaWith} from '#test/pki/requests.js';
-
-const now = Date.parse('2026-01-01T00:00:00Z');
-const year = 8760 * 3_600_000;
-const minute = 60_000;
-const key = await generatePrivateKey();
-const rsaKey = await generatePrivateKey({kind: 'rsa'});
-const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now});
-
-const issue = (pem: string, terms: Partial<SigningOptions> = {}, by = authority) =>
-  parseCertificate(signRequest(by, parseSigningRequest(pem), {usages: ['client auth'], maximumTtlMs: year, now, ...terms}));
+import {authority, issue, key, now, rsaKey, san, year} from './issuing-parts.js';
 
 const extension = (type: string, value: Buffer, critical = false) =>
   sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(value));
-const san = '2.5.29.17';
 
 const specs: KeySpec[] = [
   {kind: 'ecdsa', curve: 'P-224'},
@@ -51,6 +40,7 @@ const specs: KeySpec[] = [
   {kind: 'rsa', bits: 3072},
   {kind: 'ed25519'},
 ];
+
 for (const spec of specs) {
   test(`requests and issues with a key of ${JSON.stringify(spec)} on both sides`, async t => {
     const own = await generatePrivateKey(spec);
@@ -274,153 +264,4 @@ test('drops requested extensions and foreign kinds of names', t => {
     toDer(sequence(tagged(tags.context(2), 'a.b'), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)))).toString('latin1'),
   );
   t.is(issued.extensions[1]?.value.toString('hex'), '3000');
-});
-
-test('issues exactly the extensions that usages, authority and names call for', t => {
-  const pem = createSigningRequest(key, {subject: {}, dnsNames: ['a']});
-  const {extensions, keyUsage, extendedUsages} = issue(pem, {usages: ['decipher only', 'key agreement', 'netscape sgc', 'server auth']});
-
-  t.deepEqual(
-    extensions.map(({oid: type, critical}) => [type, critical]),
-    [
-      ['2.5.29.15', true],
-      ['2.5.29.37', false],
-      ['2.5.29.19', true],
-      ['2.5.29.35', false],
-      [san, true],
-    ],
-  );
-  t.deepEqual([...(keyUsage ?? [])], ['keyAgreement', 'decipherOnly']);
-  t.deepEqual(extendedUsages, ['server auth', 'netscape sgc']);
-  t.is(extensions[0]?.value.toString('hex'), '0303070880');
-});
-
-test('issues without usages, without names and from an authority without a key identifier', t => {
-  const anonymous = {...authority, certificate: {...authority.certificate, subjectKeyIdentifier: undefined}};
-  const issued = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: []}, anonymous);
-
-  t.deepEqual(
-    issued.extensions.map(({oid: type}) => type),
-    ['2.5.29.19'],
-  );
-  t.deepEqual([issued.keyUsage, issued.extendedUsages, issued.dnsNames], [undefined, undefined, []]);
-});
-
-test('re-encodes the subject from the attributes it knows', t => {
-  const attribute = (type: string, value: string) => sequence(oid(type), tagged(tags.utf8, value));
-  const subject = sequence(
-    setOf([attribute('2.5.4.3', 'first')]),
-    setOf([attribute('0.9.2342.19200300.100.1.1', 'uid'), attribute('2.5.4.10', 'z')]),
-    setOf([attribute('2.5.4.5', '1')]),
-    setOf([attribute('2.5.4.10', 'a')]),
-    setOf([attribute('2.5.4.3', 'last')]),
-  );
-  const issued = issue(craftedRequest(key, {subject}));
-
-  t.deepEqual(issued.subject.raw, toDer(buildName({organizations: ['a', 'z'], commonName: 'last', serialNumber: '1'})));
-  t.deepEqual(issued.issuer.raw, authority.certificate.subject.raw);
-});
-
-test('gives serial numbers of up to 128 bits, none twice', t => {
-  const pem = createSigningRequest(key, {subject: {commonName: 'a'}});
-  const serials = Array.from({length: 64}, () => issue(pem).serial);
-
-  t.is(new Set(serials).size, 64);
-  t.true(serials.every(serial => serial >= 0n && serial < 2n ** 128n));
-  t.true(serials.some(serial => serial >= 2n ** 127n));
-});
-
-for (const [requested, from, to] of [
-  [undefined, -5 * minute, year - 5 * minute],
-  [1, -5 * minute, 10 * minute],
-  [600, -5 * minute, 10 * minute],
-  [28_799, -5 * minute, 28_799_000],
-  [28_800, -5 * minute, 8 * 60 * minute - 5 * minute],
-  [31_536_001, -5 * minute, year - 5 * minute],
-] as const) {
-  test(`issues a certificate from ${from} to ${to} ms around now for a requested duration of ${requested ?? 'nothing'}`, t => {
-    t.deepEqual(certificateValidity(now, grantedTtl(requested, year), Infinity), {notBefore: now + from, notAfter: now + to});
-    const {notBefore, notAfter} = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {expirationSeconds: requested});
-    t.deepEqual([notBefore - now, notAfter - now], [from, to]);
-  });
-}
-
-test('never outlives the authority, and refuses once that has expired', t => {
-  t.is(certificateValidity(now, year, now + 1000).notAfter, now + 1000);
-  t.is(grantedTtl(600, 60_000), 60_000);
-  t.throws(() => certificateValidity(now, year, now), {
-    message: 'refusing to sign a certificate that expired in the past: NotAfter=2026-01-01 00:00:00 +0000 UTC',
-  });
-  t.throws(() => certificateValidity(now, year, now - 5 * minute), {
-    message: 'the signer has expired: NotAfter=2025-12-31 23:55:00 +0000 UTC',
-  });
-});
-
-test('refuses unknown usages', t => {
-  t.throws(() => issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: ['x']}), {
-    message: 'unrecognized usage values: ["x"]',
-  });
-});
-
-test('loads an authority from files it has written', t => {
-  const {certificate, key: keyPem} = authorityPem(authority);
-  const loaded = loadAuthority('ca', certificate, keyPem);
-
-  t.deepEqual(loaded.certificate.raw, authority.certificate.raw);
-  t.true(isAuthority(loaded.certificate));
-  t.is(loaded.certificate.notAfter - loaded.certificate.notBefore, 3650 * 86_400_000);
-});
-
-test('refuses files that make no authority', t => {
-  const {certificate, key: keyPem} = authorityPem(authority);
-  const refuses = (certificateFile: string, keyFile: string, message: string | RegExp) =>
-    t.throws(() => loadAuthority('ca', certificateFile, keyFile), {instanceOf: PkiError, message});
-
-  refuses('', keyPem, 'missing content for serving cert "ca"');
-  refuses(certificate, '', 'missing content for serving cert "ca"');
-  refuses(certificate + certificate, keyPem, 'error reading CA cert file "ca": expected 1 certificate, found 2');
-  refuses(certificate, privateKeyPem(key), 'tls: private key does not match public key');
-  refuses(certificate, privateKeyPem(rsaKey), 'tls: private key does not match public key');
-  refuses(
-    keyPem,
-    keyPem,
-    /failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: \[EC PRIVATE KEY\]/,
-  );
-  refuses(certificate, certificate, /failed to find PEM block with type ending in "PRIVATE KEY"/);
-  refuses('junk', keyPem, 'tls: failed to find any PEM data in certificate input');
-  refuses(certificate, 'junk', 'tls: failed to find any PEM data in key input');
-});
-
-test('reads private keys in every encoding, with other blocks around', t => {
-  const pkcs8 = (own: typeof key) => own.export({format: 'pem', type: 'pkcs8'}) as string;
-
-  for (const own of [key, rsaKey]) {
-    for (const pem of [
-      privateKeyPem(own),
-      pkcs8(own),
-      `-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n${privateKeyPem(own)}`,
-      certificatePem(authority.certificate) + pkcs8(own),
-    ]) {
-      t.true(sameKey(parsePrivateKey(pem), own));
-    }
-  }
-  t.throws(() => parsePrivateKey('junk'), {message: 'data does not contain a valid RSA, ECDSA or Ed25519 private key'});
-  t.throws(() => parsePrivateKey(toPem('PRIVATE KEY', Buffer.from('junk'))), {instanceOf: PkiError});
-  t.throws(() => parsePrivateKey(rsaKey.export({format: 'pem', type: 'pkcs8', cipher: 'aes-128-cbc', passphrase: 'x'})), {
-    message: /is encrypted/,
-  });
-  t.throws(() => parsePrivateKey(generateKeyPairSync('x25519').privateKey.export({format: 'pem', type: 'pkcs8'})), {instanceOf: PkiError});
-  t.true(sameKey(createPrivateKey(privateKeyPem(key)), key));
-});
-
-test('refuses to make a weak RSA key', async t => {
-  await t.throwsAsync(generatePrivateKey({kind: 'rsa', bits: 1024}), {message: /too short/});
-});
-
-test('reads a bundle, skipping blocks that are no certificates', t => {
-  const pem = certificatePem(authority.certificate);
-  const headed = pem.replace('CERTIFICATE-----\n', 'CERTIFICATE-----\nA: b\n\n');
-
-  t.is(parseCertificateBundle(`${privateKeyPem(key)}text\n${pem}${headed}${pem}`).length, 2);
-  t.throws(() => parseCertificateBundle(headed), {message: 'data does not contain any valid RSA or ECDSA certificates'});
 });

@@ -1,0 +1,1 @@
+export const by = (message: string) => `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${message}`;

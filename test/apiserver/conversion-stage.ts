@@ -1,0 +1,3 @@
+import {startConverters} from './converting.js';
+
+export const {webhook, converter, asking} = await startConverters();

@@ -1,0 +1,1 @@
+export const at = {namespace: 'ns', name: 'svc', port: 443};

@@ -1,0 +1,1 @@
+export const noImagePolicy = 'is not supported yet: check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration';

@@ -1,0 +1,260 @@
+import test from 'ava';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import {aNode, aPod} from './objects.js';
+import {aClusterState, plat, rejections, type ClusterObjects} from './cluster-state.js';
+import {onNode, zoneLabel} from './pod-specs.js';
+
+const claim = (
+  name: string,
+  {
+    volumeName,
+    storageClassName = 'slow',
+    modes = ['ReadWriteOnce'],
+    storage = '1Gi',
+    phase,
+    annotations,
+    ...more
+  }: Record<string, unknown> = {},
+) => ({
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: `uid-${name}`,
+    resourceVersion: '1',
+    annotations: {...(volumeName ? {[plat.subKey('pv', 'bind-completed')]: 'yes'} : {}), ...(annotations as object)},
+    ...(more['metadata'] as object),
+  },
+  spec: {storageClassName, accessModes: modes, resources: {requests: {storage}}, ...(volumeName ? {volumeName} : {})},
+  status: {phase: phase ?? (volumeName ? 'Bound' : 'Pending')},
+});
+
+const volume = (
+  name: string,
+  {zone, storage = '1Gi', phase = 'Available', storageClassName = 'slow', labels, ...spec}: Record<string, unknown> = {},
+) => ({
+  metadata: {name, resourceVersion: '1', ...(labels ? {labels: labels as Record<string, string>} : {})},
+  spec: {
+    capacity: {storage},
+    accessModes: ['ReadWriteOnce'],
+    storageClassName,
+    ...(zone ? {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: [zone]}]}]}}} : {}),
+    ...spec,
+  },
+  status: {phase},
+});
+
+const slow = {metadata: {name: 'slow'}, provisioner: plat.key('no-provisioner'), volumeBindingMode: 'WaitForFirstConsumer'};
+const made = {metadata: {name: 'made'}, provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer'};
+const mounting = (...names: string[]): Partial<PodSpec> => ({
+  volumes: names.map(name => ({name, persistentVolumeClaim: {claimName: name}})),
+});
+
+const both = [aNode('a1', {labels: {zone: 'a'}}), aNode('b1', {labels: {zone: 'b'}})];
+const [unreachable, noVolume, noSpace] = [
+  "node(s) didn't match PersistentVolume's node affinity",
+  "node(s) didn't find available persistent volumes to bind",
+  'node(s) did not have enough free storage',
+];
+
+const csi = (volumeHandle: string) => ({csi: {driver: 'csi.example.com', volumeHandle}});
+
+const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, expected: ReturnType<typeof rejections>][] = [
+  ['a claim that is not there', {nodes: both}, aPod('p', mounting('data')), 'persistentvolumeclaim "data" not found'],
+  [
+    'the claim of an ephemeral volume is waited for',
+    {nodes: both},
+    aPod('p', {volumes: [{name: 'scratch', ephemeral: {volumeClaimTemplate: {spec: {}}}}]}),
+    'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-scratch"',
+  ],
+  [
+    'a claim that has lost its volume',
+    {nodes: both, persistentVolumeClaims: [claim('data', {volumeName: 'gone', phase: 'Lost'})]},
+    aPod('p', mounting('data')),
+    'persistentvolumeclaim "data" bound to non-existent persistentvolume "gone"',
+  ],
+  [
+    'a claim that is being deleted',
+    {nodes: both, persistentVolumeClaims: [claim('data', {metadata: {deletionTimestamp: '2026-01-01T00:00:00Z'}})]},
+    aPod('p', mounting('data')),
+    'persistentvolumeclaim "data" is being deleted',
+  ],
+  [
+    'a claim that should have a volume by now',
+    {nodes: both, persistentVolumeClaims: [claim('data')]},
+    aPod('p', mounting('data')),
+    'pod has unbound immediate PersistentVolumeClaims',
+  ],
+  [
+    'a volume is reached from some nodes',
+    {nodes: both, persistentVolumeClaims: [claim('data', {volumeName: 'v'})], persistentVolumes: [volume('v', {zone: 'a'})]},
+    aPod('p', mounting('data')),
+    {a1: '', b1: unreachable},
+  ],
+  [
+    'a volume that is gone',
+    {nodes: both, persistentVolumeClaims: [claim('data', {volumeName: 'v'})]},
+    aPod('p', mounting('data')),
+    {
+      a1: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
+      b1: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
+    },
+  ],
+  [
+    'a claim that waits takes a volume that is there',
+    {nodes: both, storageClasses: [slow], persistentVolumeClaims: [claim('data')], persistentVolumes: [volume('v', {zone: 'a'})]},
+    aPod('p', mounting('data')),
+    {a1: '', b1: noVolume},
+  ],
+  [
+    'but none that is too small, taken, or of another class',
+    {
+      nodes: both,
+      storageClasses: [slow],
+      persistentVolumeClaims: [claim('data', {storage: '2Gi'})],
+      persistentVolumes: [
+        volume('v'),
+        volume('w', {storage: '4Gi', phase: 'Bound'}),
+        volume('x', {storage: '4Gi', storageClassName: 'fast'}),
+      ],
+    },
+    aPod('p', mounting('data')),
+    {a1: noVolume, b1: noVolume},
+  ],
+  [
+    'and no volume twice',
+    {
+      nodes: both,
+      storageClasses: [slow],
+      persistentVolumeClaims: [claim('data'), claim('logs')],
+      persistentVolumes: [volume('v', {zone: 'a'}), volume('w', {zone: 'b'}), volume('x', {zone: 'b'})],
+    },
+    aPod('p', mounting('data', 'logs')),
+    {a1: noVolume, b1: ''},
+  ],
+  [
+    'one is made where a driver makes them',
+    {nodes: both, storageClasses: [made], persistentVolumeClaims: [claim('data', {storageClassName: 'made'})]},
+    aPod('p', mounting('data')),
+    {a1: '', b1: ''},
+  ],
+  [
+    'where its class allows it',
+    {
+      nodes: both,
+      storageClasses: [{...made, allowedTopologies: [{matchLabelExpressions: [{key: 'zone', values: ['b']}]}]} as never],
+      persistentVolumeClaims: [claim('data', {storageClassName: 'made'})],
+    },
+    aPod('p', mounting('data')),
+    {a1: noVolume, b1: ''},
+  ],
+  [
+    'on the node that was chosen before',
+    {
+      nodes: both,
+      storageClasses: [made],
+      persistentVolumeClaims: [claim('data', {storageClassName: 'made', annotations: {[plat.subKey('volume', 'selected-node')]: 'b1'}})],
+    },
+    aPod('p', mounting('data')),
+    {a1: noVolume, b1: ''},
+  ],
+  [
+    'and where the driver has capacity, if it publishes that',
+    {
+      nodes: both,
+      storageClasses: [made],
+      persistentVolumeClaims: [claim('data', {storageClassName: 'made', storage: '5Gi'})],
+      csiDrivers: [{metadata: {name: 'csi.example.com'}, spec: {storageCapacity: true}} as never],
+      csiStorageCapacities: ['a', 'b'].map(
+        zone =>
+          ({
+            metadata: {name: zone, namespace: 'default'},
+            storageClassName: 'made',
+            capacity: zone === 'a' ? '4Gi' : '9Gi',
+            nodeTopology: {matchLabels: {zone}},
+          }) as never,
+      ),
+    },
+    aPod('p', mounting('data')),
+    {a1: noSpace, b1: ''},
+  ],
+  [
+    'the zone a volume is labelled with holds',
+    {
+      nodes: [aNode('a1', {labels: {[zoneLabel]: 'a'}}), aNode('b1', {labels: {[zoneLabel]: 'b'}}), aNode('anywhere')],
+      persistentVolumeClaims: [claim('data', {volumeName: 'v'})],
+      persistentVolumes: [volume('v', {labels: {[zoneLabel]: 'b__c'}})],
+    },
+    aPod('p', mounting('data')),
+    {a1: 'node(s) had no available volume zone', b1: '', anywhere: ''},
+  ],
+  [
+    'a claim for one pod alone',
+    {
+      nodes: both,
+      persistentVolumeClaims: [claim('data', {volumeName: 'v', modes: ['ReadWriteOncePod']})],
+      persistentVolumes: [volume('v')],
+      pods: [onNode('a1', 'x', mounting('data'))],
+    },
+    aPod('p', mounting('data')),
+    {
+      a1: 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+      b1: 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+    },
+  ],
+  [
+    'a disk that is in use',
+    {nodes: both, pods: [onNode('a1', 'x', {volumes: [{name: 'd', iscsi: {iqn: 'q', lun: 0, targetPortal: 't'}}]})]},
+    aPod('p', {volumes: [{name: 'd', iscsi: {iqn: 'q', lun: 0, targetPortal: 't'}}]}),
+    {a1: 'node(s) had no available disk', b1: ''},
+  ],
+  [
+    'a node takes so many volumes of a driver',
+    {
+      nodes: both,
+      csiNodes: [{metadata: {name: 'a1'}, spec: {drivers: [{name: 'csi.example.com', nodeID: 'a1', allocatable: {count: 1}}]}} as never],
+      persistentVolumeClaims: [claim('data', {volumeName: 'v'}), claim('logs', {volumeName: 'w'})],
+      persistentVolumes: [volume('v', csi('1')), volume('w', csi('2'))],
+      pods: [onNode('a1', 'x', mounting('logs'))],
+    },
+    aPod('p', mounting('data')),
+    {a1: 'node(s) exceed max volume count', b1: ''},
+  ],
+  [
+    'one that is there already does not count again',
+    {
+      nodes: both.slice(0, 1),
+      csiNodes: [{metadata: {name: 'a1'}, spec: {drivers: [{name: 'csi.example.com', nodeID: 'a1', allocatable: {count: 1}}]}} as never],
+      persistentVolumeClaims: [claim('data', {volumeName: 'v'})],
+      persistentVolumes: [volume('v', csi('1'))],
+      pods: [onNode('a1', 'x', mounting('data'))],
+    },
+    aPod('p', mounting('data')),
+    {a1: ''},
+  ],
+];
+
+for (const [title, objects, pod, expected] of volumeCases)
+  test(`volumes of a pod on a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
+
+const device = (name: string, status: object = {}) =>
+  ({metadata: {name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1'}, spec: {devices: {}}, status}) as never;
+
+const using = (name: string) => aPod('p', {resourceClaims: [{name: 'gpu', resourceClaimName: name}]});
+const inZone = (zone: string) => ({
+  allocation: {nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: [zone]}]}]}},
+});
+
+const deviceCases: readonly [title: string, claims: readonly never[], expected: ReturnType<typeof rejections>][] = [
+  ['a claim that is not there', [], `resourceclaim.${plat.group('resource')} "gpu" not found`],
+  ['a claim that is not allocated', [device('gpu')], {a1: 'cannot allocate all claims', b1: 'cannot allocate all claims'}],
+  ['devices are where they were allocated', [device('gpu', inZone('b'))], {a1: 'resourceclaim not available on the node', b1: ''}],
+  [
+    'a claim that as many use as may',
+    [device('gpu', {...inZone('b'), reservedFor: Array.from({length: 256}, (_, at) => ({resource: 'pods', name: `${at}`, uid: `${at}`}))})],
+    'resourceclaim in use',
+  ],
+];
+
+for (const [title, claims, expected] of deviceCases)
+  test(`devices of a pod on a node: ${title}`, t =>
+    t.deepEqual(rejections(using('gpu'), aClusterState({nodes: both, resourceClaims: claims})), expected));

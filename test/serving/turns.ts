@@ -1,0 +1,1 @@
+export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
