@@ -70,8 +70,11 @@ export interface UnverifiedToken {
   isSignedBy(key: KeyObject): boolean;
 }
 
+/** Whether the text is base64url without padding. A remainder of one digit stands for no byte. */
+const isBase64Url = (text: string): boolean => text.length % 4 !== 1 && /^[\w-]+$/.test(text);
+
 const part = (text: string): Readonly<Record<string, unknown>> | undefined => {
-  if (!/^[\w-]+$/.test(text)) return undefined;
+  if (!isBase64Url(text)) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
@@ -95,7 +98,7 @@ const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | und
 /** Parses a compact token; undefined if it is invalid. Tokens with critical extensions are rejected, since none is supported (RFC 7515 §4.1.11). */
 export const readToken = (text: string): UnverifiedToken | undefined => {
   const [head = '', body = '', signature = '', ...rest] = text.split('.');
-  if (rest.length > 0 || !/^[\w-]+$/.test(signature)) return undefined;
+  if (rest.length > 0 || !isBase64Url(signature)) return undefined;
   const header = part(head);
   const payload = part(body);
   const claims = payload && claimsOf(payload);
