@@ -1,3 +1,5 @@
+// Discovery of the resources of the server, for controllers that handle kinds by name, such as the garbage collector, namespaces, quotas and the horizontal autoscaler.
+
 import {kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';

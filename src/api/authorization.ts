@@ -1,3 +1,5 @@
+// The interface of authorizers: the attributes of a request, and the decision to allow it, to deny it or to have no opinion.
+
 import type {UserInfo} from './user.js';
 
 /** The attributes of a request to authorize. `group` is the name on the wire. */

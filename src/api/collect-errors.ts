@@ -1,3 +1,5 @@
+// Bounds the errors of one object by number and length, so that one request cannot cause a response of any size.
+
 import type {FieldError} from './field-error.js';
 
 /** The maximum number of errors of one object: a body of 3 MB can have a million. Differs from upstream, which has no limit. */

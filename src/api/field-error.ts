@@ -1,3 +1,6 @@
+// Errors of single fields, one constructor for each reason of a cause (`field.Error` of apimachinery). `collectErrors` bounds and collects
+// them.
+
 import {jsonText} from '#src/base/json/json.js';
 import {statusError, type StatusError} from './status.js';
 

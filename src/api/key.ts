@@ -1,3 +1,5 @@
+// Object keys, `namespace/name`, and the read-only type of objects in caches.
+
 import type {KubeObject} from './types.js';
 
 /** The key of an object within its kind. The namespace of a cluster-scoped object is empty. */

@@ -1,3 +1,6 @@
+// Requests and responses of the API server, independent of HTTP: the serving layer and the in-process client create requests, handlers
+// return responses.
+
 import type {Duplex, Readable} from 'node:stream';
 import type {UserInfo} from './user.js';
 

@@ -1,3 +1,5 @@
+// Randomness as a port: the system in programs, a seed in tests and virtual time. Key material never comes from here.
+
 import {randomBytes, randomFillSync, randomUUID} from 'node:crypto';
 
 /** The only source of randomness, apart from key material. */

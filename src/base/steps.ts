@@ -1,3 +1,5 @@
+// Long work as a generator, which the caller may run at once or in pieces, so that one computation never blocks the event loop.
+
 import {ownTurn, type Pieces} from './turn.js';
 
 /** Work in small steps: the caller may pause after each; the last returns the result. */

@@ -1,3 +1,5 @@
+// The interface of API clients: the verbs of each kind, with their options. In-process and HTTPS clients implement it.
+
 import type {Observable} from 'rxjs';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

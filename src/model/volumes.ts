@@ -1,3 +1,6 @@
+// Facts about claims, volumes and storage classes that the volume controllers, the scheduler and admission share. Pure functions over
+// objects.
+
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// Named health checks of a component and the responses of /healthz, /livez and /readyz. The reason of a failure is logged, not returned.
+
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 

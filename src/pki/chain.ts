@@ -1,3 +1,6 @@
+// Verification of certificate chains (RFC 5280 §6) at a given time, with Go's choice of errors. The number of signatures that it checks is
+// bounded.
+
 import type {Certificate} from './certificate.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {extensionOids} from '#src/pki/encoding/oids.js';

@@ -1,3 +1,5 @@
+// The interfaces by which writes of services allocate and release addresses and node ports. `src/apiserver/allocation` implements them.
+
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {IpFamily} from './ip-family.js';
 

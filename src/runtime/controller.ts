@@ -1,3 +1,7 @@
+// The interface between controllers and the manager: what a controller declares, what it is given (`ControllerContext`), and what a
+// reconcile returns.
+// A controller gets its clock, files, clients and metrics from its context alone.
+
 import type {Change} from '#informers/change.js';
 import type {Lister} from '#informers/lister.js';
 import type {InformerFactory} from '#informers/factory.js';

@@ -1,3 +1,5 @@
+// The structural schema of a value, for built-in kinds and custom resources alike. Decoding, patches, apply and OpenAPI read it.
+
 import {compatibleExtension} from '#src/api/naming.js';
 import type {JsonSchema} from './json-schema.js';
 

@@ -1,3 +1,6 @@
+// Adoption and release of children by their selector and owner references. A parent adopts only after a read from the server, since the
+// cache may be stale.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';

@@ -1,3 +1,5 @@
+// Controller revisions, the history of the templates of stateful sets and daemon sets: their data, hashes, order and names.
+
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import type {Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';

@@ -1,3 +1,5 @@
+// What the controllers of endpoint slices share: labels, lookups, comparison and the objects themselves. Decisions stay in the controllers.
+
 import type {Change} from '#informers/change.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';

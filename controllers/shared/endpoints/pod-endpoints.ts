@@ -1,3 +1,5 @@
+// Pods as endpoints of a service: which pods count, and their addresses, host names and ports.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ObjectReference} from '#src/api/types.js';

@@ -1,3 +1,5 @@
+// The file system as a port. Writes replace a file atomically and durably; `followFiles` reports changes of files.
+
 import {randomBytes} from 'node:crypto';
 import {constants, fsync, statSync, watch, type Stats} from 'node:fs';
 import {open, readFile, rename, rm} from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// Declarations of the functions, types and macros of a CEL library: their overloads, implementations and costs.
+
 import type {EstimateOf} from './range.js';
 import type {Step} from '#src/cel/values/frame.js';
 import type {Macro} from '#src/cel/syntax/macros.js';

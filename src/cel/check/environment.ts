@@ -1,3 +1,5 @@
+// The environment of a CEL expression, extended step by step from the empty one, and the resolution of names in it.
+
 import type {FunctionDeclaration, Library, Overload, TypeSource} from './declarations.js';
 import {standardMacros, type Macro} from '#src/cel/syntax/macros.js';
 import {macroTable, type ParseOptions} from '#src/cel/syntax/parse.js';

@@ -1,3 +1,5 @@
+// Interval arithmetic of the cost estimator: sizes of values and costs of calls are ranges, and no operation exceeds `unbounded`.
+
 import type {Expr} from '#src/cel/syntax/ast.js';
 import type {Type} from '#src/cel/values/types.js';
 

@@ -1,3 +1,6 @@
+// Macros of CEL: calls that the parser expands into comprehensions and other expressions. Expansion adds no cost beyond the nodes that it
+// creates.
+
 import type {ComprehensionExpr, Expr, Literal} from './ast.js';
 
 /** Thrown for a macro call with invalid arguments. */

@@ -1,3 +1,5 @@
+// Resource requests and limits of pods, aggregated over containers as the scheduler, quotas and nodes count them (KEP-753).
+
 import type {Frozen} from '#src/api/key.js';
 import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';

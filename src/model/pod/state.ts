@@ -1,3 +1,5 @@
+// The states of a pod as controllers count them. Pure functions over its status and deletion timestamp.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';

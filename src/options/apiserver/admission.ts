@@ -70,7 +70,7 @@ export const admission = flagSection('Admission', {
   },
   'admission-control': {
     type: 'strings',
-    help: 'Exactly the plugins that are on. The order of names does not matter.',
+    help: 'The exact list of enabled plugins. The order of names has no effect.',
     oneOf: plugins,
     refusedValues: unsupportedPlugins,
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',

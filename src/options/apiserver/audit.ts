@@ -11,7 +11,7 @@ const auditUnsupported = notSupportedYet('leave the --audit-* flags out; with -v
 export const audit = flagSection('Audit', {
   'audit-policy-file': {
     type: 'path',
-    help: 'The policy that says which events are recorded, and how much of each.',
+    help: 'File with the audit policy, which defines the events that are recorded and their level.',
     refused: auditUnsupported,
   },
   'audit-log-path': {
@@ -35,14 +35,14 @@ export const audit = flagSection('Audit', {
   },
   'audit-log-batch-buffer-size': {
     type: 'int',
-    help: 'Events held before they are written (batch mode).',
+    help: 'Size of the buffer of events before they are written (batch mode).',
     default: '10000',
     range: {above: 0},
     implementation: 'pending',
   },
   'audit-log-batch-max-size': {
     type: 'int',
-    help: 'Events in one batch at most (batch mode).',
+    help: 'Maximum number of events in a batch (batch mode).',
     default: '1',
     range: {above: 0},
     implementation: 'pending',
@@ -63,13 +63,13 @@ export const audit = flagSection('Audit', {
   },
   'audit-log-batch-throttle-enable': {
     type: 'bool',
-    help: 'Limit how many batches are sent a second (batch mode).',
+    help: 'Enable throttling of batches (batch mode).',
     shownDefault: 'unset',
     implementation: 'pending',
   },
   'audit-log-batch-throttle-qps': {
     type: 'float',
-    help: 'Batches a second on average (batch mode).',
+    help: 'Maximum average number of batches per second (batch mode).',
     shownDefault: 'unset',
     range: {min: 0},
     implementation: 'pending',
@@ -103,11 +103,11 @@ export const audit = flagSection('Audit', {
   },
   'audit-log-maxage': {
     type: 'int',
-    help: 'Days for which old log files are kept. 0 keeps them for ever.',
+    help: 'Maximum number of days for which old log files are retained. 0 sets no limit.',
     range: {min: 0},
     implementation: 'pending',
   },
-  'audit-log-maxbackup': {type: 'int', help: 'Old log files kept. 0 keeps all.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-maxbackup': {type: 'int', help: 'Maximum number of old log files. 0 retains all.', range: {min: 0}, implementation: 'pending'},
   'audit-log-maxsize': {
     type: 'int',
     help: 'Megabytes a log file grows to before it is rotated.',
@@ -132,14 +132,14 @@ export const audit = flagSection('Audit', {
   },
   'audit-webhook-batch-buffer-size': {
     type: 'int',
-    help: 'Events held before they are sent (batch mode).',
+    help: 'Size of the buffer of events before they are sent (batch mode).',
     default: '10000',
     range: {above: 0},
     implementation: 'pending',
   },
   'audit-webhook-batch-max-size': {
     type: 'int',
-    help: 'Events in one batch at most (batch mode).',
+    help: 'Maximum number of events in a batch (batch mode).',
     default: '400',
     range: {above: 0},
     implementation: 'pending',
@@ -160,13 +160,13 @@ export const audit = flagSection('Audit', {
   },
   'audit-webhook-batch-throttle-enable': {
     type: 'bool',
-    help: 'Limit how many batches are sent a second (batch mode).',
+    help: 'Enable throttling of batches (batch mode).',
     default: 'true',
     implementation: 'pending',
   },
   'audit-webhook-batch-throttle-qps': {
     type: 'float',
-    help: 'Batches a second on average (batch mode).',
+    help: 'Maximum average number of batches per second (batch mode).',
     default: '10',
     range: {min: 0},
     implementation: 'pending',

@@ -36,7 +36,7 @@ export const authentication = flagSection('Authentication', {
   },
   'authentication-token-webhook-config-file': {
     type: 'path',
-    help: 'Connection settings of a service that is asked to recognise bearer tokens.',
+    help: 'kubeconfig file of the webhook that authenticates bearer tokens.',
     refused: notSupportedYet(credentialAlternatives),
   },
   'authentication-token-webhook-version': {
@@ -48,7 +48,7 @@ export const authentication = flagSection('Authentication', {
   },
   'authentication-token-webhook-cache-ttl': {
     type: 'duration',
-    help: 'How long its answers are kept.',
+    help: 'How long its results are cached.',
     default: '2m0s',
     range: {min: '0'},
     implementation: 'pending',
@@ -80,14 +80,14 @@ export const authentication = flagSection('Authentication', {
   },
   'oidc-username-claim': {
     type: 'string',
-    help: 'The claim that is the user name.',
+    help: 'The claim used as the user name.',
     default: 'sub',
     requires: ['oidc-issuer-url'],
     refused: oidcUnsupported,
   },
   'oidc-username-prefix': {
     type: 'string',
-    help: 'What user names begin with. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
+    help: 'Prefix of user names. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
     requires: ['oidc-issuer-url'],
     refused: oidcUnsupported,
   },
@@ -97,7 +97,7 @@ export const authentication = flagSection('Authentication', {
     requires: ['oidc-issuer-url'],
     refused: oidcUnsupported,
   },
-  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
+  'oidc-groups-prefix': {type: 'string', help: 'Prefix of group names.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
   'oidc-required-claim': {
     type: 'map',
     help: 'A claim that must be present with this value, as key=value. Repeatable.',
@@ -157,7 +157,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
   'service-account-max-token-expiration': {
     type: 'duration',
-    help: 'The longest life of a token; who asks for more gets this.',
+    help: 'Maximum lifetime of an issued token. Requests for a longer one get this value.',
     check: (ms: number) =>
       ms === 0 || (ms >= hour && ms <= maxTokenSeconds * 1000) ? undefined : `must be from 1h to ${maxTokenSeconds}s`,
   },
@@ -219,14 +219,14 @@ export const authorization = flagSection('Authorization', {
   },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
-    help: 'How long an answer that allows is kept.',
+    help: 'How long an authorization result that allows a request is cached.',
     default: '5m0s',
     range: {min: '0'},
     implementation: 'pending',
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
-    help: 'How long an answer that does not is kept.',
+    help: 'How long an authorization result that does not allow a request is cached.',
     default: '30s',
     range: {min: '0'},
     implementation: 'pending',

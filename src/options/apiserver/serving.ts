@@ -40,7 +40,7 @@ export const serving = flagSection('Serving and network', {
   },
   'advertise-address': {
     type: 'ip',
-    help: 'The address told to members of the cluster, which must be able to reach it. Blank: the bind address, or the address of the default interface if that is unspecified.',
+    help: 'The address advertised to members of the cluster, which must be able to reach it. Blank: the bind address, or the address of the default interface if that is unspecified.',
   },
   'external-hostname': {type: 'string', help: 'The host name in URLs meant for outside (API documents, discovery).'},
   'cert-dir': {
@@ -76,7 +76,7 @@ export const serving = flagSection('Serving and network', {
   'contention-profiling': profiling['contention-profiling'],
   'egress-selector-config-file': {
     type: 'path',
-    help: 'The file that says which way outgoing traffic takes.',
+    help: 'File with the egress selector configuration.',
     refused: notSupportedYet('leave it out; every connection goes out directly'),
   },
   'tracing-config-file': {
@@ -143,7 +143,7 @@ export const limits = flagSection('Limits', {
   },
   'shutdown-delay-duration': {
     type: 'duration',
-    help: 'How long the server goes on serving after it was told to stop. /healthz and /livez succeed meanwhile; /readyz fails at once.',
+    help: 'How long the server continues to serve after the termination signal. /healthz and /livez succeed meanwhile; /readyz fails at once.',
     default: '0',
     range: {min: '0'},
   },

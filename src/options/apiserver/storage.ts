@@ -84,10 +84,10 @@ export const storage = flagSection('Storage', {
     help: "The client key for connections to the store's servers.",
     requires: ['kvstore-certfile'],
   },
-  'kvstore-prefix': {type: 'string', help: 'What all keys in the store begin with.', default: '/registry'},
+  'kvstore-prefix': {type: 'string', help: 'Prefix of all keys in the store.', default: '/registry'},
   'kvstore-compaction-interval': {
     type: 'duration',
-    help: 'How often the store is asked to drop old revisions. 0 never asks.',
+    help: 'Interval of compaction requests to the store. 0 disables compaction requests.',
     default: '5m0s',
     range: {min: '0'},
   },
@@ -117,7 +117,7 @@ export const storage = flagSection('Storage', {
   },
   'encryption-provider-config': {
     type: 'path',
-    help: 'The file that says how secrets are encrypted at rest.',
+    help: 'File with the configuration of encryption at rest.',
     refused: encryptionUnsupported,
   },
   'encryption-provider-config-automatic-reload': {
@@ -128,17 +128,17 @@ export const storage = flagSection('Storage', {
   },
   'watch-cache': {
     type: 'bool',
-    help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.',
+    help: 'Serve lists and watches with the semantics of the watch cache: a list at any resource version is returned whole, whatever its limit.',
     default: 'true',
   },
   'watch-cache-sizes': {
     type: 'strings',
-    help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
+    help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 has an effect: it disables the cache of that resource.',
     check: validateCacheSizes,
   },
   'event-ttl': {
     type: 'duration',
-    help: 'How long events are kept, from 1s to 2500000h. 0 keeps them for ever.',
+    help: 'How long events are retained, from 1s to 2500000h. 0 retains them without limit.',
     default: '1h0m0s',
     check: (ms: number) => (ms === 0 || (ms >= second && ms <= maxLeaseMs) ? undefined : 'must be 0 or from 1s to 2500000h'),
   },

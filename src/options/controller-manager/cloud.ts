@@ -10,7 +10,7 @@ const maskV6 = {type: 'int32', range: {min: 1, max: 128}} as const;
 export const cloud = flagSection('Cloud, CIDRs, routes', {
   'allocate-node-cidrs': {
     type: 'bool',
-    help: 'Give every node a range for its pods, and tell the cloud provider. Requires --cluster-cidr.',
+    help: 'Allocate a pod CIDR to each node, and configure it on the cloud provider. Requires --cluster-cidr.',
     requires: ['cluster-cidr'],
   },
   'cluster-cidr': {
@@ -51,7 +51,7 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
   },
   'cluster-name': {
     type: 'string',
-    help: 'The first part of the names of things made on the cloud.',
+    help: 'Prefix of the names of resources created on the cloud provider.',
     default: 'plat',
     implementation: 'pending',
   },

@@ -22,12 +22,17 @@ export const general = flagSection('Controller selection and misc', {
   },
   'controller-shutdown-timeout': {
     type: 'duration',
-    help: 'How long to wait for controllers to stop before exiting. 0 waits for ever.',
+    help: 'How long to wait for controllers to stop before exiting. 0 waits without limit.',
     default: '10s',
     range: {min: '0'},
   },
   'controller-start-interval': {type: 'duration', help: 'The time between starts of controllers.', range: {min: '0'}},
-  'enable-dynamic-provisioning': {type: 'bool', help: 'Make volumes for claims as they come.', default: 'true', implementation: 'pending'},
+  'enable-dynamic-provisioning': {
+    type: 'bool',
+    help: 'Enable dynamic provisioning of persistent volumes for storage classes that support it.',
+    default: 'true',
+    implementation: 'pending',
+  },
   'enable-garbage-collector': {
     type: 'bool',
     help: "Run the generic garbage collector. Must be the same as the API server's flag of this name.",
@@ -35,7 +40,7 @@ export const general = flagSection('Controller selection and misc', {
   },
   'enable-hostpath-provisioner': {
     type: 'bool',
-    help: 'Make host-path volumes where there is no cloud provider. For tests on a single node only.',
+    help: 'Provision hostPath volumes when no cloud provider is configured. For testing on a single node only.',
     implementation: 'pending',
   },
   'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.'},
@@ -64,7 +69,7 @@ export const general = flagSection('Controller selection and misc', {
   master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
   'terminated-pod-gc-threshold': {
     type: 'int32',
-    help: 'How many pods may rest after they ended before the collector deletes some. 0 or less deletes none.',
+    help: 'Number of terminated pods that may exist before the pod garbage collector deletes some. 0 or less disables it.',
     default: '12500',
   },
   ...featureGates,
@@ -82,34 +87,41 @@ const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 export const batching = flagSection('Batching, leader election, volumes', {
   'endpoint-updates-batch-period': {
     ...batchPeriod,
-    help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.',
+    help: 'How long pod changes are batched before endpoints are updated. A larger value delays updates and creates fewer revisions.',
   },
-  'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
-  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for mirrored endpoint slices.'},
+  'endpointslice-updates-batch-period': {...batchPeriod, help: 'How long pod changes are batched before endpoint slices are updated.'},
+  'mirroring-endpointslice-updates-batch-period': {
+    ...batchPeriod,
+    help: 'How long endpoints changes are batched before mirrored endpoint slices are updated.',
+  },
   'max-endpoints-per-slice': {
     type: 'int32',
-    help: 'Endpoints in a slice at most. From 1 to 1000.',
+    help: 'Maximum number of endpoints in an endpoint slice. From 1 to 1000.',
     default: '100',
     range: {min: 1, max: 1000},
   },
   'mirroring-max-endpoints-per-subset': {
     type: 'int32',
-    help: 'Endpoints in a mirrored slice at most. From 1 to 1000.',
+    help: 'Maximum number of endpoints in a mirrored endpoint slice. From 1 to 1000.',
     default: '1000',
     range: {min: 1, max: 1000},
   },
-  'leader-elect': {type: 'bool', help: 'Gain the lead before the controllers run, so that one of several managers acts.', default: 'true'},
+  'leader-elect': {
+    type: 'bool',
+    help: 'Acquire the leader election lease before running controllers. Use it with several replicas of the manager.',
+    default: 'true',
+  },
   'leader-elect-lease-duration': {
     type: 'duration',
-    help: 'How long others wait, after they last saw the leader renew, before they take over.',
+    help: 'How long candidates wait after the last observed renewal before they try to acquire the lease.',
     default: '15s',
   },
   'leader-elect-renew-deadline': {
     type: 'duration',
-    help: 'Within which time the leader must renew before it stops leading. Below the lease duration.',
+    help: 'How long the leader retries to renew the lease before it stops leading. Must be less than the lease duration.',
     default: '10s',
   },
-  'leader-elect-retry-period': {type: 'duration', help: 'The wait between attempts to gain or renew the lead.', default: '2s'},
+  'leader-elect-retry-period': {type: 'duration', help: 'Time between attempts to acquire or renew the lease.', default: '2s'},
   'leader-elect-resource-lock': {
     type: 'string',
     help: 'The type of the lock object. Only "leases" is supported.',

@@ -65,7 +65,7 @@ export const rates = flagSection('Rates, periods and thresholds', {
   },
   'min-resync-period': {
     type: 'duration',
-    help: 'Caches hand out everything they hold anew after a random time between this and twice this.',
+    help: 'Resync period of informers. The actual period is random, between this value and twice this value.',
     default: '12h0m0s',
     range: {min: '0'},
   },
@@ -75,9 +75,9 @@ export const rates = flagSection('Rates, periods and thresholds', {
     default: '10000',
     range: {min: 0},
   },
-  'namespace-sync-period': {type: 'duration', help: 'How often namespaces are looked at anew.', default: '5m0s', range: {above: '0'}},
-  'resource-quota-sync-period': activePeriod('5m0s', 'How often the use of quotas is counted anew.'),
-  'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),
+  'namespace-sync-period': {type: 'duration', help: 'Resync period of the namespace controller.', default: '5m0s', range: {above: '0'}},
+  'resource-quota-sync-period': activePeriod('5m0s', 'Period after which the usage of resource quotas is recalculated.'),
+  'pvclaimbinder-sync-period': period('15s', 'Resync period of persistent volumes and claims.'),
   'route-reconciliation-period': period('10s', "How often the cloud's routes for nodes are looked at anew."),
   'node-monitor-period': activePeriod('5s', 'How often the status of nodes is looked at.'),
   'node-monitor-grace-period': activePeriod(
@@ -92,7 +92,7 @@ export const rates = flagSection('Rates, periods and thresholds', {
   ),
   'large-cluster-size-threshold': {
     type: 'int32',
-    help: 'The number of nodes from which the cluster, or each zone, counts as large.',
+    help: 'Number of nodes above which a zone is treated as large for eviction.',
     default: '50',
     range: {min: 0},
   },

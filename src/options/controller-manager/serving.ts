@@ -13,32 +13,32 @@ export const serving = flagSection('Authentication', {
   },
   'authentication-skip-lookup': {
     type: 'bool',
-    help: 'Do not look up missing authentication configuration with --authentication-kubeconfig.',
+    help: 'Do not read missing authentication configuration from the cluster with --authentication-kubeconfig.',
   },
   'authentication-tolerate-lookup-failure': {
     type: 'bool',
-    help: 'Go on when that look-up fails; all requests may then be anonymous.',
+    help: 'Continue when reading that configuration fails; all requests may then be treated as anonymous.',
   },
   'authentication-token-webhook-cache-ttl': {
     type: 'duration',
-    help: 'How long answers about tokens are kept.',
+    help: 'How long token review results are cached.',
     default: '10s',
     range: {min: '0'},
   },
   'authorization-always-allow-paths': {
     type: 'strings',
-    help: 'Paths that are allowed without asking the API server.',
+    help: 'Paths that are allowed without a request to the API server.',
     default: '/healthz,/readyz,/livez',
   },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
-    help: 'How long an answer that allows is kept.',
+    help: 'How long an authorization result that allows a request is cached.',
     default: '10s',
     range: {min: '0'},
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
-    help: 'How long an answer that does not is kept.',
+    help: 'How long an authorization result that does not allow a request is cached.',
     default: '10s',
     range: {min: '0'},
   },

@@ -52,7 +52,7 @@ export const certificateSigning = flagSection('Certificate signing', {
     type: 'path',
     help: 'PEM file with the RSA or ECDSA key that signs service account tokens kept in secrets. Without it there are none.',
   },
-  'use-service-account-credentials': {type: 'bool', help: 'Let each controller act under a service account of its own.'},
+  'use-service-account-credentials': {type: 'bool', help: 'Use a separate service account for each controller.'},
   'legacy-service-account-token-clean-up-period': {
     type: 'duration',
     help: 'How long a token kept in a secret must be unused before it may be deleted.',

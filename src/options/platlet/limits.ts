@@ -8,7 +8,7 @@ const percent = {min: 0, max: 100} as const;
 
 /** Flags of limits, rates and timeouts of the node agent. */
 export const limits = flagSection('Limits, rates, timeouts', {
-  'max-pods': {...row, type: 'int32', help: 'Pods on this node at most.', default: '110', range: {min: 0}},
+  'max-pods': {...row, type: 'int32', help: 'Maximum number of pods on this node.', default: '110', range: {min: 0}},
   'pods-per-core': {
     ...row,
     type: 'int32',
@@ -19,7 +19,7 @@ export const limits = flagSection('Limits, rates, timeouts', {
   'pod-max-pids': {
     ...row,
     type: 'int',
-    help: 'Processes in a pod at most. -1 takes as many as the node can allocate.',
+    help: 'Maximum number of processes in a pod. -1 uses the number that the node can allocate.',
     default: '-1',
     range: {min: -1},
   },
@@ -38,8 +38,20 @@ export const limits = flagSection('Limits, rates, timeouts', {
     help: '[beta] The size a log file grows to before it is rotated.',
     default: '10Mi',
   },
-  'file-check-frequency': {...row, type: 'duration', help: 'How often files with pods are looked at.', default: '20s', range: {min: '0'}},
-  'http-check-frequency': {...row, type: 'duration', help: 'How often the URL with pods is looked at.', default: '20s', range: {min: '0'}},
+  'file-check-frequency': {
+    ...row,
+    type: 'duration',
+    help: 'How often static pod files are checked for changes.',
+    default: '20s',
+    range: {min: '0'},
+  },
+  'http-check-frequency': {
+    ...row,
+    type: 'duration',
+    help: 'How often the static pod URL is checked for changes.',
+    default: '20s',
+    range: {min: '0'},
+  },
   'sync-frequency': {
     ...row,
     type: 'duration',
@@ -57,7 +69,7 @@ export const limits = flagSection('Limits, rates, timeouts', {
   'node-status-max-images': {
     ...row,
     type: 'int32',
-    help: 'Images listed in the status of the node. -1 lists all.',
+    help: 'Maximum number of images in the status of the node. -1 reports all.',
     default: '50',
     range: {min: -1},
   },

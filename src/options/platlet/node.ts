@@ -69,15 +69,15 @@ export const node = flagSection('Remaining node agent options', {
   'hairpin-mode': {
     ...row,
     type: 'string',
-    help: 'How a pod reaches itself through a service: promiscuous-bridge, hairpin-veth or none.',
+    help: 'Hairpin mode, which lets a pod reach itself through a service: promiscuous-bridge, hairpin-veth or none.',
     default: 'promiscuous-bridge',
     oneOf: ['promiscuous-bridge', 'hairpin-veth', 'none'],
   },
-  'make-iptables-util-chains': {...row, type: 'bool', help: "See to it that the firewall's helper rules exist.", default: 'true'},
+  'make-iptables-util-chains': {...row, type: 'bool', help: 'Create the utility chains of iptables.', default: 'true'},
   'enable-controller-attach-detach': {...row, type: 'bool', help: 'Leave attaching volumes to the controller.', default: 'true'},
   'allowed-unsafe-sysctls': {...row, type: 'strings', help: 'Unsafe sysctls pods may set: names, or patterns that end in *.'},
   'protect-kernel-defaults': {...row, type: 'bool', help: 'Refuse to start when the kernel is tuned otherwise than the agent would.'},
-  'kernel-memcg-notification': {...row, type: 'bool', help: 'Let the kernel tell when memory crosses a threshold instead of looking.'},
+  'kernel-memcg-notification': {...row, type: 'bool', help: 'Use kernel notifications of memory thresholds instead of polling.'},
   'pod-manifest-path': {
     ...row,
     type: 'path',
@@ -115,7 +115,7 @@ export const node = flagSection('Remaining node agent options', {
     help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${namedNodeLabels(plat).join(', ')}.`,
     check: validateLabels,
   },
-  'provider-id': {...pending, type: 'string', help: 'What the node is called in a database of machines.'},
+  'provider-id': {...pending, type: 'string', help: 'Identifier of the node in a database of machines.'},
   'root-dir': {
     ...pending,
     type: 'path',

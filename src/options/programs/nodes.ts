@@ -20,7 +20,7 @@ const nodes = flagSection('Nodes', {
   },
   'node-name-prefix': {
     type: 'string',
-    help: 'What the names of the nodes begin with; their numbers from 0 follow. Programs that run nodes on one cluster need different ones.',
+    help: 'Prefix of the names of the nodes, followed by a number from 0. Programs that run nodes on one cluster need different ones.',
     default: 'sim-node-',
     check: (prefix: string) =>
       label.test(`${prefix}0`) && `${prefix}999`.length <= maxNameLength

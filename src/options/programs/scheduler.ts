@@ -47,7 +47,10 @@ const clients = flagSection('Clients', {
 });
 
 const election = flagSection('Leader election', {
-  'leader-elect': {...elect, help: 'Gain the lead before pods are scheduled, so that one of several schedulers acts.'},
+  'leader-elect': {
+    ...elect,
+    help: 'Acquire the leader election lease before scheduling pods. Use it with several replicas of the scheduler.',
+  },
   'leader-elect-lease-duration': lease,
   'leader-elect-renew-deadline': renew,
   'leader-elect-retry-period': retry,

@@ -14,7 +14,7 @@ const plane = flagSection('Plane', {
   ...planeNaming,
   nodes: {
     type: 'int',
-    help: 'How many simulated nodes to run the pods on. With 0 whoever has nodes of his own joins them.',
+    help: 'Number of simulated nodes that run pods. With 0, pods run on nodes that join the cluster.',
     default: '1',
     range: {min: 0, max: 10_000},
   },
@@ -24,7 +24,7 @@ const plane = flagSection('Plane', {
   },
   'metrics-api': {
     type: 'bool',
-    help: 'Serve figures of use (kubectl top, autoscalers): those of simulated nodes, and those that the agents of other nodes tell. Without it there is room for a metrics server.',
+    help: 'Serve the resource metrics API (kubectl top, autoscalers) from simulated nodes and from the agents of other nodes. Disable it to install a metrics server.',
     shownDefault: 'true with nodes, false with --nodes=0',
   },
   manifests: {

@@ -14,7 +14,7 @@ export const verbosity = {
   v: {
     type: 'int32',
     label: 'int',
-    help: 'How much the log tells; higher is more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never told.',
+    help: 'Log verbosity; a higher number logs more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never logged.',
     shorthand: 'v',
     range: {min: 0},
   },

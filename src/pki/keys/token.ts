@@ -1,3 +1,5 @@
+// JSON Web Tokens: signing and reading, and the public keys as a key set. A token that was only read is not verified.
+
 import {createHash, createPublicKey, sign, verify, type KeyObject} from 'node:crypto';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {publicKeyDer} from './keys.js';

@@ -1,3 +1,5 @@
+// Validation of `metadata`, for objects and for the templates in them. It never changes an object.
+
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';

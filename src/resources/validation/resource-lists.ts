@@ -1,3 +1,5 @@
+// Validation of resource names and amounts: requests, limits, capacity and quotas.
+
 import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';

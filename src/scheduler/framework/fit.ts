@@ -1,3 +1,5 @@
+// Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods added or removed.
+
 import {stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';

@@ -1,3 +1,6 @@
+// The extension points of the scheduling framework, and how a plugin rejects nodes. Plugins see a snapshot of the cluster and never change
+// it.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Source} from '#informers/selection.js';

@@ -1,3 +1,5 @@
+// The resources, host ports and pods that a simulated node has allocated. It counts; admission of pods decides.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {

@@ -1,3 +1,5 @@
+// The simulated node's records of containers: their states, runs, stops and restart backoffs. Data only; the pod's sync decides.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Files} from '#src/simulation/files/files.js';

@@ -1,3 +1,5 @@
+// The behavior of a simulated container, as the rules describe it: start, end, probes, usage, ports, commands and log.
+
 import type {LogEntry} from './log-entry.js';
 
 /** A range of durations in ms, uniformly distributed. Infinity: never. */

@@ -1,3 +1,5 @@
+// Selects the behavior of a simulated container: the defaults, then every rule that matches its pod, in order.
+
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';

@@ -1,3 +1,6 @@
+// The interface of storage engines. The store decides (expectations, revisions, order); an engine keeps records and makes each commit
+// durable at once.
+
 import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
 import type {Extent, Page} from './page.js';
 
