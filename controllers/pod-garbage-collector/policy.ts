@@ -7,7 +7,7 @@ type CachedPod = Frozen<Pod>;
 
 const isEvicted = ({status}: CachedPod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted';
 
-const isTerminated = ({status}: CachedPod): boolean => !['Pending', 'Running', 'Unknown'].includes(status?.phase ?? '');
+export const isTerminated = ({status}: CachedPod): boolean => !['Pending', 'Running', 'Unknown'].includes(status?.phase ?? '');
 
 const createdAt = ({metadata}: CachedPod): number => parseTime(metadata?.creationTimestamp) ?? 0;
 
@@ -26,11 +26,9 @@ const byDeletionOrder = (a: TerminatedPod, b: TerminatedPod): number =>
   a.createdAt - b.createdAt ||
   ((a.pod.metadata?.name ?? '') < (b.pod.metadata?.name ?? '') ? -1 : 1);
 
-/** Returns the terminated pods beyond the threshold. A threshold of zero or less disables it. */
-export const terminatedBeyond = (pods: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
-  if (threshold <= 0) return [];
-  const terminated = pods.filter(isTerminated);
-  if (terminated.length <= threshold) return [];
+/** Returns the pods beyond the threshold, of those that are terminated. A threshold of zero or less disables it. */
+export const terminatedBeyond = (terminated: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
+  if (threshold <= 0 || terminated.length <= threshold) return [];
   return terminated
     .map(terminatedPodOf)
     .sort(byDeletionOrder)

@@ -8,7 +8,7 @@ import type {Log} from '#src/base/log.js';
 import {Pieces} from '#src/base/turn.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {terminatedBeyond, isOutOfService} from './policy.js';
+import {terminatedBeyond, isOutOfService, isTerminated} from './policy.js';
 
 type CachedPod = Frozen<Pod>;
 
@@ -84,11 +84,24 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
     await Promise.all(removals);
   };
 
+  /** Returns the pods that a predicate holds for, after looking at them in pieces. */
+  const those = async (all: readonly CachedPod[], holds: (pod: CachedPod) => boolean): Promise<readonly CachedPod[]> => {
+    const found: CachedPod[] = [];
+    for (const pod of all) {
+      const pause = pieces.pause();
+      if (pause) await pause;
+      if (holds(pod)) found.push(pod);
+    }
+    return found;
+  };
+
   /** Returns the nodes that pods name and that, after the quarantine, do not exist on the server. */
   const lostNodes = async (all: readonly CachedPod[], log: Log): Promise<ReadonlySet<string>> => {
     const now = clock.now();
     const unknown = new Set<string>();
-    for (const {spec} of all) if (spec?.nodeName && !unknown.has(spec.nodeName) && !nodes.get(spec.nodeName)) unknown.add(spec.nodeName);
+    for (const {spec} of await those(all, ({spec}) => spec?.nodeName !== undefined && !nodes.get(spec.nodeName)))
+      unknown.add(spec!.nodeName!);
+    unknown.delete('');
     for (const name of unknown) if (!quarantine.has(name)) quarantine.set(name, now + quarantineMs);
     const lost = new Set<string>();
     for (const [name, due] of quarantine) {
@@ -106,20 +119,20 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
 
   return async (_, {log}) => {
     const all = pods.list();
-    const deleting = all.filter(({metadata}) => metadata?.deletionTimestamp);
-    const stuck = deleting.filter(({spec}) => {
+    const deleting = await those(all, ({metadata}) => Boolean(metadata?.deletionTimestamp));
+    const stuck = await those(deleting, ({spec}) => {
       const node = spec?.nodeName ? nodes.get(spec.nodeName) : undefined;
       return node !== undefined && isOutOfService(node, outOfService);
     });
-    await collect({reason: 'terminated', pods: terminatedBeyond(all, options.terminatedPodGcThreshold)}, log);
+    await collect({reason: 'terminated', pods: terminatedBeyond(await those(all, isTerminated), options.terminatedPodGcThreshold)}, log);
     await collect({reason: 'out-of-service', pods: stuck}, log);
     const lost = await lostNodes(all, log);
-    const orphaned = lost.size === 0 ? [] : all.filter(({spec}) => lost.has(spec?.nodeName ?? ''));
+    const orphaned = lost.size === 0 ? [] : await those(all, ({spec}) => lost.has(spec?.nodeName ?? ''));
     await collect(
       {reason: 'orphaned', pods: orphaned, condition: {reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists'}},
       log,
     );
-    await collect({reason: 'unscheduled', pods: deleting.filter(({spec}) => !spec?.nodeName)}, log);
+    await collect({reason: 'unscheduled', pods: await those(deleting, ({spec}) => !spec?.nodeName)}, log);
     return settled;
   };
 };
