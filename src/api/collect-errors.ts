@@ -7,6 +7,18 @@ export const maxErrors = 1000;
 /** The maximum total length of the errors in characters: each may show a large value. */
 export const maxErrorText = 1024 * 1024;
 
+/** The length of the end of a long error, with the reason, that is shown after a part of its value. */
+const endLength = 1024;
+
+/** Returns an error of at most about `maxErrorText` characters: values in their internal form can be many times as long as in a body. */
+const shortened = (error: FieldError): FieldError => {
+  const {detail} = error;
+  if (detail.length <= maxErrorText) return error;
+  const beginning = detail.slice(0, maxErrorText - endLength);
+  const left = detail.length - beginning.length - endLength;
+  return {...error, detail: `${beginning}... (${left} characters more) ...${detail.slice(-endLength)}`};
+};
+
 /** Follows the errors of an object that has more than are collected. */
 export const moreErrors: FieldError = {
   path: '',
@@ -16,13 +28,14 @@ export const moreErrors: FieldError = {
 
 /**
  * Returns the errors of several sources in order, up to `maxErrors` errors or `maxErrorText` characters, followed by `moreErrors`
- * when there are more. Sources are read lazily: generators do no work for errors that are not reported.
+ * when there are more. A single longer error is shortened. Sources are read lazily: generators do no work for errors that are not reported.
  */
 export const collectErrors = (...sources: readonly Iterable<FieldError>[]): FieldError[] => {
   const errors: FieldError[] = [];
   let text = 0;
   for (const source of sources) {
-    for (const error of source) {
+    for (const full of source) {
+      const error = shortened(full);
       if (error === moreErrors || errors.length >= maxErrors || text >= maxErrorText) {
         errors.push(moreErrors);
         return errors;

@@ -88,6 +88,27 @@ test.serial('errors with long lists are reported up to a total length', async t 
   t.true(refused.bytes.length < 8 * maxErrorText);
 });
 
+test.serial('an error that shows a value of many megabytes is shortened, up to its reason', async t => {
+  const server = await startWire({namingName: 'kubernetes'});
+  const path = '/apis/storage.k8s.io/v1/volumeattachments';
+  const attachment = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: {name: 'a'},
+    spec: {attacher: 'a.example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}},
+  };
+  t.is((await server.post(path, attachment)).status, 201);
+  const matchExpressions = upTo(50_000).map(() => ({}));
+  const inlineVolumeSpec = {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions}]}}};
+  const refused = await server.patch(`${path}/a`, {spec: {source: {persistentVolumeName: null, inlineVolumeSpec}}});
+
+  t.is(refused.status, 422);
+  const [long] = causes(refused).filter(({message}) => message!.length > 100_000);
+  t.is(long!.message!.length <= maxErrorText + 100, true);
+  t.regex(long!.message!, /^Invalid value: .* \(\d+ characters more\) .*: field is immutable$/s);
+  t.true(refused.bytes.length < 8 * maxErrorText);
+});
+
 test.serial('a thousand errors are reported, with a note that there are more', async t => {
   const server = await startWire();
   const refused = await server.post(configMaps, aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`no key ${i}`, 'x']))}));
