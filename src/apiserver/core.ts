@@ -20,7 +20,6 @@ import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import type {CborEncoding} from './request/cbor-encoding.js';
 import {errorFormat, type ErrorFormat} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
-import {attributesOf} from './request/attributes.js';
 import {Context, header, type Handler, type RequestTimes} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
@@ -28,7 +27,7 @@ import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
 import {MalformedRequest, PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
-import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
+import {attributesOf, isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders, Warnings} from './request/warnings.js';
 
 /** The parts that every request passes through. */

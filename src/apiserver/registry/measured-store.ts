@@ -56,7 +56,7 @@ class StoreMetrics {
     const startedAt = this.#clock.monotonic();
     try {
       const result = act();
-      if (result instanceof Promise) return this.#awaited(operation, startedAt, result);
+      if (result instanceof Promise) return this.measuredAsync(operation, () => result, startedAt);
       this.#finished(operation, startedAt, false);
       return result;
     } catch (error) {
@@ -65,9 +65,10 @@ class StoreMetrics {
     }
   }
 
-  async #awaited<T>(operation: Operation, startedAt: number, result: Promise<T>): Promise<T> {
+  /** As `measured`, for requests that always take a promise. */
+  async measuredAsync<T>(operation: Operation, act: () => Promise<T>, startedAt = this.#clock.monotonic()): Promise<T> {
     try {
-      const value = await result;
+      const value = await act();
       this.#finished(operation, startedAt, false);
       return value;
     } catch (error) {
@@ -121,16 +122,15 @@ export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetr
     metrics.record(operation, 'cache');
     return result;
   };
-  const waiting = <T>(operation: Operation, act: () => Promise<T>): Promise<T> => metrics.measured(operation, act) as Promise<T>;
   return {
     shared: store.shared,
     revision: () => store.revision(),
     get: (key, options) => (options?.near ? near('get', store.get(key, options)) : metrics.measured('get', () => store.get(key, options))),
     range: query => (query.near ? near('list', store.range(query)) : metrics.measured('list', () => store.range(query))),
     count: (start, end) => store.count(start, end),
-    create: (key, value, options) => waiting('create', () => store.create(key, value, options)),
-    update: (key, value, expected, options) => waiting('update', () => store.update(key, value, expected, options)),
-    delete: (key, expected) => waiting('delete', () => store.delete(key, expected)),
+    create: (key, value, options) => metrics.measuredAsync('create', () => store.create(key, value, options)),
+    update: (key, value, expected, options) => metrics.measuredAsync('update', () => store.update(key, value, expected, options)),
+    delete: (key, expected) => metrics.measuredAsync('delete', () => store.delete(key, expected)),
     watch: (query, watcher) => store.watch(query, watcher),
     compact: revision => store.compact(revision),
     compacted: () => store.compacted(),

@@ -1,6 +1,7 @@
+import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {ValueTooLarge} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {writeWithinSizeLimit} from './size-limit.js';
 import {encodeRecord, recordObject} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 
@@ -18,7 +19,10 @@ const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Pr
   return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds)};
 };
 
-/** Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. */
+/**
+ * Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. An object that is
+ * too large for the store is written without its managed fields, which can be the larger part of it; except by an apply, which depends on them.
+ */
 export const writeRecord = async (
   resource: Resource,
   key: string,
@@ -28,7 +32,8 @@ export const writeRecord = async (
 ): Promise<Stored> => {
   const {store, readBack} = resource.settings;
   const lease = await leaseOf(resource, object);
-  return writeWithinSizeLimit(object, context, async written => {
+  const written = encodeRecord(object);
+  try {
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
     const value = (await readBack?.(key, written, revision)) ?? written;
     return {
@@ -38,7 +43,12 @@ export const writeRecord = async (
       value,
       revision,
     };
-  });
+  } catch (error) {
+    if (!(error instanceof ValueTooLarge)) throw error;
+    const {managedFields, ...metadata} = object.metadata!;
+    if (!managedFields || context.isOwnershipRecorded) throw plainFailure(error.message, error);
+    return writeRecord(resource, key, record, {...object, metadata}, context);
+  }
 };
 
 /** Returns an object as it would be read if it were stored. */

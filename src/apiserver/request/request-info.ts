@@ -1,8 +1,10 @@
 // The attributes of a request, from its method and URL: verb, resource, subresource, namespace, name. All decisions about a request use these; no other
 // module parses paths. Whether the resource exists is checked later, by the router.
 
+import type {Attributes} from '#src/api/authorization.js';
 import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
 import {MalformedRequest} from './plain-refusal.js';
 
 /** The attributes of a request, from its method and URL alone. */
@@ -140,3 +142,24 @@ export const isLongRunning = ({verb, path, resource}: RequestInfo): boolean =>
   verb === 'proxy' ||
   (resource !== undefined && /^(attach|exec|portforward|proxy|log)(\/|$)/.test(resource.subresource)) ||
   path.startsWith('/debug/pprof/');
+
+/** Returns the attributes of a request that an authorizer decides on. */
+export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
+  if (!resource) return {user, verb, path};
+  const {item: _, ...target} = resource;
+  const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  const labelSelector = selects ? query.get('labelSelector') : null;
+  const fieldSelector = selects ? query.get('fieldSelector') : null;
+  return {
+    user,
+    verb,
+    path,
+    // The path below a subresource is not part of its name.
+    resource: {
+      ...target,
+      subresource: target.subresource.split('/', 1)[0]!,
+      ...(labelSelector ? {labelSelector} : {}),
+      ...(fieldSelector ? {fieldSelector} : {}),
+    },
+  };
+};

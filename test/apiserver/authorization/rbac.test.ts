@@ -1,8 +1,7 @@
 import test from 'ava';
 import {serviceAccountUser} from '#src/api/user.js';
 import {alwaysAllow, alwaysDeny, privileged, union, unionRules} from '#src/apiserver/authorization/modes.js';
-import {attributesOf} from '#src/apiserver/request/attributes.js';
-import {requestInfo} from '#src/apiserver/request/request-info.js';
+import {attributesOf, requestInfo} from '#src/apiserver/request/request-info.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {account, asking, aUser, binding, clusterBinding, clusterRole, group, paths, rbacOf, role, rule, user} from './policy.js';
 

@@ -8,7 +8,7 @@ import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import {attributesOf} from '#src/apiserver/request/attributes.js';
+import {attributesOf} from '#src/apiserver/request/request-info.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {Target, TargetTls} from '#src/transport/dial.js';
 import type {AgentAccess} from '#src/apiserver/handlers/agent-trust.js';

@@ -1,4 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
+import type {AllocationHooks} from '#src/resources/definition.js';
 import type {IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type Reservation} from '#src/resources/pools.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
@@ -89,14 +90,13 @@ class PoolReservation implements Reservation {
  * succeed; otherwise nothing changes.
  */
 export const withAllocation = async <T>(
+  allocation: AllocationHooks<KubeObject>,
   resource: Resource,
   object: KubeObject,
   old: Readonly<KubeObject> | undefined,
   {user, dryRun}: WriteContext,
   work: () => Promise<T>,
 ): Promise<T> => {
-  const {allocation} = resource.definition;
-  if (!allocation) return work();
   const {pools} = resource.settings.writes;
   const reservation = new PoolReservation(pools, dryRun);
   let done: T;

@@ -7,7 +7,7 @@ import {requestAttributes} from '#src/apiserver/registry/address.js';
 import {withAllocation} from './allocation.js';
 import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
-import {dropDuplicateOwners} from './owner-references.js';
+import {dropDuplicateOwners} from './metadata.js';
 import {restoreMalformed} from './field-ownership.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Stored} from '#src/apiserver/registry/stored.js';
@@ -71,8 +71,8 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   definition.default?.(incoming, settings);
   const object = operation.select(incoming);
   fillAlwaysPresent(resource, object);
-  const finish = () => checkAndStore(operation, object, attributes);
-  return operation.subresource ? finish() : withAllocation(resource, object, old, context, finish);
+  if (!definition.allocation || operation.subresource) return checkAndStore(operation, object, attributes);
+  return withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object, attributes));
 };
 
 const attributesOf = ({type, resource, context, subresource, namespace, old}: WriteOperation, object: KubeObject): AdmissionAttributes => ({
