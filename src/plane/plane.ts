@@ -120,6 +120,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
 
   const {controllers} = await import('#controllers/index.js');
   const stopping = new AbortController();
+  undo.defer(() => stopping.abort()); // Components follow files from their creation on, also those that never run.
   const environment = {clock, random: inputs.random, log, freeze: options.freeze ?? false, signal: stopping.signal};
   const create = <R>(
     component: Component<R>,

@@ -132,10 +132,20 @@ const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters
  * unusable.
  */
 export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
-  const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
   const following = new AbortController();
   const looping = new AbortController();
   setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
+  try {
+    return await assembled(parts, following, looping);
+  } catch (error) {
+    following.abort(); // Files are followed already when a later one cannot be used.
+    looping.abort();
+    throw error;
+  }
+};
+
+const assembled = async (parts: ApiServerParts, following: AbortController, looping: AbortController): Promise<RunningApiServer> => {
+  const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
 
   const health = new ServerHealth({
     clock,
