@@ -169,3 +169,22 @@ test('a subresource write to a large stored object goes to the request thread be
   );
   t.is((await get(`${pods}/large`)).json<Pod>().spec!.nodeName, 'one');
 });
+
+test('a short patch that copies a lot goes to the request thread before anything is copied there', async t => {
+  const {post, patch, get, moved} = await startMoving(false);
+  await post(configMaps, aConfigMap('small', {data: {a: 'x'}}));
+  const copying = (count: number) => [
+    {op: 'add', path: '/nested', value: {}},
+    ...Array.from({length: count}, (_, i) => ({op: 'copy', from: '/nested', path: `/nested/copy-${i}`})),
+  ];
+  const json = {headers: {'content-type': 'application/json-patch+json'}};
+
+  t.is((await patch(`${configMaps}/small`, copying(8), json)).status, 200);
+  t.deepEqual(moved, []);
+  t.is((await patch(`${configMaps}/small`, copying(40), json)).status, 422);
+  t.deepEqual(
+    moved.map(({method}) => method),
+    ['PATCH'],
+  );
+  t.deepEqual((await get(`${configMaps}/small`)).json<ConfigMap>().data, {a: 'x'});
+});

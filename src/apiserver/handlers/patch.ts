@@ -15,6 +15,7 @@ import type {Transform} from '#src/apiserver/registry/write/update.js';
 import {kindMismatch, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {checkCopies} from '#src/apiserver/request/large.js';
 
 const types = new Map<string, PatchType | 'apply'>([
   ...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const),
@@ -54,7 +55,13 @@ export const applyPatch = async (
     if (!old) throw notFound(resource.refIn(kind), context.target.name);
     const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
-    const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
+    const {object, warnings} = patchedObject<KubeObject>(
+      patch,
+      live as unknown as Record<string, unknown>,
+      node,
+      fieldValidation,
+      checkCopies(context),
+    );
     for (const text of warnings) context.warnings.add(text);
     checkIdentity(object, live, patch, served);
     checkAddress(object, context.target, resource.kind);

@@ -5,7 +5,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
-import {bytesOfWeight} from '#src/base/json/json-weight.js';
+import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
 import {header, type RequestContext} from './context.js';
 
 /** The weight up to which a request is handled in this thread: about ten milliseconds of work. */
@@ -68,6 +68,16 @@ class WeighedBody {
 /** Throws `TooLarge` for a large stored object, if the request can be moved. */
 export const checkStored = ({mayMove}: Pick<RequestContext, 'mayMove'>, value: Buffer): void => {
   if (mayMove && isLarge(value)) throw new TooLarge();
+};
+
+/** Returns a function for the values that a request adds to its object by copying. It throws `TooLarge` once they are large together, if the request can be moved. */
+export const checkCopies = ({mayMove}: Pick<RequestContext, 'mayMove'>): ((value: unknown) => void) | undefined => {
+  if (!mayMove) return undefined;
+  let left = maxWeight;
+  return value => {
+    left = weightLeft(value, left);
+    if (left < 0) throw new TooLarge();
+  };
 };
 
 type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;

@@ -56,14 +56,19 @@ interface Place {
   readonly key: string;
 }
 
+/** Is told each value before it is copied by an operation, and may throw. */
+export type Copying = (value: unknown) => void;
+
 /** A document being patched. */
 class Document {
   #root: unknown;
   #copiedBytes = 0;
   #movedItems = 0;
+  readonly #copying: Copying;
 
-  constructor(root: unknown) {
+  constructor(root: unknown, copying: Copying) {
     this.#root = copied(root);
+    this.#copying = copying;
   }
 
   get root(): unknown {
@@ -154,6 +159,7 @@ class Document {
     const {container, key} = this.#place(from, `copy operation does not apply: doc is missing from path: ${from}`);
     const value = within(`error in copy for from: '${from}'`, () => member(container, key));
     const target = this.#place(path, `copy operation does not apply: doc is missing destination path: ${path}`);
+    this.#copying(value);
     if (isNestedDeeper(value, maxDepth)) throw new Inapplicable('the copied value is nested too deeply');
     const text = jsonText(value) as string | undefined;
     this.#copiedBytes += text?.length ?? 0;
@@ -210,10 +216,15 @@ const member = (container: Container, key: string): unknown => {
 export const isTestFailure = (error: unknown): boolean => error instanceof StatusError && error.cause instanceof TestFailed;
 
 /**
- * Applies all operations and returns the new document. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause.
+ * Applies all operations and returns the new document. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause,
+ * and what `copying` throws.
  */
-export const applyJsonPatch = (document: unknown, operations: readonly JsonPatchOperation[]): unknown => {
-  const changed = new Document(document);
+export const applyJsonPatch = (
+  document: unknown,
+  operations: readonly JsonPatchOperation[],
+  copying: Copying = () => undefined,
+): unknown => {
+  const changed = new Document(document, copying);
   try {
     for (const operation of operations) changed.apply(operation);
   } catch (error) {

@@ -8,7 +8,7 @@ import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {malformed, formatValue} from './errors.js';
-import {applyJsonPatch, type JsonPatchOperation} from './json-patch.js';
+import {applyJsonPatch, type Copying, type JsonPatchOperation} from './json-patch.js';
 import {applyMergePatch} from './merge-patch.js';
 import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
@@ -100,10 +100,10 @@ export const parsePatch = (type: PatchType, body: Buffer | string, validation: F
   return {type, content, problems: validation === 'Ignore' ? [] : problemsOf(type, text, content)};
 };
 
-const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNode): unknown => {
+const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNode, copying: Copying | undefined): unknown => {
   switch (type) {
     case 'json':
-      return applyJsonPatch(live, content as readonly JsonPatchOperation[]);
+      return applyJsonPatch(live, content as readonly JsonPatchOperation[], copying);
     case 'merge':
       return applyMergePatch(live, content as PlainObject);
     case 'strategic':
@@ -134,15 +134,16 @@ export class InvalidPatchResult extends Error {
 
 /**
  * Applies a patch to `live` and decodes the result. `live` is not changed. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
- * also for unknown and duplicate fields, which `Warn` returns as warnings.
+ * also for unknown and duplicate fields, which `Warn` returns as warnings. `copying` is told what the operations of a JSON patch copy, and may throw.
  */
 export const patchedObject = <T = PlainObject>(
   patch: ParsedPatch,
   live: PlainObject,
   node: SchemaNode,
   validation: FieldValidation,
+  copying?: Copying,
 ): {object: T; warnings: readonly string[]} => {
-  const value = changed(patch, live, node);
+  const value = changed(patch, live, node, copying);
   try {
     const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
     // The original reads patched objects with sorted fields.
