@@ -90,7 +90,7 @@ const inTime = (dialing: Promise<Duplex>, target: Target, clock: Clock): Promise
     let timedOut = false;
     const timer = clock.schedule(connectTimeoutMs, () => {
       timedOut = true;
-      reject(new Error(`dial tcp ${authority(target)}: i/o timeout`));
+      reject(Object.assign(new Error(`dial tcp ${authority(target)}: i/o timeout`), {code: 'ETIMEDOUT'}));
     });
     dialing.then(
       socket => {

@@ -14,6 +14,12 @@ export interface StreamSink {
   end(error?: unknown): void;
 }
 
+/** Errors of connections that the server closed before a response began. */
+const unanswered = new WeakSet<Error>();
+
+/** Whether a request failed because its connection was closed before a response began. */
+export const isUnanswered = (error: unknown): boolean => error instanceof Error && unanswered.has(error);
+
 /** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole response. */
 export const dispatchRequest = (
   pool: Dispatcher,
@@ -89,6 +95,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#head && ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      unanswered.add(error);
     this.#fail(error);
   }
 

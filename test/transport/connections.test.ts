@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {dialer} from '#src/transport/dial.js';
 import {callsTo, type Call} from '#src/transport/http1/calls.js';
+import {connect} from '#src/transport/client/http-connection.js';
 import {systemNetwork} from '#src/transport/network.js';
 
 type Respond = (socket: Socket, request: {readonly connection: number; readonly nth: number}) => void;
@@ -111,4 +112,38 @@ test('at most 25 idle connections to a server are kept, each for 90 s', async t 
   await untilTrue(() => server.open.size === 0);
   calls.close();
   t.pass();
+});
+
+/** Undici uses a connection again only in a later turn of the event loop. */
+const idle = async (): Promise<void> => {
+  for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve));
+};
+
+test('a client repeats a safe request once when the server has closed the idle connection, and no other', async t => {
+  await using server = await aServer((socket, {nth}) => (nth === 1 ? socket.write(ok) : socket.destroy()));
+  const settings = {server: `http://127.0.0.1:${server.port}`, trust: {}, identity: {}, source: 'test'};
+  await using client = await connect(settings, {clock: new VirtualClock()});
+  const request = {method: 'GET', path: '/', headers: {}};
+
+  await client.send(request);
+  await idle();
+  t.is((await client.send(request)).body.toString(), 'ok');
+  t.deepEqual([server.requests, server.made], [3, 2]);
+  await idle();
+  await t.throwsAsync(client.send({...request, method: 'POST', body: 'x'}), {message: /^POST .*: other side closed$/});
+  t.deepEqual([server.requests, server.made], [4, 2]);
+});
+
+test('a client does not repeat a request whose response has begun', async t => {
+  await using server = await aServer((socket, {nth}) =>
+    nth === 1 ? socket.write(ok) : socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok'),
+  );
+  const settings = {server: `http://127.0.0.1:${server.port}`, trust: {}, identity: {}, source: 'test'};
+  await using client = await connect(settings, {clock: new VirtualClock()});
+  const request = {method: 'GET', path: '/', headers: {}};
+
+  await client.send(request);
+  await idle();
+  await t.throwsAsync(client.send(request));
+  t.deepEqual([server.requests, server.made], [2, 1]);
 });

@@ -1,11 +1,12 @@
 import {createSecureContext, type TLSSocket} from 'node:tls';
-import type {Dispatcher, Pool} from 'undici';
+import type {Dispatcher} from 'undici';
 import type {Clock} from '#src/base/clock.js';
-import {type HttpHead, type StreamSink, dispatchRequest} from '#src/transport/dispatch-request.js';
+import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
 import {dialer, targetOf, type Dial, type Target} from '#src/transport/dial.js';
+import {ConnectionPool} from '#src/transport/http1/pool.js';
 import {openSession, Sessions} from '#src/transport/http2/sessions.js';
 import {streamed} from '#src/transport/http2/streamed.js';
-import {systemNetwork} from '#src/transport/network.js';
+import {systemNetwork, type Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import type {TlsMaterial} from '#src/transport/tls-material.js';
@@ -20,28 +21,19 @@ export interface ChannelRequest {
 }
 export type ChannelReply = HttpHead & {readonly body: Buffer};
 
-const poolOptions: Pool.Options = {
-  // Without HTTP/2 each watch needs its own connection, so their number is not limited here; calls are limited by rate.
-  connections: null,
-  pipelining: 1,
-  keepAliveTimeout: 30_000,
-  keepAliveMaxTimeout: 60_000,
-  maxHeaderSize: 1 << 20,
-};
 const connectTimeoutMs = 30_000;
 /** A dead connection is detected within 35 s. */
 const pings = {everyMs: 22_000, timeoutMs: 11_000};
 /** The receive windows; the default of 64 KiB would let hundreds of watches wait for each other. */
 const windows = {stream: 1 << 20, session: 16 << 20};
-const connectOptions = {timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000};
 
 /** The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an HTTP/2 connection if the server supports it. */
 export class Channel {
   readonly #origin: string;
-  readonly #pool: Dispatcher;
+  readonly #pool: ConnectionPool;
   #sessions: Sessions | undefined;
 
-  private constructor(origin: string, pool: Dispatcher, sessions: Sessions | undefined) {
+  private constructor(origin: string, pool: ConnectionPool, sessions: Sessions | undefined) {
     this.#origin = origin;
     this.#pool = pool;
     this.#sessions = sessions;
@@ -49,7 +41,7 @@ export class Channel {
 
   /** Throws for invalid certificates here, not at the first request. */
   static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock): Promise<Channel> {
-    const {server, trust, source, proxyUrl} = settings;
+    const {server, trust, source} = settings;
     const material = {...(ca ? {ca} : {}), ...pair};
     try {
       createSecureContext(material);
@@ -57,22 +49,23 @@ export class Channel {
       throw new Error(`${source}: the certificates or the key cannot be used: ${oneLine(cause)}`, {cause});
     }
     const {origin, protocol} = new URL(server);
-    const tls = {...material, rejectUnauthorized: !trust.insecure, ...(trust.serverName ? {servername: trust.serverName} : {})};
-    const dial = dialer(systemNetwork(clock), clock);
-    const target = targetOf(origin, {ca, pair, serverName: trust.serverName, insecure: trust.insecure});
-    const sessions = proxyUrl || protocol !== 'https:' ? undefined : sessionsTo(origin, target, dial, clock);
-    return new Channel(origin, await poolOf(origin, proxyUrl, tls), sessions);
+    const network = await networkTo(settings, clock);
+    const dial = dialer(network, clock);
+    const {serverName, insecure} = trust;
+    const target: Target = {...targetOf(origin, {ca, pair, serverName, insecure}), connectTimeoutMs};
+    const sessions = protocol === 'https:' ? sessionsTo(origin, target, dial, clock) : undefined;
+    return new Channel(origin, await ConnectionPool.over(origin, () => dial(target)), sessions);
   }
 
   send(request: ChannelRequest, signal: AbortSignal | undefined): Promise<ChannelReply> {
-    return dispatchRequest(this.#pool, this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
+    return this.#pool.run(this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
   }
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
     const {body} = request;
     const overHttp2 = body === undefined ? await this.#overHttp2(sessions => streamed(sessions, request, signal, sink)) : undefined;
     if (overHttp2) return overHttp2.answer;
-    return dispatchRequest(this.#pool, this.#optionsOf(request, 0), signal, sink);
+    return this.#pool.run(this.#optionsOf(request, 0), signal, sink);
   }
 
   /** Whether the connection of streams is pinged, so that they fail when it is dead. Connects to find out. */
@@ -95,7 +88,7 @@ export class Channel {
   /** Accepts no new requests; those in progress continue. */
   close(): void {
     this.#sessions?.close();
-    this.#pool.close().catch(() => {});
+    this.#pool.close();
   }
 
   destroy(): Promise<void> {
@@ -131,11 +124,14 @@ const sessionsTo = (origin: string, target: Target, dial: Dial, clock: Clock): S
   return new Sessions({clock, pings, open: () => openSession({clock, origin, connect, windows, timeoutMs: connectTimeoutMs})});
 };
 
-const poolOf = async (origin: string, proxyUrl: string | undefined, tls: object): Promise<Dispatcher> => {
-  if (proxyUrl) {
-    const {default: ProxyAgent} = await import('undici/lib/dispatcher/proxy-agent.js');
-    return new ProxyAgent({...poolOptions, uri: proxyUrl, requestTls: {...connectOptions, ...tls}});
+/** The network of this machine, or that behind the server's proxy. */
+const networkTo = async ({proxyUrl, source}: ConnectionSettings, clock: Clock): Promise<Network> => {
+  const network = systemNetwork(clock);
+  if (!proxyUrl) return network;
+  const {throughProxy} = await import('#src/transport/proxy.js');
+  try {
+    return throughProxy(network, proxyUrl, clock);
+  } catch (cause) {
+    throw new Error(`${source}: invalid proxy-url ${JSON.stringify(proxyUrl)}: ${oneLine(cause)}`, {cause});
   }
-  const {default: UndiciPool} = await import('undici/lib/dispatcher/pool.js');
-  return new UndiciPool(origin, {...poolOptions, connect: {...connectOptions, ...tls}});
 };
