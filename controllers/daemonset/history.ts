@@ -27,30 +27,76 @@ export interface History {
   readonly old: readonly Revision[];
 }
 
-export interface Histories {
+type Context = Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'naming'>;
+
+/** The histories of daemon sets, as controller revisions. */
+export class Histories {
+  readonly #context: Context;
+  readonly #cached;
+  readonly #claim;
+
+  constructor(context: Context) {
+    const {client, lister} = context;
+    this.#context = context;
+    this.#cached = indexingChildren(lister(kinds.controllerRevisions));
+    this.#claim = claimer({client, parents: kinds.daemonSets, children: kinds.controllerRevisions});
+  }
+
   /** Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have to be relabelled. */
-  of(set: DaemonSet, selector: LabelSelector, podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<History>;
+  async of(set: DaemonSet, selector: LabelSelector, podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<History> {
+    const {client, naming} = this.#context;
+    const claimed = await this.#claim(set, possibleChildren(this.#cached, set, selector), {selector});
+    const own = await Promise.all(claimed.map(revision => this.#withHash(revision)));
+    const {template} = set.spec!;
+    const wanted = {
+      parent: set,
+      kind: kinds.daemonSets,
+      labels: template.metadata?.labels ?? {},
+      data: templatePatch(template),
+      hashLabel,
+      naming,
+    };
+    const made = newRevision({...wanted, revision: 0, collisionCount: set.status?.collisionCount});
+    const old = own.filter(revision => !sameRevision(revision, made)).sort(byRevision);
+    const current = own.filter(revision => sameRevision(revision, made)).sort(byRevision);
+    const number = nextRevision(old);
+    let now: Revision;
+    if (current.length === 0) now = await this.#create(set, {...made, revision: number});
+    else {
+      now = await this.#deduplicate(current, podsOf);
+      if (now.revision < number) now = await renumbered(client, now, number);
+    }
+    return {hash: now.metadata?.labels?.[hashLabel] ?? '', old};
+  }
+
   /** Deletes the oldest revisions beyond the limit that no pod uses. */
-  forget(set: DaemonSet, old: readonly Revision[], pods: readonly Frozen<Pod>[]): Promise<void>;
-}
+  async forget(set: DaemonSet, old: readonly Revision[], pods: readonly Frozen<Pod>[]): Promise<void> {
+    let surplus = old.length - (set.spec?.revisionHistoryLimit ?? 10);
+    if (surplus <= 0) return;
+    const live = new Set(pods.map(({metadata}) => metadata?.labels?.[hashLabel]).filter(Boolean));
+    for (const revision of old) {
+      if (surplus <= 0) return;
+      if (live.has(revision.metadata?.labels?.[hashLabel])) continue;
+      await this.#revisions.delete(revision);
+      surplus--;
+    }
+  }
 
-export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'naming'>): Histories => {
-  const cached = indexingChildren(lister(kinds.controllerRevisions));
-  const revisions = writer(kinds.controllerRevisions);
-  const resource = client.resource(kinds.controllerRevisions);
-  const sets = client.resource(kinds.daemonSets);
-  const claim = claimer({client, parents: kinds.daemonSets, children: kinds.controllerRevisions});
+  get #revisions() {
+    return this.#context.writer(kinds.controllerRevisions);
+  }
 
-  const withHash = async (revision: Revision): Promise<Revision> => {
+  async #withHash(revision: Revision): Promise<Revision> {
     const {name = '', uid, labels} = revision.metadata ?? {};
     if (labels?.[hashLabel] !== undefined) return revision;
-    return revisions.patch(revision, 'strategic', {metadata: {uid, labels: {[hashLabel]: name}}});
-  };
+    return this.#revisions.patch(revision, 'strategic', {metadata: {uid, labels: {[hashLabel]: name}}});
+  }
 
   /** The next sync will use another name for the template. */
-  const countCollision = async (set: DaemonSet): Promise<void> => {
+  async #countCollision(set: DaemonSet): Promise<void> {
+    const {client, writer} = this.#context;
     const {namespace, name} = keyOf(set);
-    const live = await sets.get(name, {namespace});
+    const live = await client.resource(kinds.daemonSets).get(name, {namespace});
     const [known, seen] = [live.status?.collisionCount, set.status?.collisionCount];
     if (known !== seen)
       throw new Error(
@@ -59,70 +105,33 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     await writer(kinds.daemonSets).updateStatus({...live, status: {...live.status!, collisionCount: (known ?? 0) + 1}} as ObjectOf<
       typeof kinds.daemonSets
     >);
-  };
+  }
 
-  const create = async (set: DaemonSet, made: ControllerRevision): Promise<Revision> => {
+  async #create(set: DaemonSet, made: ControllerRevision): Promise<Revision> {
     try {
-      return await revisions.create(made);
+      return await this.#revisions.create(made);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       const {namespace, name} = keyOf(made);
-      const existing = await resource.get(name, {namespace});
+      const existing = await this.#context.client.resource(kinds.controllerRevisions).get(name, {namespace});
       if (sameRevision(existing, made)) return existing;
-      await countCollision(set);
+      await this.#countCollision(set);
       throw error;
     }
-  };
+  }
 
-  const relabel = async (pod: Frozen<Pod>, hash: string): Promise<void> => {
+  async #relabel(pod: Frozen<Pod>, hash: string): Promise<void> {
     if (pod.metadata?.labels?.[hashLabel] === hash) return;
-    await writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid: pod.metadata?.uid, labels: {[hashLabel]: hash}}});
-  };
+    await this.#context.writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid: pod.metadata?.uid, labels: {[hashLabel]: hash}}});
+  }
 
   /** Keeps the highest of several revisions of one template, and relabels the pods of the others. */
-  const deduplicate = async (current: readonly Revision[], podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<Revision> => {
+  async #deduplicate(current: readonly Revision[], podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<Revision> {
     const kept = current.at(-1)!;
     if (current.length === 1) return kept;
     const hash = kept.metadata?.labels?.[hashLabel] ?? '';
-    for (const pod of await podsOf()) await relabel(pod, hash);
-    for (const revision of current.slice(0, -1)) await revisions.delete(revision);
+    for (const pod of await podsOf()) await this.#relabel(pod, hash);
+    for (const revision of current.slice(0, -1)) await this.#revisions.delete(revision);
     return kept;
-  };
-
-  return {
-    async of(set, selector, podsOf) {
-      const own = await Promise.all((await claim(set, possibleChildren(cached, set, selector), {selector})).map(withHash));
-      const {template} = set.spec!;
-      const wanted = {
-        parent: set,
-        kind: kinds.daemonSets,
-        labels: template.metadata?.labels ?? {},
-        data: templatePatch(template),
-        hashLabel,
-        naming,
-      };
-      const made = newRevision({...wanted, revision: 0, collisionCount: set.status?.collisionCount});
-      const old = own.filter(revision => !sameRevision(revision, made)).sort(byRevision);
-      const current = own.filter(revision => sameRevision(revision, made)).sort(byRevision);
-      const number = nextRevision(old);
-      let now: Revision;
-      if (current.length === 0) now = await create(set, {...made, revision: number});
-      else {
-        now = await deduplicate(current, podsOf);
-        if (now.revision < number) now = await renumbered(client, now, number);
-      }
-      return {hash: now.metadata?.labels?.[hashLabel] ?? '', old};
-    },
-    async forget(set, old, pods) {
-      let surplus = old.length - (set.spec?.revisionHistoryLimit ?? 10);
-      if (surplus <= 0) return;
-      const live = new Set(pods.map(({metadata}) => metadata?.labels?.[hashLabel]).filter(Boolean));
-      for (const revision of old) {
-        if (surplus <= 0) return;
-        if (live.has(revision.metadata?.labels?.[hashLabel])) continue;
-        await revisions.delete(revision);
-        surplus--;
-      }
-    },
-  };
-};
+  }
+}

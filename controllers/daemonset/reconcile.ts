@@ -11,7 +11,7 @@ import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {histories, type History} from './history.js';
+import {Histories, type History} from './history.js';
 import type {DaemonSet, DaemonSetStatus} from './kinds.js';
 import {podChangesFor} from './manage.js';
 import {placementOf} from './placement.js';
@@ -30,7 +30,7 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
   const nodes = lister(kinds.nodes);
   const pods = indexingChildren(lister(kinds.pods));
   const claim = claimer({client, parents: kinds.daemonSets, children: kinds.pods});
-  const history = histories(context);
+  const history = new Histories(context);
   const applyChanges = podWriter(context, expected);
   const onTerminalFor = terminalPods(context);
   const writeStatus = countsWriter(context, kinds.daemonSets);

@@ -11,7 +11,7 @@ import {messageOf} from '#src/base/message.js';
 import {sliceMetrics} from './metrics.js';
 import {zoneTopology} from './topology.js';
 import {ServiceSlices} from './service-slices.js';
-import {sliceWriter} from './writes.js';
+import {SliceWriter} from './writes.js';
 import {isReadyNode, zoneOf} from './zones.js';
 
 export type Options = Pick<
@@ -32,7 +32,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
   const tracker = sliceTracker(names.service);
   const times = triggerTimes();
   const metrics = sliceMetrics(meter, options.maxEndpointsPerSlice);
-  const sliceWrites = sliceWriter({writer: writer(kinds.endpointSlices), tracker, names, naming, changed: metrics.changed});
+  const sliceWrites = new SliceWriter({writer: writer(kinds.endpointSlices), tracker, names, naming, changed: metrics.changed});
   const slicesOf = slicesOfService(names, names.controllerName);
   const topology = zoneTopology(nodes, {events, naming});
   const serviceSlices = new ServiceSlices({

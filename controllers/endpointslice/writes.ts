@@ -61,80 +61,58 @@ export interface SliceWriterOptions {
   readonly changed: (operation: 'create' | 'update' | 'delete') => void;
 }
 
-/** Writes slices and updates the tracker. */
-export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWriterOptions) => {
-  const remove = async (slice: Frozen<EndpointSlice>): Promise<void> => {
-    await unlessMissing(writer.delete(slice, {onlyIf: 'named'}));
-    tracker.deleted(slice);
-    changed('delete');
-  };
+/** New slices reuse ones that would be deleted, to reduce events for watchers. Slices of an earlier service of that name are left to the garbage collector. */
+const reuseSlices = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
+  const [left, reused]: [Draft[], (readonly [Draft, Frozen<EndpointSlice>])[]] = [[...creates], []];
+  const gone = deletes.filter(slice => {
+    const draft = isOwnedBy(slice, service) ? left.pop() : undefined;
+    if (draft) reused.push([draft, slice]);
+    return !draft;
+  });
+  return {creates: left, updates, reused, deletes: gone};
+};
 
-  /** New slices reuse ones that would be deleted, to reduce events for watchers. Slices of an earlier service of that name are left to the garbage collector. */
-  const reuseSlices = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
-    const [left, reused]: [Draft[], (readonly [Draft, Frozen<EndpointSlice>])[]] = [[...creates], []];
-    const gone = deletes.filter(slice => {
-      const draft = isOwnedBy(slice, service) ? left.pop() : undefined;
-      if (draft) reused.push([draft, slice]);
-      return !draft;
-    });
-    return {creates: left, updates, reused, deletes: gone};
-  };
+/** What all slices of one write have in common. */
+interface SliceFrame {
+  readonly service: Frozen<Service>;
+  readonly addressType: AddressFamily;
+  /** The trigger time, if it is known. */
+  readonly time: string | undefined;
+}
+
+/** Writes slices and updates the tracker. */
+export class SliceWriter {
+  readonly #options: SliceWriterOptions;
+
+  constructor(options: SliceWriterOptions) {
+    this.#options = options;
+  }
 
   /** Writes the slices of one address type. Returns how many. Stops at the first failure. */
-  const write = async (
-    service: Frozen<Service>,
-    addressType: AddressFamily,
-    changes: Changes,
-    time: string | undefined,
-  ): Promise<number> => {
+  async write(service: Frozen<Service>, addressType: AddressFamily, changes: Changes, time: string | undefined): Promise<number> {
+    const frame: SliceFrame = {service, addressType, time};
     const {namespace = '', name = ''} = service.metadata ?? {};
-    const labels = sliceLabels(service, names);
-    // Empty lists are omitted: the server returns them as null.
-    const newSlice = ({ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice =>
-      ({
-        metadata: {
-          ...meta,
-          namespace,
-          labels,
-          ownerReferences: [controllerRefTo(service, kinds.services, naming)],
-          annotations: withTriggerTime(undefined, names.triggerTime, time),
-        },
-        addressType,
-        ...(endpoints.length > 0 ? {endpoints} : {}),
-        ...(ports.length > 0 ? {ports: [...ports]} : {}),
-      }) as EndpointSlice;
-    const changedFrom = (existing: Frozen<EndpointSlice>, {endpoints}: Draft): EndpointSlice =>
-      ({
-        ...existing,
-        metadata: {...existing.metadata, labels, annotations: withTriggerTime(existing.metadata?.annotations, names.triggerTime, time)},
-        endpoints,
-      }) as unknown as EndpointSlice;
-    const update = async (slice: EndpointSlice): Promise<void> => {
-      try {
-        tracker.wrote((await writer.update(slice)) as Frozen<EndpointSlice>);
-        changed('update');
-      } catch (error) {
-        throw new Error(`failed to update ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {
-          cause: error,
-        });
-      }
-    };
+    const failed = (operation: string, slice: string, cause: unknown): Error =>
+      new Error(`failed to ${operation} ${slice}EndpointSlice for Service ${namespace}/${name}: ${messageOf(cause)}`, {cause});
+    const update = (slice: EndpointSlice): Promise<void> =>
+      this.#update(slice).catch((error: unknown) => {
+        throw failed('update', `${slice.metadata?.name} `, error);
+      });
 
     const {creates, updates, reused, deletes} = reuseSlices(changes, service);
     // Slices created for a deleted service would be garbage-collected.
     for (const draft of service.metadata?.deletionTimestamp ? [] : creates) {
       try {
-        tracker.wrote((await writer.create(newSlice(draft, {generateName: slicePrefix(name)}))) as Frozen<EndpointSlice>);
-        changed('create');
+        await this.#create(this.#newSlice(frame, draft, {generateName: slicePrefix(name)}));
       } catch (error) {
         if (hasCause(error, 'NamespaceTerminating')) return 0;
-        throw new Error(`failed to create EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {cause: error});
+        throw failed('create', '', error);
       }
     }
-    for (const draft of updates) await update(changedFrom(draft.existing!, draft));
+    for (const draft of updates) await update(this.#changedFrom(frame, draft.existing!, draft));
     for (const [draft, {metadata}] of reused) {
       await update(
-        newSlice(draft, {
+        this.#newSlice(frame, draft, {
           generateName: slicePrefix(name),
           name: metadata?.name ?? '',
           ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {}),
@@ -143,16 +121,57 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
     }
     for (const slice of deletes) {
       try {
-        await remove(slice);
+        await this.remove(slice);
       } catch (error) {
-        throw new Error(`failed to delete ${slice.metadata?.name} EndpointSlice for Service ${namespace}/${name}: ${messageOf(error)}`, {
-          cause: error,
-        });
+        throw failed('delete', `${slice.metadata?.name} `, error);
       }
     }
     return creates.length + updates.length + reused.length + deletes.length;
-  };
-  return {write, remove};
-};
+  }
 
-export type SliceWriter = ReturnType<typeof sliceWriter>;
+  async remove(slice: Frozen<EndpointSlice>): Promise<void> {
+    const {writer, tracker, changed} = this.#options;
+    await unlessMissing(writer.delete(slice, {onlyIf: 'named'}));
+    tracker.deleted(slice);
+    changed('delete');
+  }
+
+  async #create(slice: EndpointSlice): Promise<void> {
+    const {writer, tracker, changed} = this.#options;
+    tracker.wrote((await writer.create(slice)) as Frozen<EndpointSlice>);
+    changed('create');
+  }
+
+  async #update(slice: EndpointSlice): Promise<void> {
+    const {writer, tracker, changed} = this.#options;
+    tracker.wrote((await writer.update(slice)) as Frozen<EndpointSlice>);
+    changed('update');
+  }
+
+  /** Empty lists are omitted: the server returns them as null. */
+  #newSlice({service, addressType, time}: SliceFrame, {ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice {
+    const {names, naming} = this.#options;
+    return {
+      metadata: {
+        ...meta,
+        namespace: service.metadata?.namespace ?? '',
+        labels: sliceLabels(service, names),
+        ownerReferences: [controllerRefTo(service, kinds.services, naming)],
+        annotations: withTriggerTime(undefined, names.triggerTime, time),
+      },
+      addressType,
+      ...(endpoints.length > 0 ? {endpoints} : {}),
+      ...(ports.length > 0 ? {ports: [...ports]} : {}),
+    } as EndpointSlice;
+  }
+
+  #changedFrom({service, time}: SliceFrame, existing: Frozen<EndpointSlice>, {endpoints}: Draft): EndpointSlice {
+    const {names} = this.#options;
+    const annotations = withTriggerTime(existing.metadata?.annotations, names.triggerTime, time);
+    return {
+      ...existing,
+      metadata: {...existing.metadata, labels: sliceLabels(service, names), annotations},
+      endpoints,
+    } as unknown as EndpointSlice;
+  }
+}

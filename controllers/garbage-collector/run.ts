@@ -53,55 +53,105 @@ const recordNamespaceMismatch = ({events}: Context, {identity}: Node, owner: Own
   );
 };
 
-/** Creates one run of the collector: the graph fed by informers, and the workers. */
-const createCollector = (context: Context) => {
-  const {client, clock, random, log, meter, naming, informers, signal} = context;
-  const toDelete = queueOf(context, 'attempt_to_delete');
-  const toOrphan = queueOf(context, 'attempt_to_orphan');
-  const enqueueDelete = (node: Node) => toDelete.add(node);
-  const graph = new Graph(new AbsentOwners(), {
-    attemptToDelete: enqueueDelete,
-    attemptToDeleteLater: node => toDelete.addRateLimited(node),
-    attemptToOrphan: node => toOrphan.add(node),
-    ownerInOtherNamespace: (dependent, owner) => recordNamespaceMismatch(context, dependent, owner),
-  });
-  const kinds = new KindMap(client);
-  const undecided = new UnknownKindNodes();
-  const onKindsRead = () => {
-    for (const node of undecided.takeKnown(kinds)) {
-      toDelete.forget(node);
-      enqueueDelete(node);
-    }
-  };
-  const schedule = new DiscoverySchedule(clock);
-  const definitionChanged = (name: string, {isListed}: {readonly isListed: boolean}) => {
-    if (!isListed || !kinds.isDefinedBy(name)) schedule.trigger();
-  };
-  const monitors = new Monitors({informers, naming, graph, definitionChanged, notServed: () => schedule.trigger()});
-  const pauseOn = (queue: WorkQueue<Node>) => async (ms: number) => {
-    using _ = queue.pauseHold();
-    await sleep(clock, ms, signal);
-  };
-  const collector = new Collector({graph, kinds, enqueue: enqueueDelete, live: new Live({kinds, random, pause: pauseOn(toDelete)})});
-  const live = new Live({kinds, random, pause: pauseOn(toOrphan)});
-  const failures = meter.counter({
-    name: 'garbagecollector_controller_resources_sync_error_total',
-    help: 'Number of garbage collector resources sync errors',
-  });
-  const resources = new ResourceSync({client, clock, log, kinds, monitors, schedule, onKindsRead, failures});
+/** One run of the collector: the graph fed by informers, the queues and the workers. */
+class CollectorRun {
+  readonly graph: Graph;
+  readonly resources: ResourceSync;
+  readonly #context: Context;
+  readonly #toDelete: WorkQueue<Node>;
+  readonly #toOrphan: WorkQueue<Node>;
+  readonly #kinds: KindMap;
+  readonly #undecided = new UnknownKindNodes();
+  readonly #schedule: DiscoverySchedule;
+  readonly #monitors: Monitors;
+  readonly #collector: Collector;
+  readonly #live: Live;
 
-  const logFailure = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {
-    const fields = {item: identityText(node.identity), err: error};
-    if (isTransient(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
-    else log.error(fields, message);
-  };
-  const attemptToDelete = async (node: Node): Promise<NextStep> => {
+  constructor(context: Context) {
+    const {client, clock, log, meter, naming, informers} = context;
+    this.#context = context;
+    this.#toDelete = queueOf(context, 'attempt_to_delete');
+    this.#toOrphan = queueOf(context, 'attempt_to_orphan');
+    this.graph = new Graph(new AbsentOwners(), {
+      attemptToDelete: node => this.#toDelete.add(node),
+      attemptToDeleteLater: node => this.#toDelete.addRateLimited(node),
+      attemptToOrphan: node => this.#toOrphan.add(node),
+      ownerInOtherNamespace: (dependent, owner) => recordNamespaceMismatch(context, dependent, owner),
+    });
+    this.#kinds = new KindMap(client);
+    this.#schedule = new DiscoverySchedule(clock);
+    this.#monitors = new Monitors({
+      informers,
+      naming,
+      graph: this.graph,
+      definitionChanged: (name, {isListed}) => {
+        if (!isListed || !this.#kinds.isDefinedBy(name)) this.#schedule.trigger();
+      },
+      notServed: () => this.#schedule.trigger(),
+    });
+    this.#collector = new Collector({
+      graph: this.graph,
+      kinds: this.#kinds,
+      enqueue: node => this.#toDelete.add(node),
+      live: this.#liveFor(this.#toDelete),
+    });
+    this.#live = this.#liveFor(this.#toOrphan);
+    this.resources = new ResourceSync({
+      client,
+      clock,
+      log,
+      kinds: this.#kinds,
+      monitors: this.#monitors,
+      schedule: this.#schedule,
+      onKindsRead: () => this.#retryUndecided(),
+      failures: meter.counter({
+        name: 'garbagecollector_controller_resources_sync_error_total',
+        help: 'Number of garbage collector resources sync errors',
+      }),
+    });
+  }
+
+  startWorkers(): Workers[] {
+    return [
+      workOn(this.#context, this.#toDelete, node => this.#attemptToDelete(node)),
+      workOn(this.#context, this.#toOrphan, node => this.#attemptToOrphan(node)),
+    ];
+  }
+
+  close(): void {
+    this.#monitors[Symbol.dispose]();
+    this.#toDelete.shutDown();
+    this.#toOrphan.shutDown();
+  }
+
+  /** Reads for the nodes of a queue, which is paused when the server asks to wait. */
+  #liveFor(queue: WorkQueue<Node>): Live {
+    const {clock, random, signal} = this.#context;
+    return new Live({
+      kinds: this.#kinds,
+      random,
+      pause: async ms => {
+        using _ = queue.pauseHold();
+        await sleep(clock, ms, signal);
+      },
+    });
+  }
+
+  #retryUndecided(): void {
+    for (const node of this.#undecided.takeKnown(this.#kinds)) {
+      this.#toDelete.forget(node);
+      this.#toDelete.add(node);
+    }
+  }
+
+  async #attemptToDelete(node: Node): Promise<NextStep> {
+    const {log, signal} = this.#context;
     const item = identityText(node.identity);
-    undecided.delete(node);
+    this.#undecided.delete(node);
     // A node that is no longer in the graph was deleted, or never existed.
-    if (graph.get(node.identity.uid) !== node) return 'forget';
+    if (this.graph.get(node.identity.uid) !== node) return 'forget';
     try {
-      const result = await collector.process(node);
+      const result = await this.#collector.process(node);
       // A virtual node must not stay in the graph if its object is never observed.
       return result === 'done' && node.virtual ? 'again' : 'forget';
     } catch (error) {
@@ -111,35 +161,33 @@ const createCollector = (context: Context) => {
         return 'forget';
       }
       if (error instanceof UnknownKind) {
-        undecided.add(node, error);
+        this.#undecided.add(node, error);
         log.v(5).info({item, err: error}, 'looking after an object waits for a kind to be served');
         return 'again';
       }
-      logFailure(toDelete, node, error, 'looking after an object failed and is tried again');
+      this.#logFailure(this.#toDelete, node, error, 'looking after an object failed and is tried again');
       return 'again';
     }
-  };
-  const attemptToOrphan = async (node: Node): Promise<NextStep> => {
+  }
+
+  async #attemptToOrphan(node: Node): Promise<NextStep> {
     try {
-      await orphan(node, live);
+      await orphan(node, this.#live);
       return 'forget';
     } catch (error) {
-      if (signal.aborted) return 'forget';
-      logFailure(toOrphan, node, error, 'parting dependents from their owner failed and is tried again');
+      if (this.#context.signal.aborted) return 'forget';
+      this.#logFailure(this.#toOrphan, node, error, 'parting dependents from their owner failed and is tried again');
       return 'again';
     }
-  };
-  return {
-    graph,
-    resources,
-    startWorkers: () => [workOn(context, toDelete, attemptToDelete), workOn(context, toOrphan, attemptToOrphan)],
-    close() {
-      monitors[Symbol.dispose]();
-      toDelete.shutDown();
-      toOrphan.shutDown();
-    },
-  };
-};
+  }
+
+  #logFailure(queue: WorkQueue<Node>, node: Node, error: unknown, message: string): void {
+    const {log} = this.#context;
+    const fields = {item: identityText(node.identity), err: error};
+    if (isTransient(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
+    else log.error(fields, message);
+  }
+}
 
 /** Runs the garbage collector until the signal aborts. Workers start once all resources are synced, or after 30 s: their decisions are based on live reads anyway. */
 export const garbageCollector = (context: Context): Run => {
@@ -147,20 +195,20 @@ export const garbageCollector = (context: Context): Run => {
   let graph: Graph | undefined;
   context.debugPages((path, query) => graph && graphPage(graph, path, query));
   return async signal => {
-    const {startWorkers, close, resources, graph: own} = createCollector(context);
-    graph = own;
+    const collector = new CollectorRun(context);
+    graph = collector.graph;
     let workers: readonly Workers[] = [];
     const begin = (why: string, logger: Log) => {
       if (signal.aborted || workers.length > 0) return;
       logger.info({why}, 'proceeding to collect garbage');
-      workers = startWorkers();
+      workers = collector.startWorkers();
     };
     const timeout = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet', log));
     try {
-      await resources.run(signal, () => begin('all resources are followed', log.v(1)));
+      await collector.resources.run(signal, () => begin('all resources are followed', log.v(1)));
     } finally {
       timeout[Symbol.dispose]();
-      close();
+      collector.close();
       await Promise.all(workers.map(each => each.stop()));
     }
   };

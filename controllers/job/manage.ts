@@ -36,13 +36,6 @@ export interface PodChanges {
 
 const nothingDone: PodChanges = {action: 'tracking', created: 0, deleted: 0, deletedReady: 0};
 
-export interface PodManager {
-  /** Creates or deletes pods to reach the wanted number. */
-  manage(sync: JobSync): Promise<PodChanges>;
-  /** Deletes all active pods; tracking removes their finalizers. */
-  deleteAll(sync: JobSync): Promise<PodChanges>;
-}
-
 /** Returns how many pods are to be active. */
 const wanted = ({job, succeeded, active}: JobSync): number => {
   const {completions, parallelism = 0} = job.spec ?? {};
@@ -56,30 +49,119 @@ const creationReason = ({job, failed, terminating}: JobSync): string => {
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 };
 
-export const podManager = (
-  context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>,
-  {
-    marks,
-    metrics,
-    expected,
-    untrack,
-  }: {readonly marks: JobNames; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack},
-): PodManager => {
-  const control = podControl(kinds.jobs, context, waitingPodsLimit(context));
+/** Returns the indexes to create pods for now; or the backoff until one may get a pod. */
+const indexesToFill = (
+  sync: JobSync,
+  count: number,
+  marks: JobNames,
+): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
+  const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = sync;
+  const held = replacesFailedOnly(job) ? [...active, ...pods.filter(isTerminating)] : active;
+  const taken = union(
+    union(succeededIndexes, failedIndexes),
+    indexesOf(held.map(pod => indexOf(pod, marks)).filter(index => index !== undefined)),
+  );
+  const free = lowestFree(taken, count, job.spec?.completions ?? 0);
+  if (limitPerIndex(job) === undefined) return {indexes: free};
+  const delays = free.map(index => {
+    const pod = waiting.get(index);
+    return pod ? remainingDelay(allFailuresBefore(pod, marks) + 1, finishTime(pod), now) : 0;
+  });
+  const indexes = free.filter((_, i) => delays[i] === 0);
+  return indexes.length > 0 || free.length === 0 ? {indexes} : {indexes, againInMs: leastOf(delays)};
+};
 
-  const deleteEach = async (
+/** What to do about the pods of a job. */
+type Decision =
+  | {readonly kind: 'delete'; readonly pods: readonly CachedPod[]}
+  /** With `indexes`, one pod for each of them. */
+  | {readonly kind: 'create'; readonly count: number; readonly indexes?: readonly number[]}
+  | {readonly kind: 'wait'; readonly ms: number}
+  | {readonly kind: 'nothing'};
+
+/** Returns the pods to create or delete in this sync, to reach the wanted number. */
+const decide = (sync: JobSync, marks: JobNames): Decision => {
+  const {job, active, terminating, record, now} = sync;
+  if (isSuspended(job)) return {kind: 'delete', pods: surplusPods(job, active, active.length, marks)};
+  const wantedCount = wanted(sync);
+  const surplus = surplusPods(job, active, Math.max(0, active.length - wantedCount), marks).slice(0, burst);
+  if (surplus.length > 0) return {kind: 'delete', pods: surplus};
+  const missing = wantedCount - active.length - (replacesFailedOnly(job) ? terminating : 0);
+  if (missing <= 0) return {kind: 'nothing'};
+  const delay = limitPerIndex(job) === undefined ? remainingDelay(record.failures, record.lastFailureAt, now) : 0;
+  if (delay > 0) return {kind: 'wait', ms: delay};
+  const most = Math.min(missing, burst);
+  if (!isIndexed(job)) return {kind: 'create', count: most};
+  const {indexes, againInMs} = indexesToFill(sync, most, marks);
+  return againInMs === undefined ? {kind: 'create', count: indexes.length, indexes} : {kind: 'wait', ms: againInMs};
+};
+
+export interface PodManagerParts {
+  readonly marks: JobNames;
+  readonly metrics: JobMetrics;
+  readonly expected: TrackingExpectations;
+  readonly untrack: Untrack;
+}
+
+/** Creates and deletes the pods of jobs, as `decide` says. */
+export class PodManager {
+  readonly #control: ReturnType<typeof podControl>;
+  readonly #parts: PodManagerParts;
+
+  constructor(
+    context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>,
+    parts: PodManagerParts,
+  ) {
+    this.#control = podControl(kinds.jobs, context, waitingPodsLimit(context));
+    this.#parts = parts;
+  }
+
+  /** Creates or deletes pods to reach the wanted number. */
+  async manage(sync: JobSync): Promise<PodChanges> {
+    const decision = decide(sync, this.#parts.marks);
+    switch (decision.kind) {
+      case 'delete':
+        return this.#deletePods(sync, decision.pods);
+      case 'create':
+        return this.#createPods(sync, decision.count, decision.indexes);
+      case 'wait':
+        return {...nothingDone, action: 'pods_created', requeueAfterMs: decision.ms};
+      case 'nothing':
+        return nothingDone;
+    }
+  }
+
+  /** Deletes all active pods; tracking removes their finalizers. */
+  deleteAll(sync: JobSync): Promise<PodChanges> {
+    return this.#deleteEach(
+      sync,
+      sync.active,
+      async () => {},
+      () => {},
+    );
+  }
+
+  #deletePods(sync: JobSync, pods: readonly CachedPod[]): Promise<PodChanges> {
+    const {expected, untrack} = this.#parts;
+    const name = (pod: CachedPod) => keyText(keyOf(pod));
+    expected.expectDeletions(sync.key, pods.map(name));
+    // A surplus pod counts neither as succeeded nor as failed.
+    return this.#deleteEach(sync, pods, untrack, pod => expected.deleted(sync.key, name(pod)));
+  }
+
+  async #deleteEach(
     {job}: JobSync,
     pods: readonly CachedPod[],
     before: (pod: CachedPod) => Promise<unknown>,
     failed: (pod: CachedPod) => void,
-  ): Promise<PodChanges> => {
+  ): Promise<PodChanges> {
     const errors: unknown[] = [];
     const deleted: CachedPod[] = [];
     await Promise.all(
       pods.map(async pod => {
         try {
           await before(pod);
-          await control.delete(job, pod);
+          await this.#control.delete(job, pod);
           deleted.push(pod);
         } catch (error) {
           failed(pod);
@@ -95,48 +177,18 @@ export const podManager = (
       deletedReady: deleted.filter(isReady).length,
       error: aggregate(errors),
     };
-  };
+  }
 
-  const deletePods = (sync: JobSync, pods: readonly CachedPod[]): Promise<PodChanges> => {
-    const name = (pod: CachedPod) => keyText(keyOf(pod));
-    expected.expectDeletions(sync.key, pods.map(name));
-    // A surplus pod counts neither as succeeded nor as failed.
-    return deleteEach(sync, pods, untrack, pod => expected.deleted(sync.key, name(pod)));
-  };
-
-  /** Returns the indexes to create pods for now; or the backoff until one may get a pod. */
-  const indexesToFill = (sync: JobSync, count: number): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
-    const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = sync;
-    const held = replacesFailedOnly(job) ? [...active, ...pods.filter(isTerminating)] : active;
-    const taken = union(
-      union(succeededIndexes, failedIndexes),
-      indexesOf(held.map(pod => indexOf(pod, marks)).filter(index => index !== undefined)),
-    );
-    const free = lowestFree(taken, count, job.spec?.completions ?? 0);
-    if (limitPerIndex(job) === undefined) return {indexes: free};
-    const delays = free.map(index => {
-      const pod = waiting.get(index);
-      return pod ? remainingDelay(allFailuresBefore(pod, marks) + 1, finishTime(pod), now) : 0;
-    });
-    const indexes = free.filter((_, i) => delays[i] === 0);
-    return indexes.length > 0 || free.length === 0 ? {indexes} : {indexes, againInMs: leastOf(delays)};
-  };
-
-  const createPods = async (sync: JobSync, missing: number): Promise<PodChanges> => {
-    const {key, job, record, now} = sync;
-    const held: PodChanges = {...nothingDone, action: 'pods_created'};
-    const delay = limitPerIndex(job) === undefined ? remainingDelay(record.failures, record.lastFailureAt, now) : 0;
-    if (delay > 0) return {...held, requeueAfterMs: delay};
-    const {indexes, againInMs: requeueAfterMs} = isIndexed(job) ? indexesToFill(sync, Math.min(missing, burst)) : {indexes: undefined};
-    if (requeueAfterMs !== undefined) return {...held, requeueAfterMs};
-    const count = indexes?.length ?? Math.min(missing, burst);
+  async #createPods(sync: JobSync, count: number, indexes: readonly number[] | undefined): Promise<PodChanges> {
+    const {key, job} = sync;
+    const {marks, metrics, expected} = this.#parts;
     expected.expectCreations(key, count);
     let failures = 0;
     const plain = trackedTemplate(job, marks);
     const create = async (position: number): Promise<unknown> => {
       const index = indexes?.[position];
-      if (index === undefined) return control.create(job, plain);
-      return control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {
+      if (index === undefined) return this.#control.create(job, plain);
+      return this.#control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {
         generateName: indexedPrefix(job.metadata?.name ?? '', index),
       });
     };
@@ -146,25 +198,6 @@ export const podManager = (
     };
     const {successes, error} = await createExpected(count, position => create(position).catch(countFailure), {key, expected});
     metrics.created(creationReason(sync), successes, failures);
-    return {...held, created: successes, error};
-  };
-
-  return {
-    deleteAll: sync =>
-      deleteEach(
-        sync,
-        sync.active,
-        async () => {},
-        () => {},
-      ),
-    async manage(sync) {
-      const {job, active, terminating} = sync;
-      if (isSuspended(job)) return deletePods(sync, surplusPods(job, active, active.length, marks));
-      const wantedCount = wanted(sync);
-      const surplus = surplusPods(job, active, Math.max(0, active.length - wantedCount), marks).slice(0, burst);
-      if (surplus.length > 0) return deletePods(sync, surplus);
-      const missing = wantedCount - active.length - (replacesFailedOnly(job) ? terminating : 0);
-      return missing > 0 ? createPods(sync, missing) : nothingDone;
-    },
-  };
-};
+    return {...nothingDone, action: 'pods_created', created: successes, error};
+  }
+}

@@ -9,7 +9,7 @@ import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js
 import type {BackoffRecord} from './backoff.js';
 import {releases, untracker} from './finalizers.js';
 import {foreignManager, jobNamesOf} from './kinds.js';
-import {podManager} from './manage.js';
+import {PodManager} from './manage.js';
 import {jobMetrics, type Action} from './metrics.js';
 import {orphanReconciler} from './orphans.js';
 import {jobSyncer} from './job-syncer.js';
@@ -28,7 +28,7 @@ export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops 
   const written = ownWrites();
   const records = new Map<string, BackoffRecord>();
   const untrack = untracker(context, marks);
-  const manager = podManager(context, {marks, metrics, expected, untrack});
+  const manager = new PodManager(context, {marks, metrics, expected, untrack});
   const track = tracker(context, {marks, metrics, released, untrack, written, remember: (key, record) => void records.set(key, record)});
   const syncJob = jobSyncer(context, {pods, marks, expected, released, records, manager, track});
   watchJobs(context, {marks, metrics, expected, released});

@@ -7,6 +7,7 @@ import {sameJson} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isConflict} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {nextAvailability} from '#src/model/pod/state.js';
@@ -26,21 +27,98 @@ type Revision = Frozen<ControllerRevision>;
 /** The attempts to write a status on conflicts. */
 const maxAttempts = 4;
 
-/** Reconciles stateful sets. */
-export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>, selecting: Selecting<Made>): Reconcile => {
-  const {lister, writer, client, clock, naming, gates} = context;
-  const sets = lister(kinds.statefulSets);
-  const pods = indexingChildren(lister(kinds.pods));
-  const revisions = lister(kinds.controllerRevisions);
-  const resource = client.resource(kinds.statefulSets);
-  const claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
-  const claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
-  const claims = storage(context);
-  const podWriter = podWrites(context, claims);
-  const allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');
-  const semanticComparison = gates.enabled('StatefulSetSemanticRevisionComparison');
+/** Returns the names of the revisions that a set or its pods still use. */
+const usedRevisions = (
+  set: StatefulSet,
+  own: readonly Frozen<Pod>[],
+  revisionPair: RevisionPair | undefined,
+): ReadonlySet<string | undefined> => {
+  const {currentRevision, updateRevision} = set.status ?? {};
+  return new Set([
+    revisionPair?.current.metadata?.name ?? currentRevision,
+    revisionPair?.update.metadata?.name ?? updateRevision,
+    ...own.map(revisionOfPod),
+  ]);
+};
 
-  const writeStatus = async (set: StatefulSet, next: StatefulSetStatus): Promise<void> => {
+/** Returns when to sync again, if pods of the set become available with time. */
+const nextSync = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus, now: number): Result => {
+  const {minReadySeconds = 0} = set.spec ?? {};
+  if (minReadySeconds === 0 || availableReplicas === sizeOf(set)) return settled;
+  return requeueAfter(nextAvailability(own, minReadySeconds, now) ?? minReadySeconds * 1000);
+};
+
+type Context = KeyedContext<WaitingPodsOptions>;
+
+/** Syncs single stateful sets: their pods, their status and their history. */
+class StatefulSetSyncer {
+  readonly #context: Context;
+  readonly #pods;
+  readonly #revisions;
+  readonly #claimPods;
+  readonly #claimRevisions;
+  readonly #claims;
+  readonly #podWriter;
+  readonly #allowsMaxUnavailable: boolean;
+  readonly #semanticComparison: boolean;
+
+  constructor(context: Context) {
+    const {lister, client, gates} = context;
+    this.#context = context;
+    this.#pods = indexingChildren(lister(kinds.pods));
+    this.#revisions = lister(kinds.controllerRevisions);
+    this.#claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
+    this.#claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
+    this.#claims = storage(context);
+    this.#podWriter = podWrites(context, this.#claims);
+    this.#allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');
+    this.#semanticComparison = gates.enabled('StatefulSetSemanticRevisionComparison');
+  }
+
+  async sync(set: StatefulSet, selector: LabelSelector): Promise<Result> {
+    const {client, clock} = this.#context;
+    const kept = revisionsOf(this.#revisions, set, selector);
+    await this.#claimRevisions(
+      set,
+      kept.filter(revision => !controllerOf(revision)),
+      {selector},
+    );
+    const own = await this.#claimPods(set, possibleChildren(this.#pods, set, selector), {
+      selector,
+      also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name,
+    });
+
+    const errors: unknown[] = [];
+    const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
+    const semanticComparison = this.#semanticComparison;
+    const revisionPair = await collectError(revisionPairOf(set, {client, revisions: kept, semanticComparison}));
+    const status = revisionPair && (await collectError(this.#syncPods(set, own, revisionPair)));
+    // Runs even after a failure: the history of a failing set must not grow without bound.
+    await collectError(this.#truncateHistory(set, kept, usedRevisions(set, own, revisionPair)));
+    const failure = aggregate(errors);
+    if (failure) throw failure;
+    return status ? nextSync(set, own, status, clock.now()) : settled;
+  }
+
+  /** Syncs a set whose pods and revisions are known. Returns the written status. */
+  async #syncPods(set: StatefulSet, own: readonly Frozen<Pod>[], revisions: RevisionPair): Promise<StatefulSetStatus> {
+    const {clock, naming} = this.#context;
+    const now = clock.now();
+    const slots = podSlotsOf(set, own, now);
+    const isBeingDeleted = Boolean(set.metadata?.deletionTimestamp);
+    const counted = isBeingDeleted ? own : [...slots.replicas, ...slots.condemned].flatMap(({pod}) => (pod ? [pod] : []));
+    const status = statusOf(set, counted, revisions, now);
+    const [pods, claims, allowsMaxUnavailable] = [this.#podWriter, this.#claims, this.#allowsMaxUnavailable];
+    const sync: StatefulSetSync = {set, slots, revisions, status, pods, claims, naming, allowsMaxUnavailable, now};
+    const outcomes = await Promise.allSettled([isBeingDeleted ? undefined : updateStatefulSet(sync)]);
+    outcomes.push(...(await Promise.allSettled([this.#writeStatus(set, status)])));
+    const failure = outcomes.find(({status: how}) => how === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+    return status;
+  }
+
+  async #writeStatus(set: StatefulSet, next: StatefulSetStatus): Promise<void> {
+    const {client, writer} = this.#context;
     const counts = written(completed(set, next));
     let latest = set;
     for (let attempt = 1; ; attempt++) {
@@ -55,77 +133,29 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
         if (!isConflict(error) || attempt >= maxAttempts) throw error;
       }
       const {namespace, name} = keyOf(set);
-      latest = (await resource.get(name, {namespace})) as StatefulSet;
+      latest = (await client.resource(kinds.statefulSets).get(name, {namespace})) as StatefulSet;
       if (latest.metadata?.uid !== set.metadata?.uid) return;
     }
-  };
+  }
 
-  const truncateHistory = async (
-    set: StatefulSet,
-    kept: readonly Revision[],
-    own: readonly Frozen<Pod>[],
-    revisionPair: RevisionPair | undefined,
-  ): Promise<void> => {
+  async #truncateHistory(set: StatefulSet, kept: readonly Revision[], used: ReadonlySet<string | undefined>): Promise<void> {
     const limit = set.spec?.revisionHistoryLimit ?? 10;
     if (limit < 0) return;
-    const {currentRevision, updateRevision} = set.status ?? {};
-    const live = new Set([
-      revisionPair?.current.metadata?.name ?? currentRevision,
-      revisionPair?.update.metadata?.name ?? updateRevision,
-      ...own.map(revisionOfPod),
-    ]);
-    for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? '')))
-      await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
-  };
+    for (const revision of surplusRevisions(kept, limit, ({metadata}) => used.has(metadata?.name ?? '')))
+      await this.#context.writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
+  }
+}
 
-  /** Syncs a set whose pods and revisions are known. Returns the written status. */
-  const syncPods = async (set: StatefulSet, own: readonly Frozen<Pod>[], revisionPair: RevisionPair): Promise<StatefulSetStatus> => {
-    const now = clock.now();
-    const slots = podSlotsOf(set, own, now);
-    const isBeingDeleted = Boolean(set.metadata?.deletionTimestamp);
-    const counted = isBeingDeleted ? own : [...slots.replicas, ...slots.condemned].flatMap(({pod}) => (pod ? [pod] : []));
-    const status = statusOf(set, counted, revisionPair, now);
-    const sync: StatefulSetSync = {set, slots, revisions: revisionPair, status, pods: podWriter, claims, naming, allowsMaxUnavailable, now};
-    const outcomes = await Promise.allSettled([isBeingDeleted ? undefined : updateStatefulSet(sync)]);
-    outcomes.push(...(await Promise.allSettled([writeStatus(set, status)])));
-    const failure = outcomes.find(({status: how}) => how === 'rejected');
-    if (failure?.status === 'rejected') throw failure.reason;
-    return status;
-  };
-
-  const nextSync = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus): Result => {
-    const {minReadySeconds = 0} = set.spec ?? {};
-    if (minReadySeconds === 0 || availableReplicas === sizeOf(set)) return settled;
-    return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
-  };
-
+/** Reconciles stateful sets. */
+export const statefulSetReconciler = (context: Context, selecting: Selecting<Made>): Reconcile => {
+  const sets = context.lister(kinds.statefulSets);
+  const syncer = new StatefulSetSyncer(context);
   return async (key, {log}) => {
     const set = sets.get(key);
     if (!set) return settled;
     const selector = selecting.selectorOf(set);
-    if (!selector) {
-      log.error({kind: kinds.statefulSets.kind}, 'the selector cannot be read');
-      return settled;
-    }
-    const kept = revisionsOf(revisions, set, selector);
-    await claimRevisions(
-      set,
-      kept.filter(revision => !controllerOf(revision)),
-      {selector},
-    );
-    const own = await claimPods(set, possibleChildren(pods, set, selector), {
-      selector,
-      also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name,
-    });
-
-    const errors: unknown[] = [];
-    const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
-    const revisionPair = await collectError(revisionPairOf(set, {client, revisions: kept, semanticComparison}));
-    const status = revisionPair && (await collectError(syncPods(set, own, revisionPair)));
-    // Runs even after a failure: the history of a failing set must not grow without bound.
-    await collectError(truncateHistory(set, kept, own, revisionPair));
-    const failure = aggregate(errors);
-    if (failure) throw failure;
-    return status ? nextSync(set, own, status) : settled;
+    if (selector) return syncer.sync(set, selector);
+    log.error({kind: kinds.statefulSets.kind}, 'the selector cannot be read');
+    return settled;
   };
 };
