@@ -115,23 +115,22 @@ const platTerm = (vocabulary: Vocabulary, found: string): string => {
   return /^[A-Z]/.test(found) && !found.includes('.') ? `${own.charAt(0).toUpperCase()}${own.slice(1)}` : own;
 };
 
-const derive = (vocabulary: Vocabulary) => {
+/** The name of a group on the wire. */
+const groupName = ({apiSuffix}: Vocabulary, token: GroupToken): string => (suffixed.has(token) ? `${token}.${apiSuffix}` : token);
+
+/** Names of API groups, and what errors call their code. */
+const groupNames = (vocabulary: Vocabulary) => {
   const tokens = new Map<string, GroupToken>([
     ...suffixedGroups.map((token): [string, GroupToken] => [`${token}.${vocabulary.apiSuffix}`, token]),
     ...plainGroups.map((token): [string, GroupToken] => [token, token]),
   ]);
-  const group = (token: GroupToken): string => (suffixed.has(token) ? `${token}.${vocabulary.apiSuffix}` : token);
-  const key = (name: string): string => `${vocabulary.domain}/${name}`;
-  const groupKey = (token: GroupToken, name: string): string => `${group(token)}/${name}`;
-  const systemNamespace = `${vocabulary.prefix}-system`;
   return {
-    ...vocabulary,
     /** Returns the name of a group on the wire. */
-    group,
+    group: (token: GroupToken): string => groupName(vocabulary, token),
     /** Returns the token of a group on the wire; undefined for groups that are not built in. */
     groupToken: (wire: string): GroupToken | undefined => tokens.get(wire),
     /** `apiVersion` on the wire. */
-    apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
+    apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${groupName(vocabulary, token)}/${version}`),
     /** Whether objects of a group are decoded by a scheme of their own. */
     hasOwnScheme: (token: GroupToken): boolean => token === 'apiextensions' || token === 'apiregistration',
     /** The upstream name, in errors, of the scheme that decodes objects of a group. */
@@ -144,17 +143,24 @@ const derive = (vocabulary: Vocabulary) => {
     /** The upstream name, in errors, of the internal types of a group. */
     packageOf: (token: GroupToken): string =>
       token === '' || token === 'events' ? 'core' : token === 'internal.apiserver' ? 'apiserverinternal' : token.split('.')[0]!,
-    /** The URL of a documentation page, the same in both vocabularies. */
-    page: (path: string): string => `https://kubernetes.io/docs/${path}`,
-    /** The URL of a section of the API conventions, the same in both vocabularies. */
-    conventions: (part: string): string => `https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#${part}`,
-    /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
-    key,
-    /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */
-    subKey: (sub: string, name: string): string => `${sub}.${vocabulary.domain}/${name}`,
-    /** `<group>/<name>`: the few keys that belong to an API group. */
-    groupKey,
-    systemNamespace,
+  };
+};
+
+/** Keys of labels, annotations, taints and the like, by their names. */
+const keyNames = (vocabulary: Vocabulary) => ({
+  /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
+  key: (name: string): string => `${vocabulary.domain}/${name}`,
+  /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */
+  subKey: (sub: string, name: string): string => `${sub}.${vocabulary.domain}/${name}`,
+  /** `<group>/<name>`: the few keys that belong to an API group. */
+  groupKey: (token: GroupToken, name: string): string => `${groupName(vocabulary, token)}/${name}`,
+});
+
+/** Namespaces, components, users and signers. */
+const partyNames = (vocabulary: Vocabulary) => {
+  const {key} = keyNames(vocabulary);
+  return {
+    systemNamespace: `${vocabulary.prefix}-system`,
     publicNamespace: `${vocabulary.prefix}-public`,
     nodeLeaseNamespace: `${vocabulary.prefix}-node-lease`,
     /** A component's program name, for example `component('controller-manager')`. */
@@ -171,6 +177,13 @@ const derive = (vocabulary: Vocabulary) => {
     },
     /** The finalizer in `spec.finalizers` of every namespace, and the name of the self service. */
     namespaceFinalizer: vocabulary.self,
+  };
+};
+
+/** Labels, annotations and extras that the control plane itself reads and writes. */
+const metadataNames = (vocabulary: Vocabulary) => {
+  const {key, groupKey} = keyNames(vocabulary);
+  return {
     labels: {
       metadataName: key('metadata.name'),
       bootstrapping: key('bootstrapping'),
@@ -197,32 +210,54 @@ const derive = (vocabulary: Vocabulary) => {
       nodeName: `authentication.${vocabulary.domain}/node-name`,
       nodeUid: `authentication.${vocabulary.domain}/node-uid`,
     },
-    rootCaConfigMap: `${vocabulary.prefix}-root-ca.crt`,
-    /** Records since when uses of legacy tokens are tracked. */
-    legacyTokenTracking: `${vocabulary.prefix}-apiserver-legacy-service-account-token-tracking`,
-    protobufMediaType: `application/vnd.${vocabulary.self}.protobuf`,
-    issuer: `https://${vocabulary.self}.default.svc`,
-    /** The issuer of tokens that are kept in secrets. */
-    secretTokenIssuer: `${vocabulary.self}/serviceaccount`,
-    /** The mount path of the service account token in containers. */
-    /** The scheme of webhook reviews in error messages. */
-    reviewScheme: `${vocabulary.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
-    tokenMountPath: `/var/run/secrets/${vocabulary.domain}/serviceaccount`,
-    /** The host names of the self service. */
-    selfServiceNames: [
-      vocabulary.self,
-      `${vocabulary.self}.default`,
-      `${vocabulary.self}.default.svc`,
-      `${vocabulary.self}.default.svc.cluster.local`,
-    ] as readonly string[],
-    flowControlHeaders: {flowSchema: `${vocabulary.header}-PF-FlowSchema-UID`, priorityLevel: `${vocabulary.header}-PF-PriorityLevel-UID`},
-    /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
-    definition: (path: string): string => `${vocabulary.definitionPrefix}.${path}`,
-    /** Returns a description with Kubernetes terms replaced by those of this vocabulary. */
-    inWords: (text: string): string =>
-      vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term)),
   };
 };
+
+/** Names of objects, media types, issuers, paths, hosts and headers. */
+const wellKnownNames = (vocabulary: Vocabulary) => ({
+  rootCaConfigMap: `${vocabulary.prefix}-root-ca.crt`,
+  /** Records since when uses of legacy tokens are tracked. */
+  legacyTokenTracking: `${vocabulary.prefix}-apiserver-legacy-service-account-token-tracking`,
+  protobufMediaType: `application/vnd.${vocabulary.self}.protobuf`,
+  issuer: `https://${vocabulary.self}.default.svc`,
+  /** The issuer of tokens that are kept in secrets. */
+  secretTokenIssuer: `${vocabulary.self}/serviceaccount`,
+  /** The scheme of webhook reviews in error messages. */
+  reviewScheme: `${vocabulary.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
+  /** The mount path of the service account token in containers. */
+  tokenMountPath: `/var/run/secrets/${vocabulary.domain}/serviceaccount`,
+  /** The host names of the self service. */
+  selfServiceNames: [
+    vocabulary.self,
+    `${vocabulary.self}.default`,
+    `${vocabulary.self}.default.svc`,
+    `${vocabulary.self}.default.svc.cluster.local`,
+  ] as readonly string[],
+  flowControlHeaders: {flowSchema: `${vocabulary.header}-PF-FlowSchema-UID`, priorityLevel: `${vocabulary.header}-PF-PriorityLevel-UID`},
+});
+
+/** Names in documents and descriptions. */
+const documentNames = (vocabulary: Vocabulary) => ({
+  /** The URL of a documentation page, the same in both vocabularies. */
+  page: (path: string): string => `https://kubernetes.io/docs/${path}`,
+  /** The URL of a section of the API conventions, the same in both vocabularies. */
+  conventions: (part: string): string => `https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#${part}`,
+  /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
+  definition: (path: string): string => `${vocabulary.definitionPrefix}.${path}`,
+  /** Returns a description with Kubernetes terms replaced by those of this vocabulary. */
+  inWords: (text: string): string =>
+    vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term)),
+});
+
+const derive = (vocabulary: Vocabulary) => ({
+  ...vocabulary,
+  ...groupNames(vocabulary),
+  ...keyNames(vocabulary),
+  ...partyNames(vocabulary),
+  ...metadataNames(vocabulary),
+  ...wellKnownNames(vocabulary),
+  ...documentNames(vocabulary),
+});
 
 /** A resolved vocabulary: maps neutral tokens to names on the wire. */
 export type Naming = ReturnType<typeof derive>;

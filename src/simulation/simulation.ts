@@ -89,6 +89,34 @@ const podConcurrency = 32;
 /** The limit of the files of all containers together. */
 const maxFileBytes = 256 << 20;
 
+interface AgentParts extends Pick<SimulationOptions, 'naming' | 'clock' | 'random' | 'log' | 'version' | 'clientAs'> {
+  readonly rules: Rules;
+  readonly placement: Placement;
+  readonly signal: AbortSignal;
+}
+
+/** Creates the agent of a node, which is not registered yet. */
+const createAgent = (index: number, {naming, clock, random, log, rules, placement, version, clientAs, signal}: AgentParts): Agent => {
+  const machine = machineOf(index, {rules: rules.nodes, placement, version});
+  const {name} = machine;
+  const own = clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
+  const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
+  return {
+    machine,
+    client: own,
+    events,
+    images: emptyImages(),
+    allocation: emptyAllocation(),
+    pools: new Map(),
+    deferred: new Set(),
+    registered: false,
+    startedAt: clock.monotonic(),
+    isPoweredOff: false,
+    renewAt: 0,
+    reportedAt: -Infinity,
+  };
+};
+
 /** Starts simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
   const {clock, random, log, meter, naming, client, rules = noRules, families = [4], placement = inProcess(families)} = options;
@@ -101,27 +129,9 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: defaultLimiter(clock, {maxDelayMs: 30_000})});
   const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
 
-  const agentOf = (index: number): Agent => {
-    const machine = machineOf(index, {rules: rules.nodes, placement, version: options.version});
-    const {name} = machine;
-    const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
-    const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
-    return {
-      machine,
-      client: own,
-      events,
-      images: emptyImages(),
-      allocation: emptyAllocation(),
-      pools: new Map(),
-      deferred: new Set(),
-      registered: false,
-      startedAt: clock.monotonic(),
-      isPoweredOff: false,
-      renewAt: 0,
-      reportedAt: -Infinity,
-    };
-  };
-  const agents = new Map(Array.from({length: options.nodes}, (_, index) => [placement.name(index), agentOf(index)]));
+  const agents = new Map(
+    Array.from({length: options.nodes}, (_, index) => [placement.name(index), createAgent(index, {...options, rules, placement, signal})]),
+  );
 
   const context: SimulationContext = {
     naming,

@@ -57,90 +57,131 @@ export const representation = (served: ServedResource, accepted: Accepted, inclu
 
 const same = <T>(value: T): T => value;
 
+/** What representations of all shapes are made from. */
+interface Presented {
+  readonly served: ServedResource;
+  readonly accepted: Accepted;
+  readonly includeObject: IncludeObject;
+  readonly apiVersion: string;
+  /** The version of the shapes, which are kinds of the meta group. */
+  readonly metaVersion: string;
+  /** The prefix of keys of binary forms. */
+  readonly form: string;
+  /** Whether the JSON of list items can be joined from stored bytes. */
+  readonly isText: boolean;
+  readonly base: Pick<Representation, 'accepted' | 'listKind' | 'raw' | 'itemText' | 'metadataText'>;
+}
+
 const makeRepresentation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
   const {resource, kind} = served;
-  const {naming, clock} = resource.settings;
+  const {naming} = resource.settings;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const metaVersion = accepted.shapeVersion || naming.apiVersion('meta', 'v1');
-  const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
-  const base = {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined};
-  const empty = lazily(() => {
-    const node = resource.isCustom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
-    return node ? zeroValue(node) : {};
-  });
-  const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.presentation?.derivedAnnotations;
-  const partialText = ({value, revision}: StoredRecord) =>
-    `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
-  const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
+  const presented: Presented = {
+    served,
+    accepted,
+    includeObject,
+    apiVersion,
+    metaVersion: accepted.shapeVersion || naming.apiVersion('meta', 'v1'),
+    form: accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '',
+    isText: accepted.media === 'json' && !accepted.pretty && !resource.definition.presentation?.derivedAnnotations,
+    base: {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined},
+  };
   switch (accepted.shape) {
-    case 'Table': {
-      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) =>
-        column.of(object, at => humanDuration(clock.now() - at), naming);
-      const rowText = (record: StoredRecord): string => {
-        const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
-        if (!row) return jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
-        return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
-      };
-      const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
-        tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
-      return {
-        ...base,
-        key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
-        itemText: isText ? rowText : undefined,
-        one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
-        event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
-        // A bookmark is not a complete object: columns must not read it.
-        bookmark: (object, first) =>
-          tableOf(resource.definition, [object], {
-            apiVersion: metaVersion,
-            includeObject,
-            meta: {resourceVersion: object.metadata!.resourceVersion!},
-            columns: first,
-            cell: () => '',
-            shown: same,
-          }),
-        list: (objects, meta) => table(objects, meta, true),
-      };
-    }
+    case 'Table':
+      return asTable(presented);
     case 'PartialObjectMetadata':
-    case 'PartialObjectMetadataList': {
-      const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object, resource.definition);
-      return {
-        ...base,
-        key: `${form}partial/${metaVersion}`,
-        itemText: isText ? partialText : undefined,
-        metadataText: resource.definition.presentation?.derivedAnnotations ? undefined : partialText,
-        one: partial,
-        event: partial,
-        bookmark: partial,
-        list: (objects, meta) => ({
-          kind: 'PartialObjectMetadataList',
-          apiVersion: metaVersion,
-          metadata: meta,
-          items: objects.map(partial),
-        }),
-      };
-    }
+    case 'PartialObjectMetadataList':
+      return asMetadata(presented);
     case 'object':
     case 'APIGroupDiscoveryList':
-      return {
-        ...base,
-        key: `${form}object/${apiVersion}`,
-        raw: !served.version && accepted.media === 'json' && !accepted.pretty,
-        one: shown,
-        event: shown,
-        bookmark: object => ({...empty(), ...object, apiVersion}),
-        list: (objects, meta) => ({
-          ...listKind,
-          // Lists of custom resources have an empty `continue`, too.
-          metadata: resource.isCustom ? {continue: '', ...meta} : meta,
-          items: objects.map(object => {
-            if (resource.isCustom) return shown(object);
-            const {kind: _, apiVersion: __, ...item} = shown(object);
-            return item;
-          }),
-        }),
-      };
+      return asObject(presented);
   }
+};
+
+/** The JSON of a record's PartialObjectMetadata. */
+const metadataText =
+  (metaVersion: string) =>
+  ({value, revision}: StoredRecord): string =>
+    `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
+
+const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, base}: Presented): Representation => {
+  const {resource} = served;
+  const {naming, clock} = resource.settings;
+  const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
+  const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) =>
+    column.of(object, at => humanDuration(clock.now() - at), naming);
+  const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
+    tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
+  const partialText = metadataText(metaVersion);
+  const rowText = (record: StoredRecord): string => {
+    const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
+    if (!row) return jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
+    return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
+  };
+  return {
+    ...base,
+    key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
+    itemText: isText ? rowText : undefined,
+    one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
+    event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
+    // A bookmark is not a complete object: columns must not read it.
+    bookmark: (object, first) =>
+      tableOf(resource.definition, [object], {
+        apiVersion: metaVersion,
+        includeObject,
+        meta: {resourceVersion: object.metadata!.resourceVersion!},
+        columns: first,
+        cell: () => '',
+        shown: same,
+      }),
+    list: (objects, meta) => table(objects, meta, true),
+  };
+};
+
+const asMetadata = ({served: {resource}, metaVersion, form, isText, base}: Presented): Representation => {
+  const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object, resource.definition);
+  const partialText = metadataText(metaVersion);
+  return {
+    ...base,
+    key: `${form}partial/${metaVersion}`,
+    itemText: isText ? partialText : undefined,
+    metadataText: resource.definition.presentation?.derivedAnnotations ? undefined : partialText,
+    one: partial,
+    event: partial,
+    bookmark: partial,
+    list: (objects, meta) => ({
+      kind: 'PartialObjectMetadataList',
+      apiVersion: metaVersion,
+      metadata: meta,
+      items: objects.map(partial),
+    }),
+  };
+};
+
+const asObject = ({served, accepted, apiVersion, form, base}: Presented): Representation => {
+  const {resource, kind} = served;
+  const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
+  const empty = lazily(() => {
+    const node = resource.definition.custom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
+    return node ? zeroValue(node) : {};
+  });
+  return {
+    ...base,
+    key: `${form}object/${apiVersion}`,
+    raw: !served.version && accepted.media === 'json' && !accepted.pretty,
+    one: shown,
+    event: shown,
+    bookmark: object => ({...empty(), ...object, apiVersion}),
+    list: (objects, meta) => ({
+      ...base.listKind,
+      // Lists of custom resources have an empty `continue`, too.
+      metadata: resource.definition.custom ? {continue: '', ...meta} : meta,
+      items: objects.map(object => {
+        if (resource.definition.custom) return shown(object);
+        const {kind: _, apiVersion: __, ...item} = shown(object);
+        return item;
+      }),
+    }),
+  };
 };

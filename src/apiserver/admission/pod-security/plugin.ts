@@ -57,72 +57,46 @@ const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boole
   imagesDiffer(now.initContainers, before.initContainers) ||
   (now.ephemeralContainers ?? []).some(({name, image}) => before.ephemeralContainers?.find(other => other.name === name)?.image !== image);
 
-/** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
-export const podSecurity = ({
-  naming,
-  reader,
-  findNamespace,
-  minor,
-  podSecurity: settings = openSettings,
-}: PodSecurityParts): AdmissionPlugin => {
-  const checkedPod = ({
-    metadata,
-    spec,
-  }: {
-    readonly metadata?: {readonly annotations?: Record<string, string>};
-    readonly spec?: PodSpec;
-  }): CheckedPod => ({
-    annotations: metadata?.annotations ?? {},
-    spec: spec ?? {containers: []},
-    naming,
-  });
+type Checkable = {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec};
 
-  const annotatorFor =
-    ({annotate}: AdmissionAttributes) =>
-    (key: string, text: string): void =>
-      annotate?.(naming.subKey('pod-security', key), text);
+/** Checks pods, objects with a pod template, and namespaces against the policies of namespaces. */
+class PodSecurityChecks {
+  readonly #parts: PodSecurityParts;
+  readonly #settings: PodSecuritySettings;
 
-  /** Whether the object is exempt, which is audited with the reason. */
-  const isExempt = (attributes: AdmissionAttributes, runtimeClass?: string): boolean => {
-    const why = exemptionOf(settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
-    if (why) annotatorFor(attributes)('exempt', why);
-    return why !== undefined;
-  };
+  constructor(parts: PodSecurityParts) {
+    this.#parts = parts;
+    this.#settings = parts.podSecurity ?? openSettings;
+  }
 
-  const evaluate = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void => {
-    if (isExempt(attributes, pod.spec.runtimeClassName)) return;
-    const {warn: warnClient} = attributes;
-    const note = annotatorFor(attributes);
-    if (isPod) note('enforce-policy', shownLevel(enforce));
-    const audited = findings(audit, pod, minor);
-    if (audited.length > 0) note('audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);
-    const refused = isPod ? findings(enforce, pod, minor) : [];
-    if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
-    const warned = findings(warn, pod, minor);
-    if (warned.length > 0) warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
-  };
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const {naming} = this.#parts;
+    const {operation, resource, group, object} = attributes;
+    if (operation !== 'CREATE' && operation !== 'UPDATE') return;
+    if (group === '' && resource === 'pods') return this.#checkPod(attributes);
+    if (isForKind(attributes, naming, kinds.namespaces)) return this.#checkNamespace(attributes);
+    const [, template] = makers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
+    if (template) await this.#checkMaker(attributes, template(object as Templated));
+  }
 
-  const policyOf = async (namespace: string): Promise<Policy | undefined> => {
-    const found = await findNamespace(namespace);
-    return found && policyIn(found.metadata?.labels ?? {}, naming, settings.defaults).policy;
-  };
-
-  const checkPod = async (attributes: AdmissionAttributes): Promise<void> => {
+  async #checkPod(attributes: AdmissionAttributes): Promise<void> {
     const {operation, object, oldObject, namespace, subresource} = attributes;
-    if (harmless.has(subresource) || isExempt(attributes)) return;
-    const policy = await policyOf(namespace);
+    if (harmless.has(subresource) || this.#isExempt(attributes)) return;
+    const policy = await this.#policyOf(namespace);
     if (!policy) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
     const pod = object as Pod;
     if (operation === 'UPDATE' && !isSignificant(pod.spec!, (oldObject as Pod).spec!)) return;
-    evaluate(attributes, policy, checkedPod(pod), true);
-  };
+    this.#evaluate(attributes, policy, this.#checkedPod(pod), true);
+  }
 
-  const checkMaker = async (attributes: AdmissionAttributes, template: PodTemplateSpec | undefined): Promise<void> => {
-    const policy = template && (await policyOf(attributes.namespace));
-    if (policy) evaluate(attributes, policy, checkedPod(template), false);
-  };
+  async #checkMaker(attributes: AdmissionAttributes, template: PodTemplateSpec | undefined): Promise<void> {
+    const policy = template && (await this.#policyOf(attributes.namespace));
+    if (policy) this.#evaluate(attributes, policy, this.#checkedPod(template), false);
+  }
 
-  const checkNamespace = async (attributes: AdmissionAttributes): Promise<void> => {
+  async #checkNamespace(attributes: AdmissionAttributes): Promise<void> {
+    const {naming, reader, minor} = this.#parts;
+    const settings = this.#settings;
     const {operation, object, oldObject, name, warn} = attributes;
     const labels = (object as Namespace).metadata?.labels ?? {};
     const now = policyIn(labels, naming, settings.defaults);
@@ -141,18 +115,46 @@ export const podSecurity = ({
     const pods = (await reader.list(kinds.pods, name)).filter(
       ({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''),
     );
-    for (const text of existingPodWarnings(name, pods, wanted, checkedPod, minor)) warn(text);
-  };
+    for (const text of existingPodWarnings(name, pods, wanted, pod => this.#checkedPod(pod), minor)) warn(text);
+  }
 
-  return {
-    name: 'PodSecurity',
-    async validate(attributes) {
-      const {operation, resource, group, object} = attributes;
-      if (operation !== 'CREATE' && operation !== 'UPDATE') return;
-      if (group === '' && resource === 'pods') return checkPod(attributes);
-      if (isForKind(attributes, naming, kinds.namespaces)) return checkNamespace(attributes);
-      const [, template] = makers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
-      if (template) await checkMaker(attributes, template(object as Templated));
-    },
-  };
+  #evaluate(attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void {
+    if (this.#isExempt(attributes, pod.spec.runtimeClassName)) return;
+    const {minor} = this.#parts;
+    const {warn: warnClient} = attributes;
+    if (isPod) this.#annotate(attributes, 'enforce-policy', shownLevel(enforce));
+    const audited = findings(audit, pod, minor);
+    if (audited.length > 0)
+      this.#annotate(attributes, 'audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);
+    const refused = isPod ? findings(enforce, pod, minor) : [];
+    if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
+    const warned = findings(warn, pod, minor);
+    if (warned.length > 0) warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
+  }
+
+  /** Whether the object is exempt, which is audited with the reason. */
+  #isExempt(attributes: AdmissionAttributes, runtimeClass?: string): boolean {
+    const why = exemptionOf(this.#settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
+    if (why) this.#annotate(attributes, 'exempt', why);
+    return why !== undefined;
+  }
+
+  #annotate({annotate}: AdmissionAttributes, key: string, text: string): void {
+    annotate?.(this.#parts.naming.subKey('pod-security', key), text);
+  }
+
+  async #policyOf(namespace: string): Promise<Policy | undefined> {
+    const found = await this.#parts.findNamespace(namespace);
+    return found && policyIn(found.metadata?.labels ?? {}, this.#parts.naming, this.#settings.defaults).policy;
+  }
+
+  #checkedPod({metadata, spec}: Checkable): CheckedPod {
+    return {annotations: metadata?.annotations ?? {}, spec: spec ?? {containers: []}, naming: this.#parts.naming};
+  }
+}
+
+/** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
+export const podSecurity = (parts: PodSecurityParts): AdmissionPlugin => {
+  const checks = new PodSecurityChecks(parts);
+  return {name: 'PodSecurity', validate: attributes => checks.validate(attributes)};
 };

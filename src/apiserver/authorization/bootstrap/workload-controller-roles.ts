@@ -1,7 +1,7 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** The rules of the controllers for workloads and their cleanup. */
-export const workloadControllerRoles = ({gate, reportEvents, rule, when}: PolicyBuilders): ControllerRules => ({
+/** Controllers that run, roll out, scale and clean up pods through other objects. */
+const rolloutRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'cronjob-controller': [
     rule('get list update watch', 'batch', 'cronjobs'),
     rule('create delete get list patch update watch', 'batch', 'jobs'),
@@ -57,6 +57,10 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
     reportEvents,
   ],
   'pod-garbage-collector': [rule('delete list watch', 'core', 'pods'), rule(read, 'core', 'nodes'), rule('patch', 'core', 'pods/status')],
+});
+
+/** Controllers that keep a number of pods. */
+const replicaRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'replicaset-controller': [
     rule('get list update watch', 'apps extensions', 'replicasets'),
     rule('update', 'apps extensions', 'replicasets/status'),
@@ -83,6 +87,10 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
     rule('update', 'core', 'pods/finalizers'),
     reportEvents,
   ],
+});
+
+/** Controllers of finished jobs and of claims to devices. */
+const claimRoles = ({gate, reportEvents, rule, when}: PolicyBuilders): ControllerRules => ({
   'ttl-after-finished-controller': [rule('delete get list watch', 'batch', 'jobs'), reportEvents],
   'resource-claim-controller': [
     rule(read, 'core', 'pods'),
@@ -107,4 +115,11 @@ export const workloadControllerRoles = ({gate, reportEvents, rule, when}: Policy
         ],
       }
     : {}),
+});
+
+/** The rules of the controllers for workloads and their cleanup. */
+export const workloadControllerRoles = (builders: PolicyBuilders): ControllerRules => ({
+  ...rolloutRoles(builders),
+  ...replicaRoles(builders),
+  ...claimRoles(builders),
 });
