@@ -12,7 +12,7 @@ const rows = Object.entries<GateRow>(gateTable);
 const options = join('src', 'options');
 const files = ['src', 'controllers', 'informers']
   .flatMap(folder => readdirSync(folder, {recursive: true, encoding: 'utf8'}).map(file => join(folder, file)))
-  .filter(file => file.endsWith('.ts') && file !== join(options, 'gate-table.ts') && !file.startsWith(join(options, 'platlet')));
+  .filter(file => file.endsWith('.ts') && file !== join(options, 'gate-table.ts') && !/^src\/options\/(?:programs\/)?platlet\b/.test(file));
 
 /** All code, without the gates of flags: a flag may do nothing. */
 const code = files
