@@ -15,6 +15,7 @@ import {loggedPlugins} from './admission/logged-plugins.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
+import type {ResourceServices} from './handlers/resource.js';
 import {ConnectMetrics} from './handlers/connect-metrics.js';
 import {AccessMetrics} from './access-metrics.js';
 import {longRunningLabels, RequestMetrics} from './request/metrics.js';
@@ -29,6 +30,7 @@ import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {IncomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
+import type {ResourceTarget} from './request/request-info.js';
 import {LongRunningResponses} from './request/long-running.js';
 import {type Route} from './handlers/route.js';
 import {router} from './routes.js';
@@ -93,6 +95,42 @@ export interface ApiServer {
   endWatches(most?: number): void;
 }
 
+/** Whether a resource, and its subresource if one is named, is served. */
+const isServed = (registry: Registry, {group, version, resource, subresource}: ResourceTarget): boolean => {
+  const definition = registry.find(group, version, resource)?.resource.definition;
+  return (
+    definition !== undefined &&
+    (!subresource ||
+      Boolean(
+        own(definition.subresources, subresource) ??
+        own(definition.actions, subresource) ??
+        own(definition.connectSubresources, subresource),
+      ))
+  );
+};
+
+/** What the handlers of resources work with. */
+const resourceServices = (settings: ApiServerSettings, watch: WatchSettings): ResourceServices => {
+  const {registry} = settings;
+  const {authorizer, meter, naming} = registry.settings;
+  return {
+    registry,
+    authorizer,
+    watch,
+    authenticateToken: settings.authenticateToken,
+    rulesFor: settings.rulesFor,
+    components: settings.components,
+    usage: settings.usage,
+    reader: registryReader(registry),
+    tokens: settings.tokens,
+    network: settings.network,
+    backends: settings.backends,
+    agents: settings.agents,
+    connectMetrics: new ConnectMetrics(meter, naming),
+    largeRequests: settings.largeRequests,
+  };
+};
+
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, aggregation, discovery} = settings;
@@ -116,41 +154,15 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
       for (const info of longLived.requests) yield longRunningLabels(info);
     },
     stored: () => storageMetrics.objects(),
-    isServed({group, version, resource, subresource}) {
-      const definition = registry.find(group, version, resource)?.resource.definition;
-      return (
-        definition !== undefined &&
-        (!subresource ||
-          Boolean(
-            own(definition.subresources, subresource) ??
-            own(definition.actions, subresource) ??
-            own(definition.connectSubresources, subresource),
-          ))
-      );
-    },
+    isServed: target => isServed(registry, target),
   });
-  const services = {
-    registry,
-    authorizer,
-    watch: {
-      minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
-      streams,
-      bookmarks: new Bookmarks(clock),
-      log: log.child({component: 'watch'}),
-      counter: (resource: Labels) => metrics.watchEvents(resource),
-    },
-    authenticateToken: settings.authenticateToken,
-    rulesFor: settings.rulesFor,
-    components: settings.components,
-    usage: settings.usage,
-    reader: registryReader(registry),
-    tokens: settings.tokens,
-    network: settings.network,
-    backends: settings.backends,
-    agents: settings.agents,
-    connectMetrics: new ConnectMetrics(meter, naming),
-    largeRequests: settings.largeRequests,
-  };
+  const services = resourceServices(settings, {
+    minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
+    streams,
+    bookmarks: new Bookmarks(clock),
+    log: log.child({component: 'watch'}),
+    counter: (resource: Labels) => metrics.watchEvents(resource),
+  });
   const here = router(services, discovery, settings.routes);
   const handler = requestCore({
     naming,

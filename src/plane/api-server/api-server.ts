@@ -60,7 +60,7 @@ import {proxyClient} from './proxy-client.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
-import {serverStart, publishesStorageVersions, type ServerStart} from './server-start.js';
+import {serverStart, publishesStorageVersions} from './server-start.js';
 
 /** What another thread for large requests needs of the server. */
 export interface LargeRequestParts extends Pick<ApiServerParts, 'store' | 'clock' | 'log'> {
@@ -126,27 +126,15 @@ export interface RunningApiServer {
 /** The server's own identity. */
 const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
 
-/**
- * Composes an API server, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what reads it
- * (tokens, services, admission, aggregation), and the handler of requests. Rejects with an error of one line that names the flag when a file it needs is
- * unusable.
- */
-export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
-  const following = new AbortController();
-  const looping = new AbortController();
-  setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
-  try {
-    return await assembled(parts, following, looping);
-  } catch (error) {
-    following.abort(); // Files are followed already when a later one cannot be used.
-    looping.abort();
-    throw error;
-  }
-};
+/** When the work of a server ends: loops over its own objects before watches end, all else after. */
+interface Lifetimes {
+  readonly looping: AbortController;
+  readonly following: AbortController;
+}
 
-const assembled = async (parts: ApiServerParts, following: AbortController, looping: AbortController): Promise<RunningApiServer> => {
-  const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
-
+/** The first stage: what the options name, and the server's own way in, which works once the handler is attached. */
+const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifetimes) => {
+  const {options, naming, clock, log, store, gate} = parts;
   const health = new ServerHealth({
     clock,
     log,
@@ -157,17 +145,34 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
   const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
-  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal});
+  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
-  const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
-  const network = parts.network ?? systemNetwork(clock);
+  const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal});
   const loopback = new Loopback();
   const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) =>
     inProcessClient(loopback.handler, {naming, user, userAgent, clock});
-  const client = clientAs(serverUser);
+  return {
+    health,
+    authorizers,
+    authenticators,
+    anonymous: anonymousOf(options, log),
+    proxy,
+    admission,
+    agentTrust,
+    network: parts.network ?? systemNetwork(clock),
+    loopback,
+    clientAs,
+    client: clientAs(serverUser),
+  };
+};
 
-  const registry = createRegistry({
+type Settings = Awaited<ReturnType<typeof readSettings>>;
+
+/** The second stage: the resources over the store. */
+const registryOf = (parts: ApiServerParts, {authorizers}: Settings): Registry => {
+  const {options, naming, clock, random, log, store, gate, metrics: meter} = parts;
+  return createRegistry({
     naming,
     clock,
     random,
@@ -189,18 +194,15 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     deleteCollectionWorkers: options.deleteCollectionWorkers,
     watchCache: {on: options.watchCache, without: uncached(options.watchCacheSizes)},
   });
+};
 
+/** The third stage: what reads the registry: tokens, services, webhooks, admission, aggregation and discovery. */
+const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry, {signal}: AbortController) => {
+  const {options, naming, clock, random, log, serverAddress, gate, metrics: meter} = parts;
+  const {authorizers, proxy, admission: configuration, network, loopback, client} = settings;
   const reader = registryReader(registry);
-  const tokens = serviceAccountTokens({
-    options,
-    naming,
-    clock,
-    log,
-    meter,
-    reader,
-    client,
-    serverAddress: externalAddress(options, serverAddress),
-  });
+  const address = externalAddress(options, serverAddress);
+  const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address});
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
@@ -213,13 +215,13 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
       clientPair: () => proxy.pair,
       self,
     });
-    following.signal.addEventListener('abort', () => caller.close(), {once: true});
+    signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
   };
-  const plugins = admissionPlugins(options, {
-    configuration: admission,
+  const admission = admissionPlugins(options, {
+    configuration,
     meter,
-    signal: following.signal,
+    signal,
     callerAs,
     registry,
     naming,
@@ -232,6 +234,7 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     gate,
   });
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
+  const conversion = conversions(definition => webhookConversion(definition, converting()));
   const toBackends = connections({dial: dialer(network, clock), clock, log});
   const registrations = new Registrations(() => proxy.pair);
   const aggregation = aggregate({
@@ -243,19 +246,33 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     refusesRedirects: options.aggregatorRejectForwardingRedirect,
     gate,
   });
-  const discovery = new Discovery(registry, externalAddress(options, serverAddress), aggregation);
-  const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
-  const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
+  const discovery = new Discovery(registry, address, aggregation);
+  return {tokens, admission, conversion, backends: toBackends, registrations, aggregation, discovery};
+};
 
-  const anonymous = anonymousOf(options, log);
-  const server = createApiServer({
+type Readers = ReturnType<typeof readersOf>;
+
+/** The fourth stage: the handler of requests. */
+const serverOf = (
+  parts: ApiServerParts,
+  settings: Settings,
+  registry: Registry,
+  readers: Readers,
+  largeRequests: OtherThread | undefined,
+) => {
+  const {options, naming, clock, log, store} = parts;
+  const {authorizers, anonymous, network, client, health} = settings;
+  const {tokens, admission, conversion, backends, aggregation, discovery} = readers;
+  const authenticators = [...settings.authenticators, ...tokens.authenticators];
+  const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
+  return createApiServer({
     registry,
     log,
-    authenticators: [...authenticators, ...tokens.authenticators],
+    authenticators,
     anonymous,
-    admission: plugins,
+    admission,
     rulesFor: authorizers.rulesFor,
-    authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences, anonymous),
+    authenticateToken: tokenAuthenticator(authenticators, tokens.audiences, anonymous),
     tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
@@ -267,12 +284,12 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage?.(client),
     network,
-    conversion: conversions(definition => webhookConversion(definition, converting())),
-    agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
+    conversion,
+    agents: {addresses: options.platletPreferredAddressTypes, trust: settings.agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     largeRequests,
     discovery,
-    backends: toBackends,
+    backends,
     aggregation,
     routes: [
       ...openApiRoutes({documents, relayTo: registration => aggregation.relayTo(registration), clock}),
@@ -282,44 +299,74 @@ const assembled = async (parts: ApiServerParts, following: AbortController, loop
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
+};
+
+/** Follows the storage metrics and compacts the store, both periodically. */
+const maintainStore = (
+  {options, naming, clock, log, store, metrics: meter}: ApiServerParts,
+  server: ApiServer,
+  signal: AbortSignal,
+): void => {
+  const [countEveryMs, sizeEveryMs] = [options.kvstoreCountMetricPollPeriod, options.kvstoreDbMetricPollInterval];
+  server.storageMetrics.follow({clock, log, meter, naming, countEveryMs, sizeEveryMs}, signal);
+  compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, signal);
+};
+
+/**
+ * Composes an API server, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what reads it
+ * (tokens, services, admission, aggregation), and the handler of requests. Rejects with an error of one line that names the flag when a file it needs is
+ * unusable.
+ */
+export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
+  const lifetimes: Lifetimes = {looping: new AbortController(), following: new AbortController()};
+  const {looping, following} = lifetimes;
+  setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
+  try {
+    return await assembled(parts, lifetimes);
+  } catch (error) {
+    following.abort(); // Files are followed already when a later one cannot be used.
+    looping.abort();
+    throw error;
+  }
+};
+
+const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<RunningApiServer> => {
+  const {options, clock, log, store, serverAddress, gate, metrics: meter} = parts;
+  const {looping, following} = lifetimes;
+  const settings = await readSettings(parts, lifetimes);
+  const registry = registryOf(parts, settings);
+  const readers = readersOf(parts, settings, registry, following);
+  const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
+  const server = serverOf(parts, settings, registry, readers, largeRequests);
+
+  const {health, authorizers, proxy, loopback, clientAs, client} = settings;
+  const {registrations, aggregation} = readers;
   loopback.attach(server.handler);
   if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
+  const start = serverStart(
+    {...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter},
+    {looping: looping.signal, serving: following.signal},
+  );
   const follow = async () => {
     await authorizers.rbac?.follow(registryPolicy(registry), following.signal);
     await authorizers.nodes?.follow(registry, following.signal);
     await server.custom.follow(following.signal);
   };
-  let start: ServerStart | undefined;
   return {
     server,
     handler: server.handler,
     health,
-    metrics: parts.metrics,
+    metrics: meter,
     clientAs,
     follow,
     async begin() {
-      server.storageMetrics.follow(
-        {
-          clock,
-          log,
-          meter: parts.metrics,
-          naming,
-          countEveryMs: options.kvstoreCountMetricPollPeriod,
-          sizeEveryMs: options.kvstoreDbMetricPollInterval,
-        },
-        following.signal,
-      );
-      compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
+      maintainStore(parts, server, following.signal);
       await follow();
-      start = serverStart(
-        {...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter: parts.metrics},
-        {looping: looping.signal, serving: following.signal},
-      );
       await health.run(start.hooks);
     },
     endLoops: () => looping.abort(),
     async close() {
-      await start?.leave();
+      await start.leave();
       looping.abort();
       following.abort();
       server.endWatches();

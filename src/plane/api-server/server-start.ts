@@ -90,43 +90,46 @@ const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[]
   return names.map(name => ({name, run: () => Promise.resolve()}));
 };
 
-/** The work of an API server on its own objects once it serves. */
-export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
-  const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
-  let selfService: SelfService | undefined;
-  const namespaces = lazily(() => ensureSystemNamespaces(client));
-  const loops = lazily(() =>
-    serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping),
-  );
-  const {registry} = server;
-  // Without such objects, as in older releases, addresses come from the configured ranges.
+/** Steps that several hooks wait for. Each runs once, when the first of them asks. */
+const sharedSteps = ({options, server, client, store, clock, random, log, meter, gate}: ServerStartParts, signals: StartSignals) => {
+  const {registry, storedVersions} = server;
   const hasRanges = registry.serves(kinds.serviceCIDRs);
-  const ranges = lazily(async () =>
-    hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined,
-  );
+  const namespaces = lazily(() => ensureSystemNamespaces(client));
   const announced = lazily(async () => {
     await namespaces();
-    if (parts.gate('APIServerIdentity'))
+    if (gate('APIServerIdentity'))
       await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
   });
-  const versionsPublished = lazily(async () => {
-    await announced();
-    const {storedVersions} = server;
-    await publishStorageVersions(
-      {
-        client,
-        clock,
-        log,
-        server: serverIdentity(hostname()),
-        resources: storedResources(registry),
-        updated: (resource, error) => storedVersions.updated(resource, error),
-      },
-      signals.serving,
-    );
-  });
+  return {
+    hasRanges,
+    namespaces,
+    announced,
+    /** Without such objects, as in older releases, addresses come from the configured ranges. */
+    ranges: lazily(async () => (hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined)),
+    loops: lazily(() => serverLoops({client, clock, random, log, meter, gate, watchSeconds: watchSecondsInProcess}, signals.looping)),
+    versionsPublished: lazily(async () => {
+      await announced();
+      await publishStorageVersions(
+        {
+          client,
+          clock,
+          log,
+          server: serverIdentity(hostname()),
+          resources: storedResources(registry),
+          updated: (resource, error) => storedVersions.updated(resource, error),
+        },
+        signals.serving,
+      );
+    }),
+  };
+};
+
+type SharedSteps = ReturnType<typeof sharedSteps>;
+
+/** Namespaces, the identity of this server, and what clients authenticate with. */
+const identityHooks = ({options, client, naming, gate}: ServerStartParts, {namespaces, announced}: SharedSteps): StartHook[] => {
   const identity = `start-${naming.component('apiserver')}-identity-lease`;
-  const all: StartHook[] = [
-    ...beforeHooks(options),
+  return [
     {name: 'start-system-namespaces-controller', run: namespaces},
     {
       name: 'start-cluster-authentication-info-controller',
@@ -136,58 +139,80 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     // The server with an identity lease also deletes expired ones.
-    ...(parts.gate('APIServerIdentity')
-      ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced}))
-      : []),
-    ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
-    {
-      name: 'bootstrap-controller',
-      async run() {
-        await Promise.all([namespaces(), ranges()]);
-        const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : inMemoryPeers();
-        selfService = await maintainSelfService(
-          {
-            client,
-            clock,
-            log,
-            ...(store.shared ? {} : {revision: () => store.revision()}),
-            ...selfServiceOf(options, parts.serverAddress, peers),
-          },
-          signals.serving,
-        );
-      },
+    ...(gate('APIServerIdentity') ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced})) : []),
+  ];
+};
+
+/** The endpoints of this server in the service of the API; `started` once a hook has entered it. */
+interface OwnEndpoints {
+  started?: SelfService;
+}
+
+/** The ranges and repair of service addresses, and the service of the API itself. */
+const addressHooks = (
+  {options, server, client, store, naming, clock, log, serverAddress}: ServerStartParts,
+  {hasRanges, namespaces, ranges}: SharedSteps,
+  {serving}: StartSignals,
+  own: OwnEndpoints,
+): StartHook[] => [
+  ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
+  {
+    name: 'bootstrap-controller',
+    async run() {
+      await Promise.all([namespaces(), ranges()]);
+      const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : inMemoryPeers();
+      own.started = await maintainSelfService(
+        {client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, serverAddress, peers)},
+        serving,
+      );
     },
-    {
-      name: 'start-service-ip-repair-controllers',
-      async run() {
-        const {addresses, nodePorts: ports} = registry.settings.writes.pools;
-        const repair = new ServiceRepair({client, clock, log, addresses, ports});
-        await repair.run();
-        repair.follow(signals.serving);
-      },
+  },
+  {
+    name: 'start-service-ip-repair-controllers',
+    async run() {
+      const {addresses, nodePorts: ports} = server.registry.settings.writes.pools;
+      const repair = new ServiceRepair({client, clock, log, addresses, ports});
+      await repair.run();
+      repair.follow(serving);
     },
-    {
-      name: 'start-legacy-token-tracking-controller',
-      async run() {
-        await namespaces();
-        await ensureLegacyTokenTracking(client, clock.now());
-      },
+  },
+];
+
+/** Legacy tokens, priority classes and flow control. */
+const objectHooks = (
+  {server, client, store, clock, random, log}: ServerStartParts,
+  {namespaces}: SharedSteps,
+  signals: StartSignals,
+): StartHook[] => [
+  {
+    name: 'start-legacy-token-tracking-controller',
+    async run() {
+      await namespaces();
+      await ensureLegacyTokenTracking(client, clock.now());
     },
-    {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-    ...(registry.serves(kinds.flowSchemas)
-      ? [
-          {
-            name: 'priority-and-fairness-config-producer',
-            run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving),
-          },
-          {
-            name: 'priority-and-fairness-config-consumer',
-            run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping),
-          },
-        ]
-      : []),
+  },
+  {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
+  ...(server.registry.serves(kinds.flowSchemas)
+    ? [
+        {
+          name: 'priority-and-fairness-config-producer',
+          run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving),
+        },
+        {
+          name: 'priority-and-fairness-config-consumer',
+          run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping),
+        },
+      ]
+    : []),
+];
+
+/** Definitions of custom resources, aggregated APIs, and the bootstrap policy. */
+const extensionHooks = (parts: ServerStartParts, {loops}: SharedSteps, signals: StartSignals): StartHook[] => {
+  const {server, client, health, authorizers, proxy, registrations, aggregation, naming} = parts;
+  const {registry, custom} = server;
+  return [
     ...(registry.serves(kinds.customResourceDefinitions)
-      ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping)
+      ? definitionHooks({instances: customInstances(registry, custom, parts.user), loops}, signals.looping)
       : []),
     ...(proxy.pair
       ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}]
@@ -199,14 +224,30 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}]
       : []),
   ];
+};
+
+/** The work of an API server on its own objects once it serves. */
+export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
+  const steps = sharedSteps(parts, signals);
+  const own: OwnEndpoints = {};
+  const all: StartHook[] = [
+    ...beforeHooks(parts.options),
+    ...identityHooks(parts, steps),
+    ...addressHooks(parts, steps, signals, own),
+    ...objectHooks(parts, steps, signals),
+    ...extensionHooks(parts, steps, signals),
+  ];
+  const {versionsPublished} = steps;
   // The writes of the other hooks would be refused until then.
   const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsPublished().then(run)});
   return {
-    hooks: publishesStorageVersions(server, parts.gate)
+    hooks: publishesStorageVersions(parts.server, parts.gate)
       ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)]
       : all,
     async leave() {
-      await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
+      await own.started
+        ?.leave()
+        .catch((error: unknown) => parts.log.warn({err: error}, 'the endpoint of this server could not be taken back'));
     },
   };
 };
