@@ -1,6 +1,8 @@
 import {execFile} from 'node:child_process';
+import {writeFileSync} from 'node:fs';
 import https from 'node:https';
 import type {AddressInfo} from 'node:net';
+import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
 import {systemClock} from '#src/base/clock.js';
@@ -9,7 +11,7 @@ import {planeServingCertificate} from '#src/plane/api-server/serving-certificate
 import {naming} from '#src/api/naming.js';
 import type {Load} from './load.js';
 import {type Row, row} from './row.js';
-import {caller, startPlane, type Running} from './programs.js';
+import {caller, scratch, startPlane, type Running} from './programs.js';
 
 const run = promisify(execFile);
 const headers = {accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'bench'};
@@ -63,10 +65,40 @@ export const requestRows = async (): Promise<Row[]> => {
     }),
   );
   plain.close();
+  rows.push(await auditRow(plane));
 
   rows.push(await listRow(plane));
   await plane.stop();
   return rows;
+};
+
+const auditPolicy = 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n';
+
+/** Creates with and without audit, measured in turns so that both find the same machine. */
+const auditRow = async (plane: Running): Promise<Row> => {
+  const directory = await scratch();
+  const policy = join(directory, 'policy.yaml');
+  writeFileSync(policy, auditPolicy);
+  const flags = {'audit-policy-file': policy, 'audit-log-path': join(directory, 'audit.log')};
+  const audited = await startPlane(
+    directory,
+    Object.entries(flags).map(([flag, value]) => `--apiserver-arg=--${flag}=${value}`),
+  );
+  const rates = {without: 0, with: 0};
+  const rounds = 3;
+  const body = JSON.stringify(configMap('NAME'));
+  for (let round = 0; round < rounds; round++) {
+    for (const [which, {url, pki}] of [
+      ['without', plane],
+      ['with', audited],
+    ] as const)
+      rates[which] += (await measured({...pki, url, path: collection, clients: 64, method: 'POST', body})) / rounds;
+  }
+  await audited.stop();
+  return row('create, audited at level Metadata', rates.with, '/s', {
+    baseline: rates.without,
+    note: `two events a request to a file, in blocking mode; beside creates without audit, ${rounds} turns each`,
+  });
 };
 
 const listRow = async (plane: Running): Promise<Row> => {

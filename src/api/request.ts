@@ -2,6 +2,8 @@
 // return responses.
 
 import type {Duplex, Readable} from 'node:stream';
+import type {AuditNotes} from './audit.js';
+import type {Status} from './status.js';
 import type {UserInfo} from './user.js';
 
 /** The credentials of a caller. */
@@ -12,8 +14,11 @@ export interface Credentials {
   readonly connection?: object;
 }
 
-/** The caller: credentials to be authenticated, or a user that the in-process client vouches for. */
-export type Caller = {readonly credentials: Credentials} | {readonly user: UserInfo};
+/**
+ * The caller: credentials to be authenticated, or a user that the in-process client vouches for. With `notes` the request is a part of another one, whose
+ * audit events it completes.
+ */
+export type Caller = {readonly credentials: Credentials} | {readonly user: UserInfo; readonly notes?: AuditNotes | undefined};
 
 /** One API request, over HTTP or in process. */
 export interface ApiRequest {
@@ -111,6 +116,8 @@ export interface PagedBody {
   object(): Promise<unknown>;
   /** Releases the remaining pages unread. */
   close(): void;
+  /** Returns the same list as one line of JSON, in pages of its own. */
+  asJson?(): PagedBody;
 }
 
 /** One API response. Header names in their usual capitalization. */
@@ -118,6 +125,8 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;
   readonly body: ResponseBody;
+  /** The Status that the body contains, if it is one, for the audit event. */
+  readonly outcome?: Status | undefined;
   /** Only for requests with `sendsBytes`. The transport disposes it once the last byte is sent or the client has disconnected. */
   delivery?: Delivery;
 }

@@ -10,11 +10,13 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
+import type {Auditor} from './audit/auditor.js';
+import {beginAudit, recorded, type Annotation, type AuditState} from './audit/request-steps.js';
 import {impersonated, requestsImpersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {StoreClosed} from '#src/storage/errors.js';
-import {observed} from '#src/base/eventually.js';
+import {andThen, observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import type {CborEncoding} from './request/cbor-encoding.js';
@@ -54,6 +56,8 @@ export interface CoreSettings {
   checkPublished?(info: RequestInfo, user: UserInfo): void;
   /** Called after every request, for metrics. Returns the response to send, which differs only in that it records its size. */
   finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
+  /** Records requests in the audit log, if it is on. */
+  readonly auditor?: Auditor | undefined;
   /** Logs requests at higher verbosities. */
   readonly log?: RequestLog;
   /** Called for failures that are the server's own fault. */
@@ -77,6 +81,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
     let response: ApiResponse;
     let state: RequestState | undefined;
     let isMalformed = false;
+    let failed: unknown;
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
@@ -85,6 +90,9 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
         auditId,
         warnings,
         times,
+        notes: 'user' in request.caller ? request.caller.notes : undefined,
+        audit: undefined,
+        isIdentified: false,
         deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs),
         endsAt: request.inProcess ? undefined : endsAt,
         isAuthorized: false,
@@ -98,12 +106,17 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
     } catch (error) {
       // The original's HTTP server refuses a request that cannot be parsed, without the headers of the API server.
       isMalformed = error instanceof MalformedRequest;
+      failed = error;
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
       response = failure(settings, request, error, !state?.isAuthorized);
       if (state?.place instanceof IncomingBody) state.place.stop(bodyTimeout());
     }
     if (!isMalformed) finish(response, auditId, warnings);
+    if (settings.auditor && info) {
+      const audited = recorded(settings.auditor, {request, info, auditId, times}, {state, response, error: failed});
+      response = audited instanceof Promise ? await audited : audited;
+    }
     response = settings.finished(request, info, response, times);
     settings.log?.answered(request, info, {response, auditId, startedAt});
     return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
@@ -119,7 +132,7 @@ const maxAuditIdLength = 1024;
 const writeTimeoutMs = 34_000;
 
 /** The state of a request from its start. */
-interface RequestState {
+interface RequestState extends AuditState {
   readonly auditId: string;
   readonly warnings: Set<string>;
   readonly times: RequestTimes;
@@ -161,16 +174,17 @@ const discardLate = (response: ApiResponse, {entered}: RequestState): void => {
 };
 
 const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
-  const {warnings} = state;
   if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
-  const found = userOf(settings, request, info, warnings);
+  const found = userOf(settings, request, info, state);
   const user = found instanceof Promise ? await found : found;
   const entered = (state.place = enterInFlight(settings, request, info, user));
   try {
     const context = new Context(request, info, user, state);
     const attributes = attributesOf(user, info);
-    const decision = authorized(settings, attributes);
-    allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
+    const deciding = authorized(settings, attributes, state);
+    const decision = deciding instanceof Promise ? await deciding : deciding;
+    state.audit?.authorized(decision);
+    allowed(settings, attributes, decision);
     state.isAuthorized = true;
     settings.checkPublished?.(info, user);
     const codecs = codecsFor(request, settings);
@@ -217,27 +231,53 @@ const shutdownRefusal = (): PlainRefusal =>
  * Returns the user after authentication and impersonation. Like the following functions it returns a promise only where needed, since each await costs as
  * much as the step.
  */
-const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
+const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
+  const {auditor} = settings;
+  const warn = (text: string) => void state.warnings.add(text);
+  const effectiveUser = (user: UserInfo) => (requestsImpersonation(headers) ? impersonatedUser(settings, request, user, state) : user);
+  if (!auditor)
+    return andThen(
+      'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn}, info.path, state.times),
+      effectiveUser,
+    );
+  const annotations: Annotation[] = [];
+  const annotate = (key: string, text: string) => void annotations.push([key, text]);
   const found =
     'user' in caller
       ? caller.user
-      : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
-  const effectiveUser = (user: UserInfo) =>
-    requestsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user;
-  return found instanceof Promise ? found.then(effectiveUser) : effectiveUser(found);
+      : authenticated(settings, {credentials: caller.credentials, headers, warn, annotate}, info.path, state.times);
+  const {auditId, times} = state;
+  return andThen(found, user =>
+    andThen(beginAudit(auditor, {request, info, auditId, times}, {user, annotations, state}), () => effectiveUser(user)),
+  );
+};
+
+const impersonatedUser = async (
+  {authorizer, naming}: CoreSettings,
+  request: ApiRequest,
+  user: UserInfo,
+  {audit}: RequestState,
+): Promise<UserInfo> => {
+  const effective = await impersonated(request, user, authorizer, naming);
+  if (effective !== user) audit?.impersonated(effective);
+  return effective;
 };
 
 /** Authenticates a request, and counts and times it. */
 const authenticated = (
-  {access, clock, log, authenticators, anonymous}: CoreSettings,
+  {access, clock, log, authenticators, anonymous, auditor}: CoreSettings,
   request: AuthenticationRequest,
   path: string,
+  times: RequestTimes,
 ): UserInfo | Promise<UserInfo> => {
   const startedAt = clock.monotonic();
   return observed(
     () => authenticate(authenticators, anonymous, request, path),
-    user => access.authenticated(user, startedAt),
+    user => {
+      access.authenticated(user, startedAt);
+      if (auditor) times.authenticationMs = clock.monotonic() - startedAt;
+    },
     error => {
       log?.notAuthenticated(path, error);
       access.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
@@ -246,12 +286,22 @@ const authenticated = (
 };
 
 /** Authorizes a request, and counts and times it. */
-const authorized = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
+const authorized = (
+  {authorizer, access, clock}: CoreSettings,
+  attributes: Attributes,
+  {times, audit}: RequestState,
+): Decision | Promise<Decision> => {
   const startedAt = clock.monotonic();
   return observed(
     () => authorizer.authorize(attributes),
-    decision => access.authorized(decision, startedAt),
-    () => access.authorizationFailed(startedAt),
+    decision => {
+      access.authorized(decision, startedAt);
+      if (audit) times.authorizationMs = clock.monotonic() - startedAt;
+    },
+    () => {
+      access.authorizationFailed(startedAt);
+      audit?.notAuthorized();
+    },
   );
 };
 
@@ -281,6 +331,7 @@ const statusResponse = (status: Status, {accepted, pretty}: ErrorFormat, isBefor
       ...(retryAfter ? {'Retry-After': String(retryAfter)} : {}),
     },
     body: encoded(accepted, () => status, pretty),
+    outcome: status,
   };
 };
 

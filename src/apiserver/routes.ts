@@ -1,6 +1,8 @@
 // The router: from a request's attributes to its handler. Resources with their subresources, fixed and wildcard paths, discovery. It never authorizes: the
 // request core does so before.
 
+import type {AuditNotes} from '#src/api/audit.js';
+import type {Naming} from '#src/api/naming.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
@@ -99,6 +101,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     const isHeard = (context: ResourceContext): boolean =>
       Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const answer: Handler = context => {
+      if (warning && context.notes) noteDeprecation(context.notes, deprecation?.until, naming);
       if (warning && isHeard(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
@@ -108,6 +111,12 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     if (definition.virtual && warning) warnings.add(warning);
     throw custom || (definition.virtual && verb === 'watch') ? methodNotAllowed(served.resource.ref, verb) : methodUnknown();
   };
+};
+
+/** Tells the audit event that the requested version is deprecated. */
+const noteDeprecation = (notes: AuditNotes, removal: string | undefined, {apiSuffix}: Naming): void => {
+  notes.annotate(`${apiSuffix}/deprecated`, 'true');
+  if (removal) notes.annotate(`${apiSuffix}/removed-release`, removal.replace(/^v/, ''));
 };
 
 const subresourceHandler = (services: ResourceServices, info: RequestInfo & {readonly resource: ResourceTarget}): Handler | undefined => {

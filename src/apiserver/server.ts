@@ -11,6 +11,7 @@ import type {Authorizer} from '#src/api/authorization.js';
 import type {Network} from '#src/transport/network.js';
 import type {Connections} from '#src/transport/http1/connections.js';
 import type {AdmissionPlugin} from './admission/admission.js';
+import type {Auditor} from './audit/auditor.js';
 import {loggedPlugins} from './admission/logged-plugins.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
@@ -71,6 +72,8 @@ export interface ApiServerSettings {
   readonly aggregation?: Aggregation | undefined;
   /** Handles large requests in another thread; without it this thread handles all. */
   readonly largeRequests?: LargeRequests | undefined;
+  /** Records requests in the audit log; without it none are. */
+  readonly auditor?: Auditor | undefined;
   failed(error: unknown, request: ApiRequest): void;
 }
 
@@ -183,6 +186,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
       metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
+    auditor: settings.auditor,
     checkPublished: (info, user) => storedVersions.check(info, user),
   });
   return {

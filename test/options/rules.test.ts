@@ -16,7 +16,6 @@ const otherCredentials =
   'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
 
 const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
-const noAudit = 'is not supported yet: leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id';
 const refusals = (table: unknown, cases: readonly (readonly [string, string])[]) => {
   const {program} = table as FlagTable;
   for (const [words, message] of cases) {
@@ -153,9 +152,11 @@ refusals(apiserverFlags, [
     `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`,
   ],
   ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk that the store lies on'],
-  ['--audit-policy-file=f', `--audit-policy-file ${noAudit}`],
-  ['--audit-log-path=-', `--audit-log-path ${noAudit}`],
-  ['--audit-webhook-config-file=f --audit-policy-file=f', `--audit-webhook-config-file ${noAudit}`],
+  ['--audit-log-version=audit.k8s.io/v1', '--audit-log-version must be audit.plat.io/v1 with --naming=plat'],
+  [
+    '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',
+    '--audit-webhook-version must be audit.k8s.io/v1 with --naming=kubernetes',
+  ],
   ['--enable-admission-plugins=NodeRestriction,ImagePolicyWebhook', `--enable-admission-plugins=ImagePolicyWebhook ${noImagePolicy}`],
   ['--admission-control=ImagePolicyWebhook', `--admission-control=ImagePolicyWebhook ${noImagePolicy}`],
   [
@@ -178,6 +179,8 @@ accepted(apiserverFlags, [
   '--tls-cert-file=c --tls-private-key-file=k',
   '--kvstore-servers=https://1.2.3.4:2379 --storage-backend=etcd3',
   '--audit-log-batch-max-size=20000',
+  '--audit-policy-file=f --audit-log-path=- --audit-webhook-config-file=g',
+  '--naming=kubernetes --audit-log-version=audit.k8s.io/v1',
   '--audit-log-path= --audit-policy-file= --encryption-provider-config= --authentication-config= --oidc-issuer-url=',
   '--max-connection-bytes-per-sec=0 --enable-bootstrap-token-auth=false',
   '--cors-allowed-origins=^https://example\\.com$,//localhost(:|$)',

@@ -1,11 +1,9 @@
 // The contract of admission plugins, and the loop that runs one phase of them. The order of plugins is defined in plugins.ts; the write pipeline of the
 // registry decides when each phase runs.
 
+import type {AuditLevel} from '#src/api/audit.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-
-/** The part of a request that its audit event contains. */
-export type AuditLevel = 'Metadata' | 'Request' | 'RequestResponse';
 
 /** The request behind an admission. */
 export interface OriginalRequest {
@@ -15,7 +13,7 @@ export interface OriginalRequest {
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
   /** Records the time spent in webhooks. */
-  readonly times?: {webhooksMs: number} | undefined;
+  readonly times?: {webhooksMs: number; mutatingWebhooksMs?: number; storageMs?: number} | undefined;
   /** Whether the request may be moved to another thread, which is possible until something was done for it. */
   readonly mayMove?: boolean;
 }

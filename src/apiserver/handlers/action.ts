@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {badRequest} from '#src/api/status.js';
+import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
@@ -15,6 +15,7 @@ import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {parseWriteQuery} from '#src/apiserver/registry/options.js';
+import {noteSent} from './audited.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
@@ -52,6 +53,7 @@ export const runAction = async (
     fieldValidation: query.fieldValidation,
     warn: text => context.warnings.add(text),
   });
+  noteSent(context.notes, object);
   if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
     throw badRequest(namespaceMismatch);
   }
@@ -94,8 +96,15 @@ export const runAction = async (
     ...outcome
   } = await action.run(object, actionContext);
   const response = {kind, apiVersion, ...outcome};
-  return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, response), isPretty(context))};
+  return responseOf(accepted, response, isPretty(context));
 };
+
+const responseOf = (accepted: Accepted, result: KubeObject, pretty: boolean): ApiResponse => ({
+  status: 201,
+  headers: {},
+  body: encoded(accepted, () => shaped(accepted, result), pretty),
+  outcome: result.kind === 'Status' ? (result as unknown as Status) : undefined,
+});
 
 /** The result in the requested shape; a Status has one shape. */
 const shaped = ({shape, shapeVersion}: Accepted, outcome: KubeObject): unknown =>

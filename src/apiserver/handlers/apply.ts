@@ -25,6 +25,7 @@ import type {Transform} from '#src/apiserver/registry/write/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {noteValue} from './audited.js';
 import {checkView, withView} from './view-change.js';
 
 /** An apply patch of the expected kind. */
@@ -125,6 +126,7 @@ const throughView = <T>(apiVersion: string, apply: () => T): T => {
 /** Reads an apply patch of a kind and checks it by the schema. */
 const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceContext): Promise<Intent & {readonly body: ParsedBody}> => {
   const body = await readIntent(context, settings);
+  noteValue(context.notes, body.value);
   const apiVersion = settings.naming.apiVersion(kind.group, kind.version);
   checkKind(body, apiVersion, kind.kind);
   const value = body.value as PlainObject;

@@ -128,6 +128,13 @@ class ListPages implements PagedBody {
   close(): void {
     this.#closed = true;
   }
+
+  asJson(): PagedBody {
+    const {shown} = this.#list;
+    const {pretty: _, ...form} = shown.accepted;
+    const accepted = {...form, media: 'json' as const, contentType: 'application/json'};
+    return new ListPages({...this.#list, shown: {...shown, accepted}, pretty: false, takesObjects: false});
+  }
 }
 
 const itemsOf = (list: Record<string, unknown>): unknown[] => (list['rows'] ?? list['items']) as unknown[];

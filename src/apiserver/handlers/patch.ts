@@ -16,6 +16,7 @@ import {kindMismatch, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/req
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkCopies} from '#src/apiserver/request/large.js';
+import {notePatch} from './audited.js';
 
 const types = new Map<string, PatchType | 'apply'>([
   ...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const),
@@ -48,6 +49,7 @@ export const applyPatch = async (
   const {definition} = resource;
   const {naming, schemas} = resource.settings;
   const bytes = await readBytes(context.request);
+  notePatch(context.notes, bytes);
   let parsed: ParsedPatch | undefined;
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);

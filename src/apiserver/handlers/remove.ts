@@ -11,6 +11,7 @@ import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
+import {noteValue} from './audited.js';
 import {encoded} from './encode.js';
 import {listResponse} from './list-pages.js';
 import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext} from './resource.js';
@@ -18,7 +19,9 @@ import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, 
 /** Reads the options of a deletion from the body, or from the query without a body, and validates them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
   const {naming} = resource.settings;
-  const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
+  const sent = await readDeleteOptions(context.request, resource.settings);
+  if (sent) noteValue(context.notes, {kind: 'DeleteOptions', apiVersion: naming.apiVersion('meta', 'v1'), ...sent});
+  const options = sent ?? fromQuery(context.info.query);
   const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   const {missingPropagationWarning} = resource.definition.deletion ?? {};
@@ -67,7 +70,12 @@ const statusResponse = ({resource, kind}: ServedResource, context: ResourceConte
   const {settings} = resource;
   const {group, resource: plural} = resource.refIn(kind);
   const status = success({name: object.metadata!.name!, ...(group ? {group} : {}), kind: plural, uid: object.metadata!.uid!});
-  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context))};
+  return {
+    status: code,
+    headers: {},
+    body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context)),
+    outcome: status,
+  };
 };
 
 /** DELETE of a collection: each object separately; those already deleted are skipped. */
@@ -97,10 +105,12 @@ export const removeCollection = async (served: ServedResource, context: Resource
     });
   }
   if (resource.definition.deletion?.response === 'statusAlways') {
+    const outcome = success();
     return {
       status: 200,
       headers: {},
-      body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context)),
+      body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => outcome, isPretty(context)),
+      outcome,
     };
   }
   // A deleted object is still returned as of the list's revision.

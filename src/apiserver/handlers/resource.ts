@@ -226,6 +226,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
   served: kind,
   manager: context.info.query.get('fieldManager') || managerOfAgent(header(context.request, 'user-agent') ?? ''),
   warn: text => context.warnings.add(text),
+  annotate: context.notes && ((key, text, least) => context.notes!.annotate(key, text, least)),
   original: context,
 });
 

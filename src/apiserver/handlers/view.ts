@@ -11,6 +11,7 @@ import {updateObject, type Transform} from '#src/apiserver/registry/write/update
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {applyViewOf} from './apply.js';
+import {noteSent} from './audited.js';
 import {applyPatch, patchTypeOf} from './patch.js';
 import {objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
 import {checkView, withView} from './view-change.js';
@@ -78,6 +79,7 @@ export const updateView = async (
   const {name} = context.target;
   const query = parseWriteQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
   const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind, custom: false});
+  noteSent(context.notes, shown);
   checkAddress(shown, context.target, served.resource.kind);
   const done = await updateObject(
     targetOf(services, served, context),

@@ -15,6 +15,7 @@ import {readObject, type BodyReader} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {runAction} from './action.js';
 import {applyIntentOf} from './apply.js';
+import {noteWritten} from './audited.js';
 import {applyPatch, patchTypeOf} from './patch.js';
 import {checkCreatePermission, representationFor, storedResponse, wantedItem, writeContext, type ResourceServices} from './resource.js';
 
@@ -48,6 +49,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const shown = representationFor(context, served, 'item');
   const query = parseWriteQuery(settings.naming, context.info.query, 'CreateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
+  noteWritten(context.notes, served, incoming);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const made = await createObject(resource, hubObject(served, incoming), namespace, writeContext(context, served, query.dryRun));
   return storedResponse(context, shown, made, 201);
@@ -65,6 +67,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   const shown = representationFor(context, served, wantedItem(served, context));
   const query = parseWriteQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
+  noteWritten(context.notes, served, incoming);
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);

@@ -17,7 +17,10 @@ export const checkAddress = (
 };
 
 /** The admission attributes that every request on a resource has. */
-export const requestAttributes = ({settings, kind}: Resource, {served, user, dryRun, warn, original, ofCollection}: WriteContext) => ({
+export const requestAttributes = (
+  {settings, kind}: Resource,
+  {served, user, dryRun, warn, annotate, original, ofCollection}: WriteContext,
+) => ({
   group: settings.naming.group(served.group),
   version: served.version,
   resource: served.plural,
@@ -26,6 +29,7 @@ export const requestAttributes = ({settings, kind}: Resource, {served, user, dry
   user,
   dryRun,
   warn,
+  ...(annotate ? {annotate} : {}),
   original,
   ofCollection,
 });

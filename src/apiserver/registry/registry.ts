@@ -19,7 +19,7 @@ import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
-import type {OriginalRequest} from '#src/apiserver/admission/admission.js';
+import type {AdmissionAttributes, OriginalRequest} from '#src/apiserver/admission/admission.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
@@ -100,6 +100,8 @@ export interface WriteContext {
   /** Whether the managed fields of the object are already computed, as for an apply. */
   readonly isOwnershipRecorded?: boolean;
   warn(text: string): void;
+  /** Annotates the request's audit event; absent if there is none. */
+  readonly annotate?: AdmissionAttributes['annotate'] | undefined;
 }
 
 /** Returns the group and resource for errors and metrics. */

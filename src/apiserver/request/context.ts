@@ -1,6 +1,7 @@
 // What a handler receives: the request, its attributes, its user, its warnings and its deadlines. A context is created per request and never shared; `having`
 // and `movable` return changed copies.
 
+import type {AuditNotes} from '#src/api/audit.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
@@ -12,6 +13,11 @@ export interface RequestTimes {
   readonly startedAt: number;
   /** The time spent in admission webhooks; concurrent ones count once. */
   webhooksMs: number;
+  /** The parts of the time that audit events of slow requests tell of. */
+  mutatingWebhooksMs?: number;
+  authenticationMs?: number;
+  authorizationMs?: number;
+  storageMs?: number;
 }
 
 /** A request and its state in the request core. */
@@ -29,6 +35,8 @@ export interface RequestContext {
   /** The time by which the response must have been sent, by the monotonic clock; undefined for long-running requests. */
   readonly endsAt?: number | undefined;
   readonly times?: RequestTimes | undefined;
+  /** Takes what the request's audit events contain; undefined if there are none. */
+  readonly notes?: AuditNotes | undefined;
   /** Whether the request may be moved to another thread, which is possible until something was done for it. */
   readonly mayMove?: boolean;
   /** The same request with another body, which may be moved to another thread. */
@@ -53,13 +61,21 @@ export class Context implements RequestContext {
   readonly times: RequestTimes | undefined;
   readonly deadlineAt: number | undefined;
   readonly endsAt: number | undefined;
+  readonly notes: AuditNotes | undefined;
   mayMove = false;
 
   constructor(
     request: ApiRequest,
     info: RequestInfo,
     user: UserInfo,
-    {auditId, warnings, times, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt'>,
+    {
+      auditId,
+      warnings,
+      times,
+      deadlineAt,
+      endsAt,
+      notes,
+    }: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt' | 'notes'>,
   ) {
     this.request = request;
     this.info = info;
@@ -69,6 +85,7 @@ export class Context implements RequestContext {
     this.times = times;
     this.deadlineAt = deadlineAt;
     this.endsAt = endsAt;
+    this.notes = notes;
   }
 
   movableWith(body: ApiBody | undefined): Context {

@@ -12,7 +12,7 @@ import {header, type RequestContext} from './context.js';
 export const maxWeight = 8000;
 
 /** The parts of a moved request besides its body and user. */
-export type MovedRequest = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'remoteAddress' | 'signal'>;
+export type MovedRequest = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'remoteAddress' | 'signal'> & Pick<RequestContext, 'notes'>;
 
 /** Handles requests in another thread. */
 export interface LargeRequests {
@@ -106,10 +106,11 @@ const elsewhere = async (large: LargeRequests, context: RequestContext, read: Bu
     request: {method, url, headers, remoteAddress, signal, body},
     user,
     auditId,
+    notes,
   } = context;
   // Bodies that come as objects are small.
   const bytes = body?.kind === 'object' ? Buffer.from(jsonText(body.value)) : read;
-  const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);
+  const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal, notes}, bytes, user);
   return response ?? run(context.withBody(read && {kind: 'bytes', read: () => Promise.resolve(read)}));
 };
 

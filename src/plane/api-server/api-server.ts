@@ -18,7 +18,7 @@ import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {Discovery} from '#src/apiserver/discovery/handler.js';
 import {Loopback} from '#src/apiserver/loopback.js';
-import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
+import {createApiServer, type ApiServer, type ApiServerSettings} from '#src/apiserver/server.js';
 import {createRegistry} from '#src/apiserver/server-registry.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
@@ -44,6 +44,7 @@ import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {admissionPlugins, readAdmission} from './admission.js';
 import {followAgentTrust} from './agent-trust.js';
+import {openAudit} from './audit.js';
 import {createAuthorizers} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
@@ -97,6 +98,8 @@ export interface ApiServerParts {
   readonly serverAddress: string;
   /** Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server closes it. */
   readonly largeRequests?: ((parts: LargeRequestParts) => OtherThread) | undefined;
+  /** Whether another server, to whose requests this one contributes, records them in the audit log. */
+  readonly isAuditedElsewhere?: boolean;
   /** Dials nodes, pods and services; by default over the network of this machine. */
   readonly network?: Network;
   /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
@@ -258,7 +261,7 @@ const serverOf = (
   settings: Settings,
   registry: Registry,
   readers: Readers,
-  largeRequests: OtherThread | undefined,
+  {largeRequests, auditor}: Pick<ApiServerSettings, 'largeRequests' | 'auditor'>,
 ) => {
   const {options, naming, clock, log, store} = parts;
   const {authorizers, anonymous, network, client, health} = settings;
@@ -288,6 +291,7 @@ const serverOf = (
     agents: {addresses: options.platletPreferredAddressTypes, trust: settings.agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     largeRequests,
+    auditor,
     discovery,
     backends,
     aggregation,
@@ -337,7 +341,8 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
   const registry = registryOf(parts, settings);
   const readers = readersOf(parts, settings, registry, following);
   const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
-  const server = serverOf(parts, settings, registry, readers, largeRequests);
+  const audit = parts.isAuditedElsewhere ? undefined : await openAudit(options, parts);
+  const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor});
 
   const {health, authorizers, proxy, loopback, clientAs, client} = settings;
   const {registrations, aggregation} = readers;
@@ -372,6 +377,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
       server.endWatches();
       server.backends[Symbol.dispose]();
       await largeRequests?.close();
+      await audit?.close();
       await store.close();
     },
   };

@@ -1,5 +1,6 @@
 // The messages between the main thread and the thread for large requests. They contain only values that can be cloned.
 
+import type {AuditNotes, PlainNotes} from '#src/api/audit.js';
 import type {LogFields} from '#src/base/log.js';
 import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -22,6 +23,8 @@ export interface PlainRequest {
   readonly user: UserInfo;
   readonly remoteAddress: string;
   readonly body: Uint8Array | undefined;
+  /** What the audit events of the request contain; absent if there are none. */
+  readonly audit: Pick<AuditNotes, 'level' | 'omitsManagedFields'> | undefined;
 }
 
 export interface PlainResponse {
@@ -29,6 +32,8 @@ export interface PlainResponse {
   readonly headers: Record<string, string | string[]>;
   readonly contentType: string | undefined;
   readonly body: Uint8Array;
+  readonly outcome?: Status | undefined;
+  readonly notes?: PlainNotes | undefined;
 }
 
 export type ToThread =

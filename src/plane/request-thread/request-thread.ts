@@ -144,7 +144,7 @@ export class RequestThread implements LargeRequests {
 
   #send(running: Running, job: Job): void {
     const id = ++this.#lastId;
-    const {method, url, headers, remoteAddress, signal} = job.request;
+    const {method, url, headers, remoteAddress, signal, notes} = job.request;
     const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#timedOut(running, id));
     const onCallerGone = () => toThread(running.worker, {to: 'caller', gone: id});
     signal.removeEventListener('abort', job.left);
@@ -166,6 +166,7 @@ export class RequestThread implements LargeRequests {
         user: job.user,
         remoteAddress,
         body: job.body && new Uint8Array(job.body),
+        audit: notes && {level: notes.level, omitsManagedFields: notes.omitsManagedFields},
       },
       verbosity: verbosityOf(this.#parts.log),
     });
@@ -211,7 +212,10 @@ export class RequestThread implements LargeRequests {
         if (running.state === 'starting') running.state = 'ready';
         return this.#next();
       case 'server':
-        return this.#finished(running, message.id, job => job.resolve(responseOf(message.response)));
+        return this.#finished(running, message.id, job => {
+          if (message.response.notes) job.request.notes?.add(message.response.notes);
+          job.resolve(responseOf(message.response));
+        });
       case 'failure':
         this.#finished(running, message.id, job => job.reject(new StatusError(message.status)));
     }
@@ -304,10 +308,11 @@ const clientGone = () => timeout('the client has gone away');
 const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));
 
-const responseOf = ({status, headers, contentType, body}: PlainResponse): ApiResponse => ({
+const responseOf = ({status, headers, contentType, body, outcome}: PlainResponse): ApiResponse => ({
   status,
   headers,
   body: contentType === undefined ? {kind: 'empty'} : {kind: 'bytes', contentType, bytes: bufferOf(body)},
+  outcome,
 });
 
 /** Returns what creates the thread of a server with these flags. */

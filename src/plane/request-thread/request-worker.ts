@@ -1,5 +1,8 @@
 /** The thread that handles large requests: an API server of its own over the store of the main thread. */
 import {parentPort, workerData} from 'node:worker_threads';
+import {includes} from '#src/api/audit.js';
+import {CollectedNotes} from '#src/apiserver/audit/notes.js';
+import {capture} from '#src/apiserver/audit/response-object.js';
 import {pagesOf, type ApiResponse} from '#src/api/request.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {internalError, StatusError} from '#src/api/status.js';
@@ -84,6 +87,7 @@ const start = async (): Promise<RunningApiServer> => {
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate,
     serverAddress: address,
+    isAuditedElsewhere: true,
   });
   await server.follow();
   return server;
@@ -109,18 +113,31 @@ const bytesOf = async ({body}: ApiResponse): Promise<Uint8Array> => {
 
 const timedOut: PlainResponse = {status: 504, headers: {}, contentType: undefined, body: new Uint8Array()};
 
+/** The response's object for the audit event, unless that can take it from the response's bytes. */
+const responseObjectOf = async ({body}: ApiResponse, notes: CollectedNotes): Promise<Buffer | undefined> => {
+  if (!includes(notes.level, 'RequestResponse') || body.kind !== 'object' || body.contentType === 'application/json') return undefined;
+  return (await capture(body, {omitsManagedFields: notes.omitsManagedFields, clock}, true)).object;
+};
+
 /** Handles a request. In a later turn, so that a disconnect of the client that has been received is known: no work is done for it. */
-const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
+const answered = async (
+  server: RunningApiServer,
+  {body, user, audit, ...request}: PlainRequest,
+  signal: AbortSignal,
+): Promise<PlainResponse> => {
   await ownTurn();
   if (signal.aborted) return timedOut;
+  const notes = audit && new CollectedNotes(audit);
   const response = await server.handler({
     ...request,
-    caller: {user},
+    caller: {user, notes},
     signal,
     ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {}),
   });
   const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
-  return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
+  const {status, headers, outcome} = response;
+  const audited = notes?.toPlain(await responseObjectOf(response, notes));
+  return {status, headers, contentType, body: new Uint8Array(await bytesOf(response)), outcome, notes: audited};
 };
 
 const running = start();

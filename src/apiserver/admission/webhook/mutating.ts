@@ -77,7 +77,11 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
     failure = error;
   }
   const {original} = attributes;
-  if (original?.times) original.times.webhooksMs += clock.monotonic() - startedAt;
+  if (original?.times) {
+    const ms = clock.monotonic() - startedAt;
+    original.times.webhooksMs += ms;
+    original.times.mutatingWebhooksMs = (original.times.mutatingWebhooksMs ?? 0) + ms;
+  }
   const changed = patched?.changed ?? false;
   if (patched) annotate('patch', {patch: patched.operations, patchType: 'JSONPatch'}, 'Request');
   annotate('mutation', {mutated: changed});

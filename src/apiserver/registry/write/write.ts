@@ -101,9 +101,20 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject, attr
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(operation.admitted(object)), name});
-  const written = await operation.store(object);
+  const written = await (context.annotate ? timedStore(operation, object) : operation.store(object));
   if (!context.dryRun && (written.outcome === 'created' || written.outcome === 'updated'))
     count(resource, endpoint.counts?.(object, old, hooks));
+  return written;
+};
+
+/** Stores the object, and notes for the request's audit event how long that takes. */
+const timedStore = async (operation: WriteOperation, object: KubeObject): Promise<Written> => {
+  const {resource, context} = operation;
+  const {clock} = resource.settings;
+  const startedAt = clock.monotonic();
+  const written = await operation.store(object);
+  const {times} = context.original ?? {};
+  if (times) times.storageMs = (times.storageMs ?? 0) + clock.monotonic() - startedAt;
   return written;
 };
 

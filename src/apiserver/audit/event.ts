@@ -1,0 +1,189 @@
+// One audit event and its two texts: a line of JSON (audit.k8s.io/v1) and the legacy line. Encoded on first use; never changed.
+
+import type {AuditLevel} from '#src/api/audit.js';
+import {shown} from '#src/api/field-error.js';
+import type {Status} from '#src/api/status.js';
+import {wireMicroTime} from '#src/api/time.js';
+import type {UserInfo} from '#src/api/user.js';
+import {jsonText} from '#src/base/json/json.js';
+import type {Stage} from './policy.js';
+
+/** What is known of a request when it is received; the same for all of its events. */
+export interface RequestFacts {
+  readonly auditId: string;
+  readonly level: AuditLevel;
+  /** In ms since the epoch, with fractions. */
+  readonly receivedAt: number;
+  readonly uri: string;
+  readonly verb: string;
+  readonly user: UserInfo | undefined;
+  readonly sourceAddresses: readonly string[];
+  readonly userAgent: string;
+}
+
+/** The object that a request is about. Empty fields are left out. */
+export interface ObjectReference {
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid?: string | undefined;
+  readonly apiGroup: string;
+  readonly apiVersion: string;
+  readonly resourceVersion?: string | undefined;
+  readonly subresource: string;
+}
+
+/** The response's status code, with the rest of its Status if it carries one. */
+export type ResponseStatus = Pick<Status, 'status' | 'message' | 'reason' | 'details'> & {readonly code: number};
+
+export interface EventFields {
+  /** The group version on the wire. */
+  readonly apiVersion: string;
+  readonly stage: Stage;
+  /** In ms since the epoch, with fractions. */
+  readonly at: number;
+  readonly facts: RequestFacts;
+  readonly impersonated: UserInfo | undefined;
+  readonly object: ObjectReference | undefined;
+  readonly status: ResponseStatus | undefined;
+  /** Objects as one line of JSON. */
+  readonly requestObject: Buffer | undefined;
+  readonly responseObject: Buffer | undefined;
+  readonly annotations: ReadonlyMap<string, string>;
+}
+
+const userText = ({name, uid, groups, extra}: UserInfo): string => {
+  const keys = Object.keys(extra ?? {}).sort();
+  return jsonText({
+    username: name || undefined,
+    uid: uid || undefined,
+    groups: groups.length > 0 ? groups : undefined,
+    extra: keys.length > 0 ? Object.fromEntries(keys.map(key => [key, extra![key]])) : undefined,
+  });
+};
+
+/** Users are the same objects for many requests. */
+const userTexts = new WeakMap<UserInfo, string>();
+
+const cachedUserText = (user: UserInfo): string => {
+  let known = userTexts.get(user);
+  if (known === undefined) userTexts.set(user, (known = userText(user)));
+  return known;
+};
+
+const referenceText = (object: ObjectReference): string => {
+  let json = '';
+  const add = (name: string, value: string | undefined): void => {
+    if (value) json += `${json === '' ? '' : ','}"${name}":${JSON.stringify(value)}`;
+  };
+  add('resource', object.resource);
+  add('namespace', object.namespace);
+  add('name', object.name);
+  add('uid', object.uid);
+  add('apiGroup', object.apiGroup);
+  add('apiVersion', object.apiVersion);
+  add('resourceVersion', object.resourceVersion);
+  add('subresource', object.subresource);
+  return `{${json}}`;
+};
+
+const statusText = ({status, message, reason, details, code}: ResponseStatus): string =>
+  status === undefined && message === undefined && reason === undefined && details === undefined
+    ? `{"metadata":{},"code":${code}}`
+    : jsonText({metadata: {}, status, message: message || undefined, reason: reason || undefined, details, code});
+
+const annotationsText = (annotations: ReadonlyMap<string, string>): string =>
+  [...annotations.keys()]
+    .sort()
+    .map(key => `${JSON.stringify(key)}:${JSON.stringify(annotations.get(key))}`)
+    .join(',');
+
+const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${JSON.stringify(apiVersion)},`;
+
+/** The text before the objects. */
+const headOf = ({apiVersion, stage, facts, impersonated, object, status}: EventFields): string => {
+  const {level, auditId, uri, verb, user, sourceAddresses, userAgent} = facts;
+  let head = `{${typeText(apiVersion)}"level":"${level}","auditID":${JSON.stringify(auditId)},"stage":"${stage}","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)},"user":${user ? cachedUserText(user) : '{}'}`;
+  if (impersonated) head += `,"impersonatedUser":${userText(impersonated)}`;
+  if (sourceAddresses.length > 0) head += `,"sourceIPs":${JSON.stringify(sourceAddresses)}`;
+  if (userAgent !== '') head += `,"userAgent":${JSON.stringify(userAgent)}`;
+  if (object) head += `,"objectRef":${referenceText(object)}`;
+  if (status) head += `,"responseStatus":${statusText(status)}`;
+  return head;
+};
+
+const tailOf = ({at, facts, annotations}: EventFields): string =>
+  `,"requestReceivedTimestamp":"${wireMicroTime(facts.receivedAt)}","stageTimestamp":"${wireMicroTime(at)}"${annotations.size > 0 ? `,"annotations":{${annotationsText(annotations)}}` : ''}}`;
+
+/** An audit event. */
+export class AuditEvent {
+  readonly #fields: EventFields;
+  #json: Buffer | undefined;
+
+  constructor(fields: EventFields) {
+    this.#fields = fields;
+  }
+
+  get level(): AuditLevel {
+    return this.#fields.facts.level;
+  }
+
+  /** The event as one line of JSON, without the newline. */
+  get json(): Buffer {
+    return (this.#json ??= this.#encode());
+  }
+
+  /** The event as an item of a list, which has no kind and apiVersion. */
+  get item(): Buffer {
+    const item = this.json.subarray(typeText(this.#fields.apiVersion).length);
+    return Buffer.concat([Buffer.from('{'), item.subarray(1)]);
+  }
+
+  /** The event as one line of text, without the newline. */
+  get text(): string {
+    const {stage, facts, impersonated, object, status} = this.#fields;
+    const {user, uri, verb, userAgent, auditId, sourceAddresses, receivedAt} = facts;
+    // Each name is quoted, and then the list once more.
+    const list = (names: readonly string[]): string => names.map(name => shown(name)).join(',');
+    const [name, groups] = user?.name ? [user.name, user.groups.length > 0 ? list(user.groups) : '<none>'] : ['<none>', '<none>'];
+    const [as, asGroups] = impersonated ? [impersonated.name, list(impersonated.groups)] : ['<self>', '<lookup>'];
+    const parts = {
+      id: auditId,
+      stage,
+      ip: sourceAddresses[0] ?? '<unknown>',
+      method: verb,
+      user: name,
+      groups,
+      as,
+      asgroups: asGroups,
+      'user-agent': userAgent,
+      namespace: object?.namespace || '<none>',
+      uri,
+      response: status ? String(status.code) : '<deferred>',
+    };
+    // RFC 3339 with as many decimals as needed.
+    const received = wireMicroTime(receivedAt).replace(/\.?0*Z$/, 'Z');
+    return `${received} AUDIT: ${Object.entries(parts)
+      .map(([key, value]) => `${key}=${shown(value)}`)
+      .join(' ')}`;
+  }
+
+  /** The event without its objects, and with an annotation that says so. */
+  truncated(annotation: string): AuditEvent {
+    const annotations = new Map(this.#fields.annotations).set(annotation, 'true');
+    return new AuditEvent({...this.#fields, requestObject: undefined, responseObject: undefined, annotations});
+  }
+
+  #encode(): Buffer {
+    const {requestObject, responseObject} = this.#fields;
+    const head = headOf(this.#fields);
+    const tail = tailOf(this.#fields);
+    if (!requestObject && !responseObject) return Buffer.from(head + tail);
+    return Buffer.concat([
+      Buffer.from(head),
+      ...(requestObject ? [Buffer.from(',"requestObject":'), requestObject] : []),
+      ...(responseObject ? [Buffer.from(',"responseObject":'), responseObject] : []),
+      Buffer.from(tail),
+    ]);
+  }
+}

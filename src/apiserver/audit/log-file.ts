@@ -1,0 +1,112 @@
+// A log file that is rotated: when it has reached its size it is renamed, and a new one is begun. Lines are written whole: what a failed write left is taken
+// back. Old files are named, compressed and removed by old-log-files.ts.
+
+import {open, rename, type FileHandle} from 'node:fs/promises';
+import {dirname} from 'node:path';
+import type {Clock} from '#src/base/clock.js';
+import {makeFolder} from '#src/base/files/folder.js';
+import type {Log} from '#src/base/log.js';
+import {LineGroups} from './line-groups.js';
+import type {LineWriter} from './log-sink.js';
+import {OldLogFiles, type Retention} from './old-log-files.js';
+
+export interface LogFileOptions {
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly retention: Retention;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Mode of new files: events tell of everybody's requests. */
+const mode = 0o600;
+
+/** A file of lines, open for appending. */
+export class LogFile implements LineWriter {
+  readonly #options: LogFileOptions;
+  readonly #old: OldLogFiles;
+  readonly #groups = new LineGroups(lines => this.#append(lines));
+  #file: FileHandle | undefined;
+  /** The file's size; undefined for what is no file, such as a device, which is never rotated. */
+  #size: number | undefined;
+  #mode = mode;
+
+  private constructor(options: LogFileOptions) {
+    this.#options = options;
+    this.#old = new OldLogFiles(options);
+  }
+
+  /** Opens or creates the file and its folders. Rejects if it cannot be written. */
+  static async open(options: LogFileOptions): Promise<LogFile> {
+    const log = new LogFile(options);
+    makeFolder(dirname(options.path));
+    await log.#open();
+    log.#old.clean();
+    return log;
+  }
+
+  write(line: Buffer): Promise<void> {
+    const {maxBytes} = this.#options;
+    return line.length > maxBytes && this.#size !== undefined
+      ? Promise.reject(new Error(`write length ${line.length} exceeds maximum file size ${maxBytes}`))
+      : this.#groups.add(line);
+  }
+
+  async close(): Promise<void> {
+    await this.#groups.settled();
+    await this.#old.settled();
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #open(): Promise<FileHandle> {
+    const file = await open(this.#options.path, 'a', this.#mode);
+    const found = await file.stat();
+    this.#file = file;
+    this.#size = found.isFile() ? found.size : undefined;
+    if (found.isFile()) this.#mode = found.mode & 0o777;
+    return file;
+  }
+
+  async #append(lines: readonly Buffer[]): Promise<void> {
+    using _ = this.#options.clock.hold();
+    let rest = lines;
+    while (rest.length > 0) {
+      if (this.#size !== undefined && this.#size + rest[0]!.length > this.#options.maxBytes) await this.#rotate();
+      const fitting = this.#fitting(rest);
+      await this.#writeAll(Buffer.concat(fitting));
+      rest = rest.slice(fitting.length);
+    }
+  }
+
+  /** The first lines, as many as fit into the file. */
+  #fitting(lines: readonly Buffer[]): readonly Buffer[] {
+    if (this.#size === undefined) return lines;
+    let size = this.#size;
+    const end = lines.findIndex(line => (size += line.length) > this.#options.maxBytes);
+    return end < 0 ? lines : lines.slice(0, Math.max(1, end));
+  }
+
+  async #writeAll(bytes: Buffer): Promise<void> {
+    const file = this.#file ?? (await this.#open());
+    const before = this.#size;
+    try {
+      for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten;
+    } catch (error) {
+      // A part of a line would spoil the next one.
+      if (before !== undefined) await file.truncate(before).catch(() => undefined);
+      throw error;
+    }
+    if (before !== undefined) this.#size = before + bytes.length;
+  }
+
+  async #rotate(): Promise<void> {
+    const {path} = this.#options;
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+    await rename(path, await this.#old.nextName());
+    await this.#open();
+    this.#old.clean();
+  }
+}

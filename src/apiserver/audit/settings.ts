@@ -1,0 +1,14 @@
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {AuditMetrics} from './audit-metrics.js';
+import type {AuditSink} from './sink.js';
+
+/** What the audits of all requests share. */
+export interface AuditorSettings {
+  readonly naming: Naming;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** The group version of events on the wire. */
+  readonly apiVersion: string;
+  readonly sink: AuditSink;
+  readonly metrics: AuditMetrics;
+}
