@@ -24,9 +24,9 @@ export const controllersReference = (): string => {
   return [
     '# Controllers',
     '',
-    'Made by `make docs` from `controllers/index.ts` and `src/options/controller-names.ts`; do not edit. `--controllers` takes the names and the aliases: `*` stands for all that are on by default,',
-    '`name` turns one on, `-name` turns one off, and the first item that names a controller decides. One that is not built yet is passed over under `*` and refused when it is asked for by name.',
-    'Each acts as the service account in the last column, in the system namespace, under the role `system:controller:<account>`; one that has none there acts as the controller manager itself.',
+    'Made by `make docs` from `controllers/index.ts` and `src/options/controller-names.ts`; do not edit. `--controllers` accepts names and aliases: `*` enables all controllers that are on by default,',
+    '`name` enables a controller, `-name` disables it, and the first item that names a controller applies. A controller that is not implemented is skipped by `*` and refused by name.',
+    'A controller uses the service account in the last column, in the system namespace, with the role `system:controller:<account>`; without one it uses the identity of the controller manager.',
     '',
     row(['Controller', 'Aliases', 'Default', 'What it does', 'Flags', 'Acts as']),
     row(Array.from({length: 6}, () => '---')),

@@ -5,7 +5,7 @@ import {cleaner} from './reconcile.js';
 
 /** Deletes certificate signing requests that are no longer needed: one pass over all of them at the start, and one each hour. */
 export default defineController({
-  doc: 'Deletes certificate signing requests that are decided, failed, forgotten or expired, a while after they are.',
+  doc: 'Deletes certificate signing requests some time after they were approved, denied, failed or issued, or stayed pending.',
   name: 'certificatesigningrequest-cleaner-controller',
   serviceAccount: requestController.serviceAccount,
   reads: [kinds.certificateSigningRequests],

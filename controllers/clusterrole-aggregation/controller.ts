@@ -8,7 +8,7 @@ import {aggregating, aggregator} from './reconcile.js';
  * change enqueues all aggregated roles: there are few.
  */
 export default defineController({
-  doc: 'Keeps the rules of cluster roles that gather those of others by label.',
+  doc: 'Computes the rules of aggregated cluster roles from the roles that their selectors match.',
   name: 'clusterrole-aggregation-controller',
   serviceAccount: 'clusterrole-aggregation-controller',
   queue: {name: 'ClusterRoleAggregator'},

@@ -9,7 +9,7 @@ import {expiryOf} from './targets.js';
  * Also removes stale DisruptionTarget conditions of pods that were not disrupted.
  */
 export default defineController({
-  doc: 'Reckons how many pods of each disruption budget may be evicted.',
+  doc: 'Computes how many pods of each pod disruption budget may be evicted.',
   name: 'disruption-controller',
   serviceAccount: 'disruption-controller',
   eventSource: 'controllermanager',

@@ -3,7 +3,7 @@ import {endpointsReconciler, type Options} from './reconcile.js';
 
 /** Maintains one Endpoints object for each service, with the ready and the not ready addresses of its pods. */
 export default defineController<Options>({
-  doc: 'Tells the addresses of the pods behind each service in one Endpoints object.',
+  doc: 'Maintains an Endpoints object with the pod addresses of each service.',
   name: 'endpoints-controller',
   serviceAccount: 'endpoint-controller',
   eventSource: 'endpoint-controller',

@@ -3,7 +3,7 @@ import {mirroringReconciler, type Options} from './reconcile.js';
 
 /** Mirrors the Endpoints of services without a selector, which are managed manually, to endpoint slices. */
 export default defineController<Options>({
-  doc: 'Mirrors the Endpoints that others write for services without a selector in endpoint slices.',
+  doc: 'Mirrors Endpoints of services without a selector to endpoint slices.',
   name: 'endpointslice-mirroring-controller',
   serviceAccount: 'endpointslicemirroring-controller',
   eventSource: 'endpoint-slice-mirroring-controller',

@@ -3,7 +3,7 @@ import {sliceReconciler, type Options} from './reconcile.js';
 
 /** Maintains the endpoint slices of services, one set for each address family and set of ports. */
 export default defineController<Options>({
-  doc: 'Tells the addresses of the pods behind each service in endpoint slices.',
+  doc: 'Maintains endpoint slices with the pod addresses of each service.',
   name: 'endpointslice-controller',
   serviceAccount: 'endpointslice-controller',
   eventSource: 'endpoint-slice-controller',

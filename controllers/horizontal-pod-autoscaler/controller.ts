@@ -8,7 +8,7 @@ import {autoscalerReconciler} from './reconcile.js';
  * failures; recommendations and scale events are kept in memory only.
  */
 export default defineController<Options>({
-  doc: 'Scales workloads to what is measured of their pods, or of anything else that an autoscaler names.',
+  doc: 'Scales workloads by resource, custom and external metrics.',
   name: 'horizontal-pod-autoscaler-controller',
   serviceAccount: 'horizontal-pod-autoscaler',
   eventSource: 'horizontal-pod-autoscaler',

@@ -8,7 +8,7 @@ import {cleaner, type CleanerOptions} from './reconcile.js';
  * period. One pass at the start, and one each day. Manually created secrets are kept.
  */
 export default defineController<CleanerOptions>({
-  doc: 'Marks token secrets of old that nobody uses as invalid, and deletes them after as long again.',
+  doc: 'Labels unused auto-generated token secrets as invalid, and deletes them after another clean-up period.',
   name: 'legacy-serviceaccount-token-cleaner-controller',
   serviceAccount: 'legacy-service-account-token-cleaner',
   configuration: {LegacySATokenCleaner: {CleanUpPeriod: 'legacy-service-account-token-clean-up-period'}},

@@ -19,7 +19,7 @@ const terminating = (namespace: Frozen<Namespace>) =>
  * namespace is finalized. What blocks it is reported in its conditions.
  */
 export default defineController<Options>({
-  doc: 'Deletes everything in a namespace that was deleted, and then lets the namespace go.',
+  doc: 'Deletes the content of terminating namespaces, and then removes their finalizer.',
   name: 'namespace-controller',
   serviceAccount: 'namespace-controller',
   configuration: {

@@ -5,7 +5,7 @@ import {nodeIpamReconciler} from './reconcile.js';
 
 /** Allocates each node a unique block of the cluster CIDRs. Allocations are read from the nodes at each start, and stored nowhere else. */
 export default defineController<IpamOptions>({
-  doc: 'Gives every node a range of its own for the addresses of its pods.',
+  doc: 'Allocates a pod CIDR to each node.',
   name: 'node-ipam-controller',
   serviceAccount: 'node-controller',
   eventSource: 'cidrAllocator',

@@ -50,7 +50,9 @@ const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void =>
 export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
   const {lister, listen, client, events, log, meter, options} = context;
   if (options.cidrAllocatorType === 'CloudAllocator')
-    throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
+    throw new OptionError(
+      '--cidr-allocator-type: CloudAllocator needs a cloud provider that allocates the ranges of nodes, and there is none',
+    );
   const nodes = lister(kinds.nodes);
   const allocations = allocator(cidrSets(options, {log, meter}));
   occupyExisting(allocations, await allNodes(context));

@@ -6,7 +6,7 @@ import {collectors} from './reconcile.js';
 
 /** Removes API servers whose identity leases are gone from StorageVersions. */
 export default defineController({
-  doc: 'Takes API servers that are gone out of storage versions, and deletes those that no server tells of.',
+  doc: 'Removes API servers without a lease from storage versions, and deletes storage versions that no server reports.',
   name: 'storageversion-garbage-collector-controller',
   serviceAccount: 'storage-version-garbage-collector',
   workers: 1,

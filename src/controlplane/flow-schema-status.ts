@@ -82,7 +82,7 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
       for (const schema of schemas.lister.list()) await report(schema);
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({err: error}, 'the status of flow schemas could not be told');
+      log.warn({err: error}, 'failed to update the status of flow schemas');
       later(retryMs);
     }
   };

@@ -46,10 +46,7 @@ export const publishStorageVersions = async <R extends Stored>(settings: Storage
         updated(resource);
       } catch (error) {
         if (signal.aborted) return false;
-        log.error(
-          {group: resource.group, resource: resource.resource, err: error},
-          'the version a resource is stored in could not be told',
-        );
+        log.error({group: resource.group, resource: resource.resource, err: error}, 'failed to update the storage version of a resource');
         updated(resource, error);
         all = false;
       }
@@ -65,7 +62,7 @@ export const publishStorageVersions = async <R extends Stored>(settings: Storage
   };
   while (!(await pass()) && !signal.aborted) await sleep(clock, periodMs, signal);
   publishPeriodically().catch((error: unknown) => {
-    if (!signal.aborted) log.error({err: error}, 'the versions that resources are stored in are told no more');
+    if (!signal.aborted) log.error({err: error}, 'stopped updating storage versions');
   });
 };
 

@@ -39,7 +39,7 @@ export class QueueMetrics<T> implements Disposable {
       observe('workqueue_depth', 'Current depth of workqueue', depth),
       observe(
         'workqueue_unfinished_work_seconds',
-        'How many seconds of work is in progress and not yet counted by work_duration. Large values tell of stuck workers.',
+        'How many seconds of work is in progress and not yet counted by work_duration. Large values indicate stuck workers.',
         () => this.#running().reduce((sum, age) => sum + age, 0),
       ),
       observe(

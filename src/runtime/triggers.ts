@@ -63,7 +63,7 @@ export const registerTriggers = (
         try {
           for (const request of watch.keys ? watch.keys(context) : allKeys()) enqueue(request, watch.loop);
         } catch (error) {
-          log.error({err: error}, 'the keys of a period could not be told');
+          log.error({err: error}, 'failed to list the keys of a periodic watch');
         }
       });
     }

@@ -64,7 +64,7 @@ export class Reporter {
         await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status'});
       } catch (error) {
         if (!signal.aborted && !isNotFound(error) && !isConflict(error))
-          log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
+          log.error({pod: `${namespace}/${name}`, err: error}, 'failed to update the status of a pod');
       } finally {
         hold[Symbol.dispose]();
       }

@@ -163,7 +163,10 @@ refusals(apiserverFlags, [
     '--egress-selector-config-file=f',
     '--egress-selector-config-file is not supported yet: leave it out; every connection goes out directly',
   ],
-  ['--tracing-config-file=f', '--tracing-config-file is not supported yet: leave it out; with -v=3 the log tells how long requests take'],
+  [
+    '--tracing-config-file=f',
+    '--tracing-config-file is not supported yet: leave it out; with -v=3 the log contains the duration of requests',
+  ],
   [
     '--max-connection-bytes-per-sec=1',
     '--max-connection-bytes-per-sec is not supported yet: leave it out, and slow connections down in front of the server',

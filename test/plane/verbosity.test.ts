@@ -84,7 +84,7 @@ const expected: readonly (readonly [number, string, RegExp])[] = [
   ],
   [4, 'the start of watches', /watch\] "watch starts" resource="configmaps"/],
   [4, 'the end of watches', /watch\] "watch ends" resource="configmaps"/],
-  [5, 'bookmarks of watches', /watch\] "watch tells a bookmark" resource="configmaps"/],
+  [5, 'bookmarks of watches', /watch\] "sent a watch bookmark" resource="configmaps"/],
   [5, 'the time of admission plugins', /admission\] "admission plugin has finished" plugin="NamespaceLifecycle"/],
   [5, 'requests to the store', /storage\] "storage request" operation="create" resource="configmaps" group="" from="store" duration="/],
   [8, 'bodies of requests', /httplog\] "request body" verb="POST" URI="\/api\/v1\/namespaces\/default\/configmaps" body="[^\n]*visible/],

@@ -282,7 +282,7 @@ class WatchStream implements Disposable {
   #mark(initialEnd = false): void {
     if (!this.#hasBegun) return;
     if (this.#isWaiting) return void this.#behind.push(() => this.#mark(initialEnd));
-    this.#log(5, 'watch tells a bookmark');
+    this.#log(5, 'sent a watch bookmark');
     this.#send(bookmark(this.#resource, this.#representation, this.#delivered, {initialEnd, first: this.#isFirst()}));
   }
 

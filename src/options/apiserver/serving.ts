@@ -82,7 +82,7 @@ export const serving = flagSection('Serving and network', {
   'tracing-config-file': {
     type: 'path',
     help: 'The file that configures tracing.',
-    refused: notSupportedYet('leave it out; with -v=3 the log tells how long requests take'),
+    refused: notSupportedYet('leave it out; with -v=3 the log contains the duration of requests'),
   },
 });
 

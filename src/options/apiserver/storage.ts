@@ -122,7 +122,7 @@ export const storage = flagSection('Storage', {
   },
   'encryption-provider-config-automatic-reload': {
     type: 'bool',
-    help: 'Read that file again when it changes. Health endpoints then cannot tell key-management plugins apart.',
+    help: 'Read that file again when it changes. Health endpoints then cannot distinguish key-management plugins.',
     requires: ['encryption-provider-config'],
     refused: encryptionUnsupported,
   },

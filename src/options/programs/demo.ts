@@ -6,6 +6,6 @@ import {planeNaming} from '#src/options/shared/naming.js';
 export const demoFlags = flagTable({
   program: 'plat demo',
   summary:
-    'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',
+    'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and narrates each step.',
   sections: [flagSection('Demo', {...planeNaming, ...commandLogging, ...help})],
 });

@@ -69,7 +69,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
       return (await client.request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
     } catch (error) {
       cached.delete(node);
-      log.v(2).info({node, err: error}, 'the agent of a node does not tell what is used there');
+      log.v(2).info({node, err: error}, 'failed to read the stats of a node agent');
       return undefined;
     } finally {
       timer[Symbol.dispose]();

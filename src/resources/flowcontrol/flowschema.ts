@@ -151,7 +151,7 @@ const columns: readonly Column<FlowSchema>[] = [
   },
   {
     name: 'DistinguisherMethod',
-    description: 'What tells the flows of its requests apart.',
+    description: 'How requests are assigned to flows.',
     of: ({spec}) => spec?.distinguisherMethod?.type ?? '<none>',
   },
   ageColumn,

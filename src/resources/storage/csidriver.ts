@@ -122,13 +122,13 @@ export const csiDrivers = defineResource<CSIDriver>({
       {
         name: 'PodInfoOnMount',
         type: 'boolean',
-        description: 'Whether the driver is told of the pod.',
+        description: 'Whether pod information is passed to the driver.',
         of: ({spec}) => spec?.podInfoOnMount ?? false,
       },
       {
         name: 'StorageCapacity',
         type: 'boolean',
-        description: 'Whether the driver tells how much is left.',
+        description: 'Whether the driver reports storage capacity.',
         of: ({spec}) => spec?.storageCapacity ?? false,
       },
       {

@@ -10,7 +10,11 @@ const query = (name: string, type: Parameter['type'], description: string): Para
 
 export const pretty = query('pretty', 'string', "If 'true', the output is indented for people to read.");
 const dryRun = query('dryRun', 'string', 'With the value All everything but the storing is done.');
-const fieldManager = query('fieldManager', 'string', 'The name of whoever makes the change, for the record of who owns which field.');
+const fieldManager = query(
+  'fieldManager',
+  'string',
+  'The name of the client that makes the change, which is recorded as the manager of the fields it sets.',
+);
 const fieldValidation = query('fieldValidation', 'string', 'What becomes of unknown and repeated fields: Ignore, Warn or Strict.');
 
 /** The parameters of writes with a body. */

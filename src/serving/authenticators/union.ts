@@ -22,7 +22,7 @@ export class Unauthenticated extends StatusError {
   }
 }
 
-/** Who a request without any credential is. */
+/** The user of a request without credentials. */
 export const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
 /** Adds the group of authenticated users. Returns the same object for the same user. */

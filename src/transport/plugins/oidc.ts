@@ -63,7 +63,7 @@ const endOf = (token: string): number => {
   } catch {
     // Reported below.
   }
-  throw new Error('ID Token is malformed: it tells no expiry');
+  throw new Error('ID Token is malformed: it has no expiry');
 };
 
 const refreshed = async (
