@@ -61,14 +61,18 @@ export const openSession = (options: OpenSession): Promise<ClientHttp2Session> =
     });
     connect().then(socket => {
       if (isOver) return void socket.destroy();
+      const refuse = (error: Error): void => {
+        if (!isOver) socket.destroy();
+        fail(error);
+      };
       // While there is no stream, TLS alerts are only reported by the socket.
-      socket.once('error', fail);
+      socket.once('error', refuse);
       const session = begin(socket, options);
       opened = session;
       session.once('remoteSettings', () => settle(() => resolve(session)));
       // Later errors are reported by the streams.
-      session.on('error', fail);
-      session.once('close', () => fail(new Error('error reading server preface: EOF')));
+      session.on('error', refuse);
+      session.once('close', () => refuse(new Error('error reading server preface: EOF')));
     }, fail);
   });
 };
@@ -96,6 +100,7 @@ export class Sessions {
   readonly #sessions = new Set<PooledSession>();
   #opening: Promise<PooledSession> | undefined;
   #isClosed = false;
+  #isDestroyed = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -139,7 +144,7 @@ export class Sessions {
 
   /** Ends all streams. Resolves when no session is being opened any more. */
   async destroy(): Promise<void> {
-    this.#isClosed = true;
+    this.#isDestroyed = true;
     for (const {session} of this.#sessions) session.destroy();
     await this.#opening?.catch(() => {});
   }
@@ -188,7 +193,8 @@ export class Sessions {
     });
     session.once('close', () => this.#sessions.delete(pooled));
     if (pings) keepAlive(session, clock, pings);
-    if (this.#isClosed) session.close();
+    if (this.#isDestroyed) session.destroy();
+    else if (this.#isClosed) session.close();
     return pooled;
   }
 }
