@@ -120,11 +120,3 @@ export const propertySchema = ({properties, additionalProperties}: JsonSchema, n
   if (properties && Object.hasOwn(properties, name)) return properties[name];
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 };
-
-/** Reports whether `isSo` holds for a schema or a part of it that gives values their structure. */
-export const somePart = (schema: JsonSchema | undefined, isSo: (part: JsonSchema) => boolean): boolean =>
-  schema !== undefined &&
-  (isSo(schema) ||
-    somePart(itemsOf(schema), isSo) ||
-    somePart(additionalOf(schema), isSo) ||
-    all(schema.properties).some(part => somePart(part, isSo)));

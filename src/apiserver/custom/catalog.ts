@@ -4,7 +4,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
-import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
+import {longRecordBytes, type ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {
@@ -15,6 +15,11 @@ import {
   type ServedResource,
   type Siblings,
 } from '#src/apiserver/registry/registry.js';
+import {held} from '#src/base/clock.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
+import {surveyed} from '#src/schema/custom/facts.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
@@ -128,10 +133,25 @@ export class CustomCatalog implements CustomResources {
   }
 
   #take(key: string, record: StoredRecord | undefined): void | Promise<void> {
-    if (!record) return this.#replace(this.#nameOf(key), undefined);
-    const parsed = this.#definitions.objects.inPieces(record.key, record.value, record.revision, this.#definitions.settings.clock);
-    const replace = (definition?: Definition) => this.#replace(this.#nameOf(key), new Entry(record, this.#definitions.objects, definition));
-    return parsed ? parsed.then(object => replace(object as Definition)) : replace();
+    const name = this.#nameOf(key);
+    if (!record) return this.#replace(name, undefined);
+    if (record.value.length < longRecordBytes) return this.#replace(name, new Entry(record, this.#definitions.objects));
+    return this.#takeLong(name, record);
+  }
+
+  /** Parses a long definition and surveys its schemas in pieces: no request has to, when it comes to the first object. */
+  async #takeLong(name: string, record: StoredRecord): Promise<void> {
+    const {objects, settings} = this.#definitions;
+    const {key, value, revision} = record;
+    const definition = (await (objects.inPieces(key, value, revision, settings.clock) ?? objects.of(key, value, revision))) as Definition;
+    const before = this.#entries.get(name);
+    if (before && sameService(before.definition, definition)) return;
+    const pieces = new Pieces(settings.clock);
+    for (const {schema} of definition.spec.versions) {
+      const source = schema?.openAPIV3Schema as JsonSchema | undefined;
+      if (source) await held(settings.clock, () => runStepsInPieces(surveyed(source), pieces));
+    }
+    this.#replace(name, new Entry(record, objects, definition));
   }
 
   #replace(name: string, now: Entry | undefined): void {

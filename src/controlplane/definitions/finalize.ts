@@ -73,11 +73,13 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
 /** Built-in kinds whose names a definition may have too: their objects are stored under the same keys. */
 const overlapping: readonly Kind[] = [kinds.apiServices, kinds.customResourceDefinitions] as unknown as readonly Kind[];
 
-/** A definition without the fields that change with every version, and without those that this loop sets. */
-const comparable = ({metadata, status, ...rest}: Cached) => {
+/**
+ * A definition without the fields that change with every version, without those that this loop sets, and without its spec, which the generation stands for:
+ * comparing large schemas takes long.
+ */
+const comparable = ({metadata, status}: Cached) => {
   const {resourceVersion: _version, managedFields: _managers, ...meta} = metadata ?? {};
   return {
-    ...rest,
     metadata: meta,
     status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)},
   };

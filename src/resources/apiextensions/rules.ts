@@ -7,7 +7,7 @@ import {customSchema} from '#src/schema/custom/schema.js';
 import {placesOf, type SchemaPlace} from '#src/schema/custom/structural/schema-rules.js';
 import {references} from '#src/resources/custom/rules/compiled.js';
 import {objectBudget, RuleTree} from '#src/resources/custom/rules/evaluate.js';
-import {hasRules} from '#src/resources/custom/rules/has-rules.js';
+import {factsOf} from '#src/schema/custom/facts.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {internalRule} from './internal-form.js';
@@ -101,7 +101,7 @@ const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode
   for (const place of places) {
     const {schema, path} = place;
     const value = schema.default;
-    if (value === undefined || value === null || isOfMap(place) || !hasRules(schema)) continue;
+    if (value === undefined || value === null || isOfMap(place) || !factsOf(schema).hasRules) continue;
     const node = nodeAt(place, root());
     if (!node) continue;
     const tree = new RuleTree(schema, node, schema[extensions.embeddedResource] === true);

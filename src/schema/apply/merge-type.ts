@@ -38,22 +38,40 @@ const zeroOf = ({type}: SchemaNode): unknown => {
 
 const isEmptyStruct = (value: unknown): boolean => isPlainObject(value) && Object.keys(value).length === 0;
 
-const structs = new WeakMap<ReadonlyMap<string, SchemaNode>, ReadonlyMap<string, StructField>>();
+/** The fields of a struct, each made on first access: objects use few fields of a large schema. */
+class StructFields {
+  readonly #node: SchemaNode;
+  readonly #properties: ReadonlyMap<string, SchemaNode>;
+  readonly #known = new Map<string, StructField>();
 
-/** Returns the fields of a struct. Fields of built-in types that are always written have a zero value; custom resources have none. */
-export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField> | undefined => {
-  const {properties, required, ref} = node;
-  if (!properties) return undefined;
-  const known = structs.get(properties);
-  if (known) return known;
-  const fields = new Map<string, StructField>();
-  for (const [name, field] of properties) {
+  constructor(node: SchemaNode, properties: ReadonlyMap<string, SchemaNode>) {
+    this.#node = node;
+    this.#properties = properties;
+  }
+
+  get(name: string): StructField | undefined {
+    const known = this.#known.get(name);
+    if (known) return known;
+    const field = this.#properties.get(name);
+    if (!field) return undefined;
+    const {required, ref} = this.#node;
     // A required struct that is not held by value is absent until it is set.
     const written = ref && (field.type === 'object' ? isEmptyStruct(field.default) : required?.has(name));
     const zero = written ? zeroOf(field) : ref && isNullWhenUnset(ref, name, field) ? null : undefined;
-    fields.set(name, {node: field, element: `f:${name}`, zero});
+    const made = {node: field, element: `f:${name}`, zero};
+    this.#known.set(name, made);
+    return made;
   }
-  structs.set(properties, fields);
+}
+
+const structs = new WeakMap<ReadonlyMap<string, SchemaNode>, StructFields>();
+
+/** Returns the fields of a struct. Fields of built-in types that are always written have a zero value; custom resources have none. */
+export const structFields = (node: SchemaNode): Pick<StructFields, 'get'> | undefined => {
+  const {properties} = node;
+  if (!properties) return undefined;
+  let fields = structs.get(properties);
+  if (!fields) structs.set(properties, (fields = new StructFields(node, properties)));
   return fields;
 };
 

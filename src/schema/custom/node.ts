@@ -1,8 +1,15 @@
 import type {NodeFormat, NodeType, SchemaNode} from '#src/schema/node.js';
 import {formatOf} from './formats/format.js';
+import {DeclaredProperties} from './declared-properties.js';
 import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
 const text: SchemaNode = {type: 'string'};
+/** The fields of every whole object beside its metadata. */
+const ofObjects = [
+  ['apiVersion', text],
+  ['kind', text],
+] as const;
+const none: ReadonlyMap<string, SchemaNode> = new Map();
 
 const typeOf = (source: JsonSchema, isObject: boolean): NodeType => {
   if (source['x-kubernetes-int-or-string']) return 'any';
@@ -33,18 +40,10 @@ class CustomNode implements SchemaNode {
 
   get properties(): ReadonlyMap<string, SchemaNode> | undefined {
     if (this.type !== 'object' || (!this.source.properties && !this.embedded)) return undefined;
-    return (this.#properties ??= new Map([...this.#own(), ...this.#ofObjects()]));
-  }
-
-  *#own(): Iterable<[string, SchemaNode]> {
-    for (const [name, property] of Object.entries(this.source.properties ?? {})) yield [name, this.#child(property)];
-  }
-
-  *#ofObjects(): Iterable<[string, SchemaNode]> {
-    if (!this.embedded) return;
-    yield ['apiVersion', text];
-    yield ['kind', text];
-    yield ['metadata', this.#metadata];
+    return (this.#properties ??= new DeclaredProperties(this.source.properties ?? {}, {
+      fixed: this.embedded ? new Map([...ofObjects, ['metadata', this.#metadata]]) : none,
+      make: property => this.#child(property),
+    }));
   }
 
   get items(): SchemaNode | undefined {

@@ -5,7 +5,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {Correlated} from './correlated.js';
 import {applyDefaults} from './defaults.js';
 import {Findings, Reporter} from './findings.js';
-import {somePart, type JsonSchema} from '#src/schema/json-schema.js';
+import {factsOf} from './facts.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
 import {uniqueItems} from './unique-items.js';
 import {MetadataReader, validateEmbedded, type Malformed, type MetadataValidator} from './metadata.js';
 import {customNode} from './node.js';
@@ -43,17 +44,12 @@ export interface CustomSchema {
   validateStatus(object: Readonly<PlainObject>, old: Readonly<PlainObject>): FieldError[];
 }
 
-const isUnique = ({'x-kubernetes-list-type': type}: JsonSchema): boolean => type === 'set' || type === 'map';
-
 class Schema implements CustomSchema {
   readonly source: JsonSchema;
   readonly #options: CustomSchemaOptions;
   #node: SchemaNode | undefined;
   #rule: ValueRule | undefined;
   #statusRule: ValueRule | undefined;
-  #embeds: boolean | undefined;
-  #hasUnique: boolean | undefined;
-  #hasDefaults: boolean | undefined;
 
   constructor(source: JsonSchema, options: CustomSchemaOptions) {
     this.source = source;
@@ -82,8 +78,7 @@ class Schema implements CustomSchema {
   }
 
   applyDefaults(object: PlainObject): void {
-    this.#hasDefaults ??= somePart(this.source, part => (part.default ?? null) !== null);
-    if (!this.#hasDefaults) return;
+    if (!factsOf(this.source).hasDefaults) return;
     applyDefaults(object, this.source);
     // Defaults may contain undeclared fields of metadata.
     if (this.#embedsObjects()) new MetadataReader(this.#options.metadata, 'drop').embedded(object, this.source, '');
@@ -110,15 +105,14 @@ class Schema implements CustomSchema {
 
   /** An update may leave lists unchanged even if they contain duplicates. */
   #repeatedItems(object: Readonly<PlainObject>, old: Readonly<PlainObject> | undefined): FieldError[] {
-    this.#hasUnique ??= somePart(this.source, isUnique);
-    if (!this.#hasUnique) return [];
+    if (!factsOf(this.source).hasUnique) return [];
     const errors = uniqueItems(object, this.source);
     if (errors.length === 0 || !old) return errors;
     return uniqueItems(old, this.source).length === 0 ? errors : [];
   }
 
   #embedsObjects(): boolean {
-    return (this.#embeds ??= somePart(this.source, part => part['x-kubernetes-embedded-resource'] === true));
+    return factsOf(this.source).hasEmbedded;
   }
 }
 

@@ -6,11 +6,11 @@ import {asRoot} from '#src/cel/schema/schema-types.js';
 import {view} from '#src/cel/schema/schema-values.js';
 import {Optional, type Value} from '#src/cel/values/values.js';
 import type {Correlated} from '#src/schema/custom/correlated.js';
+import {factsOf} from '#src/schema/custom/facts.js';
 import {additionalOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {compileRules, typeOfSchema, type CompiledRule} from './compiled.js';
-import {hasRules} from './has-rules.js';
 
 // Evaluates validation rules (KEP-2876): walks an object along its schema, with a cost budget for the whole object. Transition rules are evaluated only where
 // the old value is correlated; violations of unchanged values become warnings (ratcheting).
@@ -153,7 +153,9 @@ export class RuleTree {
   }
 
   #allOf(): readonly RuleTree[] {
-    return (this.#also ??= (this.#schema.allOf ?? []).filter(hasRules).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
+    return (this.#also ??= (this.#schema.allOf ?? [])
+      .filter(schema => factsOf(schema).hasRules)
+      .map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
   }
 
   #evaluateItems(
@@ -212,7 +214,9 @@ export class RuleTree {
     if (!this.#parts.has(key))
       this.#parts.set(
         key,
-        hasRules(schema) && typeOfSchema(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined,
+        factsOf(schema).hasRules && typeOfSchema(node, node.embedded === true)
+          ? new RuleTree(schema, node, node.embedded === true)
+          : undefined,
       );
     return this.#parts.get(key);
   }

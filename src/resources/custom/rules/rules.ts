@@ -1,9 +1,9 @@
 import type {FieldError} from '#src/api/field-error.js';
 import type {KubeObject} from '#src/api/types.js';
 import {Correlated} from '#src/schema/custom/correlated.js';
+import {factsOf} from '#src/schema/custom/facts.js';
 import {blocksRules, type CustomSchema} from '#src/schema/custom/schema.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {hasRules} from './has-rules.js';
 
 /** The validation rules of a custom resource. */
 export interface Rules {
@@ -35,14 +35,14 @@ export const rulesOf = (schema: () => CustomSchema): Rules => {
   let tree: InstanceType<Evaluator['RuleTree']> | undefined;
   return {
     ready() {
-      if (loaded || !hasRules(schema().source)) return undefined;
+      if (loaded || !factsOf(schema().source).hasRules) return undefined;
       return import('./evaluate.js').then(module => {
         loaded = module;
       });
     },
     validate(object, old, errors, warn) {
       const {source, node} = schema();
-      if (!loaded || !hasRules(source)) return [];
+      if (!loaded || !factsOf(source).hasRules) return [];
       // A missing name is reported separately.
       if (blocksRules(errors) || !object.metadata?.name) return [rulesNotChecked];
       tree ??= new loaded.RuleTree(source, node, true);
