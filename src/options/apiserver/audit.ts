@@ -195,9 +195,18 @@ const validateAuditBackend = (prefix: string, backend: Backend): string | undefi
   return undefined;
 };
 
-/** The version of events is that of the server's naming. */
+const ownVersion = (options: Readonly<Record<string, unknown>>): string =>
+  naming(options['naming'] as NamingName).apiVersion('audit', 'v1');
+
+/** The versions of events, which are those of the server's naming. */
+export const auditVersions = (options: Readonly<Record<string, unknown>>): {auditLogVersion: string; auditWebhookVersion: string} => ({
+  auditLogVersion: ownVersion(options),
+  auditWebhookVersion: ownVersion(options),
+});
+
+/** A version that is given must be that of the server's naming. */
 const validateVersions = (options: Readonly<Record<string, unknown>>, given: Given): string | undefined => {
-  const own = naming(options['naming'] as NamingName).apiVersion('audit', 'v1');
+  const own = ownVersion(options);
   for (const [flag, name] of [
     ['audit-log-version', 'auditLogVersion'],
     ['audit-webhook-version', 'auditWebhookVersion'],

@@ -3,7 +3,7 @@ import {naming} from '#src/api/naming.js';
 import type {NamingName} from '#src/api/naming.js';
 import {admission, validateAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {aggregation, validateCoordination} from '#src/options/apiserver/aggregation.js';
-import {audit, validateAudit} from '#src/options/apiserver/audit.js';
+import {audit, auditVersions, validateAudit} from '#src/options/apiserver/audit.js';
 import {authentication, authorization, validateAuthorizationModes, serviceAccountTokens} from '#src/options/apiserver/authentication.js';
 import {cluster, validateServiceRanges} from '#src/options/apiserver/cluster.js';
 import {limits, serving} from '#src/options/apiserver/serving.js';
@@ -104,6 +104,7 @@ export const apiserverFlags = flagTable({
         : undefined,
   ],
   derive: (options, given) => ({
+    ...auditVersions(options),
     ...(given.has('kvstore-servers') && {storageBackend: 'etcd3' as const}),
     ...(given.has('authorization-config') && {authorizationMode: []}),
     ...(options.dataDir === '' && {dataDir: join(dirname(options.certDir), 'store')}),

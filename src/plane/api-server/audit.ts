@@ -55,7 +55,7 @@ export const openAudit = async (options: ApiserverOptions, parts: AuditParts): P
     if (policy) sinks.push(inMode(webhookSink(options, connection, {...parts, failures}), webhookOptions(options), {...parts, failures}));
     else await unused('webhook', {close: async () => connection[Symbol.asyncDispose]()}, log);
   }
-  const apiVersion = naming.apiVersion('audit', 'v1');
+  const {auditLogVersion: apiVersion} = options;
   const sink = union(sinks);
   return {
     auditor: policy && sinks.length > 0 ? createAuditor(policy, {naming, clock, apiVersion, sink, metrics}) : undefined,
@@ -105,7 +105,7 @@ const webhookConnection = async ({auditWebhookConfigFile: file}: ApiserverOption
 };
 
 const webhookSink = (
-  {auditWebhookInitialBackoff: initialBackoffMs}: ApiserverOptions,
+  {auditWebhookInitialBackoff: initialBackoffMs, auditWebhookVersion: apiVersion}: ApiserverOptions,
   connection: HttpConnection,
   {naming, clock, random, failures}: AuditParts & {readonly failures: AuditFailures},
 ): AuditSink => {
@@ -119,7 +119,7 @@ const webhookSink = (
     clock,
     random,
     failures,
-    apiVersion: naming.apiVersion('audit', 'v1'),
+    apiVersion,
     initialBackoffMs,
     async post(body, timeoutMs) {
       using _ = clock.hold();
