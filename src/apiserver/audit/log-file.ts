@@ -1,6 +1,7 @@
 // A log file that is rotated: when it has reached its size it is renamed, and a new one is begun. Lines are written whole: what a failed write left is taken
 // back. Old files are named, compressed and removed by old-log-files.ts.
 
+import {writeSync} from 'node:fs';
 import {open, rename, type FileHandle} from 'node:fs/promises';
 import {dirname} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
@@ -20,6 +21,9 @@ export interface LogFileOptions {
 
 /** Mode of new files: events tell of everybody's requests. */
 const mode = 0o600;
+
+/** As many bytes are written in this thread, which takes microseconds: each hop to another thread would delay a response. */
+const bytesAtOnce = 64 << 10;
 
 /** A file of lines, open for appending. */
 export class LogFile implements LineWriter {
@@ -91,7 +95,8 @@ export class LogFile implements LineWriter {
     const file = this.#file ?? (await this.#open());
     const before = this.#size;
     try {
-      for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten;
+      for (let at = 0; at < bytes.length;)
+        at += bytes.length <= bytesAtOnce ? writeSync(file.fd, bytes, at) : (await file.write(bytes, at)).bytesWritten;
     } catch (error) {
       // A part of a line would spoil the next one.
       if (before !== undefined) await file.truncate(before).catch(() => undefined);
