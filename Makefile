@@ -60,7 +60,7 @@ fuzz: build
 
 ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
 
-## alike: ask a server what the original was asked, and tell where their answers differ; ALIKE names the folder with run.sh and the recording
+## alike: send the recorded requests of the original to a server, and print where the responses differ; ALIKE names the folder with run.sh and the recording
 alike: build
 	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER' >&2; exit 2; }
 	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]

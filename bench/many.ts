@@ -99,9 +99,9 @@ export async function* manyRows(): AsyncGenerator<Row> {
   const one = new URL(`${collection}/item-1`, url);
   for (const name of Object.keys(operations).filter(name => new RegExp(PLAT_BENCH_ONLY).test(name))) {
     await get(one, agent);
-    await server.ask<ServerStatistics>('figures');
+    await server.ask<ServerStatistics>('statistics');
     const {note, ms, took} = await beside(one, agent, async () => (await load.ask<{said: string}>(name)).said);
-    const {hold, workedMs, waitedMs, beganMb, maxMb} = await server.ask<ServerStatistics>('figures');
+    const {hold, workedMs, waitedMs, beganMb, maxMb} = await server.ask<ServerStatistics>('statistics');
     const p99 = took[Math.floor(took.length * 0.99)] ?? 0;
     const worst = took.at(-1) ?? 0;
     yield row(`longest hold: ${name}`, hold.ms, 'ms', {

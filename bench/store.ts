@@ -69,12 +69,12 @@ const syncs = (directory: string): number => {
 
 /** Updates per second with `watchers` of one prefix. */
 const fanOut = async (store: Store, watchers: number): Promise<number> => {
-  let heard = 0;
+  let delivered = 0;
   const query = {start: pods, end: endOfPrefix(pods), after: await store.revision()};
-  const handles = Array.from({length: watchers}, () => store.watch(query, {changes: batch => (heard += batch.length), ended() {}}));
+  const handles = Array.from({length: watchers}, () => store.watch(query, {changes: batch => (delivered += batch.length), ended() {}}));
   const figure = await updates(store, 16);
   for (const handle of handles) handle[Symbol.dispose]();
-  if (heard === 0) throw new Error('the watchers heard nothing');
+  if (delivered === 0) throw new Error('the watchers received nothing');
   return figure;
 };
 

@@ -4,10 +4,10 @@ import {jittered, type Random} from '#src/base/random.js';
 
 const delayAfter = exponential(800, 30_000);
 
-/** A failure this long after the one before counts as the first again. */
+/** A failure this long after the previous one counts as the first again. */
 const forgivenAfterMs = 120_000;
 
-/** The waits between attempts to reach a server: 0.8 s doubled up to 30 s, each up to twice as long by chance, so that many clients do not return at once. They begin anew with `reset`. */
+/** The delays between attempts to reach a server: 0.8 s doubled up to 30 s, each with jitter of up to its length again, so that many clients do not return at once. */
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -19,7 +19,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Counts one more failure and tells how long to wait. */
+  /** Counts a failure and returns how many milliseconds to wait. */
   next(): number {
     const now = this.#clock.monotonic();
     if (now - this.#failedAt > forgivenAfterMs) this.#attempt = 0;
@@ -27,7 +27,7 @@ export class Backoff {
     return jittered(this.#random, delayAfter(this.#attempt++), 1);
   }
 
-  /** The server was reached and did its work: the next failure counts as the first. */
+  /** Called after a success: the next failure counts as the first. */
   reset(): void {
     this.#attempt = 0;
   }

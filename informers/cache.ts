@@ -12,7 +12,7 @@ const versionOf = (object: Frozen<KubeObject>): string => object.metadata?.resou
 
 type IndexFailure<T extends KubeObject> = (error: unknown, object: Frozen<T>) => void;
 
-/** The last known state of a collection with its indexes. Only the informer that owns it writes; the answers to writes say what they changed. */
+/** The last known state of a collection with its indexes. Only the informer that owns it writes; each write returns the changes it made. */
 export class Cache<T extends KubeObject> implements Lister<T> {
   #objects = new Map<string, Frozen<T>>();
   readonly #namespaces = new Map<string, Shelf<T>>();
@@ -20,7 +20,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   readonly #groupings = new Map<Grouping<T>, Groups<T>>();
   readonly #failed: IndexFailure<T>;
 
-  /** `failed` is told of an index or grouping that throws for an object: it does not find the object then, all else does. */
+  /** `failed` is called when an index or grouping throws for an object, which is then missing from that index only. */
   constructor(failed: IndexFailure<T> = () => undefined) {
     this.#failed = failed;
   }
@@ -64,7 +64,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return shelves.get(value);
   }
 
-  /** Takes in an object as the server holds it now. A version known already, or older than that, changes nothing. */
+  /** Adds or updates an object. A version that is cached already, or older than that, changes nothing. */
   apply(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));
     const old = this.#objects.get(key);
@@ -74,17 +74,17 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return changesBetween(old, object);
   }
 
-  /** Forgets an object; `object` is its last state. */
+  /** Removes an object; `object` is its last state. */
   remove(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));
     const old = this.#objects.get(key);
-    // The deletion of an earlier object of that name says nothing about the present one.
+    // The deletion of an earlier object of that name does not concern the present one.
     if (!old || !sameObject(old, object)) return [];
     this.#drop(key, old);
     return [{type: 'deleted', object, tombstone: false}];
   }
 
-  /** Takes in the whole collection: what is not in it is gone. */
+  /** Replaces the whole collection: objects that are not in `objects` are deleted. */
   replace(objects: readonly Frozen<T>[]): readonly Change<T>[] {
     const listed = new Map(objects.map(object => [keyText(keyOf(object)), object]));
     const changes: Change<T>[] = [];
@@ -141,7 +141,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
 
 const sameObject = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => a.metadata?.uid === b.metadata?.uid;
 
-/** An object that took another's name is a deletion and an addition. */
+/** Returns the changes from `old` to `object`. Another uid under the same name is a deletion and an addition. */
 const changesBetween = <T extends KubeObject>(old: Frozen<T> | undefined, object: Frozen<T>): readonly Change<T>[] => {
   if (!old) return [{type: 'added', object, initial: false}];
   if (sameObject(old, object)) return [{type: 'updated', object, old}];

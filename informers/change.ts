@@ -2,14 +2,14 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * What happened to a cached object. A resync is an update whose `old` is the very object.
- * `initial` marks what was there when the listener joined; `tombstone` a deletion seen only by a relist, whose object may be stale.
+ * A change of a cached object. A resync is an update whose `old` is the same object.
+ * `initial` marks objects that were cached when the listener was added; `tombstone` marks a deletion that was found by a relist, whose object may be stale.
  */
 export type Change<T extends KubeObject = KubeObject> =
   | {readonly type: 'added'; readonly object: Frozen<T>; readonly initial: boolean}
   | {readonly type: 'updated'; readonly object: Frozen<T>; readonly old: Frozen<T>}
   | {readonly type: 'deleted'; readonly object: Frozen<T>; readonly tombstone: boolean};
 
-/** Whether a change tells nothing new: the periodic reminder, or the same version again. */
+/** Returns whether a change is a resync, or has the same resource version again. */
 export const isResync = (change: Change): boolean =>
   change.type === 'updated' && change.object.metadata?.resourceVersion === change.old.metadata?.resourceVersion;

@@ -10,24 +10,24 @@ export interface DeliveryOptions<T extends KubeObject> {
   readonly log: Log;
   /** Names the informer in logs. */
   readonly name: string;
-  /** Those who listen at the moment. */
+  /** Returns the present subscribers. */
   readonly listeners: () => readonly Subscriber<Change<T>>[];
-  /** Told of a change that could not be taken in. */
+  /** Called with the error of a change that could not be applied to the cache. */
   readonly failed: (error: unknown) => void;
 }
 
-/** What happened to the cache at once. */
+/** The changes of one update of the cache, with the subscribers at that time. */
 interface News<T extends KubeObject> {
   readonly changes: readonly Change<T>[];
   readonly listeners: readonly Subscriber<Change<T>>[];
   readonly handled: () => void;
-  /** How many of the changes were told. */
+  /** The number of changes that have been delivered. */
   told: number;
 }
 
 /**
- * Tells listeners of changes in one order, however long it takes: what comes while some of them are still to be told waits its turn, and so does the cache. A list is told
- * in pieces, with a turn of the event loop for everybody else in between.
+ * Updates the cache and delivers its changes to the listeners in one order. An update that is added while another is being delivered is queued, and is applied to the
+ * cache only when its turn comes. A long delivery is interrupted, so that the event loop runs in between.
  */
 export class Delivery<T extends KubeObject> {
   readonly #options: DeliveryOptions<T>;
@@ -42,18 +42,18 @@ export class Delivery<T extends KubeObject> {
     this.#pieces = new Pieces(options.clock);
   }
 
-  /** Whether everything was told. */
+  /** Whether all changes have been delivered. */
   get isIdle(): boolean {
     return !this.#isBusy && this.#pending.length === 0;
   }
 
-  /** Changes the cache, tells all who listen at that moment, and then calls `handled`. What a listener sets off while being told waits. */
+  /** Queues an update of the cache: `change` makes it, its changes are delivered to the subscribers at that time, and then `handled` is called. A listener may call `add`. */
   add(change: () => readonly Change<T>[], handled: () => void = () => {}): void {
     this.#pending.push({change, handled});
     if (!this.#isBusy) this.#work();
   }
 
-  /** Nobody is told of anything any more. */
+  /** Ends all delivery. */
   stop(): void {
     this.#isStopped = true;
     this.#pending.length = 0;
@@ -70,7 +70,7 @@ export class Delivery<T extends KubeObject> {
     if (pause) this.#goOnAfter(pause);
   }
 
-  /** Whether there is something to tell. */
+  /** Makes the next update of the cache unless one is being delivered. Returns whether there are changes to deliver. */
   #take(): boolean {
     if (this.#isStopped) return false;
     if (this.#news) return true;
@@ -81,7 +81,7 @@ export class Delivery<T extends KubeObject> {
     return true;
   }
 
-  /** What a change of the cache is to be told as. One that fails holds up neither those behind it nor what waits for it. */
+  /** Returns the changes of an update. One that fails is reported and counts as empty, so that it does not block later ones. */
   #changes(change: () => readonly Change<T>[]): readonly Change<T>[] {
     try {
       return change();
@@ -91,7 +91,7 @@ export class Delivery<T extends KubeObject> {
     }
   }
 
-  /** Tells all that is left of the news, or returns what is to be waited for before it goes on. */
+  /** Delivers the changes that are left. Returns a promise to wait for if the event loop has to run first. */
   #tell(): Promise<void> | undefined {
     const news = this.#news!;
     for (; news.told < news.changes.length && !this.#isStopped; news.told++) {

@@ -9,13 +9,13 @@ import {SharedInformer, type SharedInformerOptions} from './shared.js';
 
 export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'onMissing'> {
   readonly client: Client;
-  /** The release of the server where it is not the newest, for example `1.33`: nothing is asked of kinds that it does not have. */
+  /** The release of the server if it is not the newest, for example `1.33`: kinds that it does not have are not requested. */
   readonly release?: string;
-  /** The life of every informer. */
+  /** Stops every informer. */
   readonly signal: AbortSignal;
 }
 
-/** An informer that is used for a while. Whoever has it gives it back by disposing of it; it ends with the last who does. */
+/** An informer that is used temporarily. Its user releases it by disposing of it; the informer stops when its last user does. */
 export interface Borrowed extends Disposable {
   readonly informer: SharedInformer;
 }
@@ -23,12 +23,12 @@ export interface Borrowed extends Disposable {
 interface Lent {
   readonly informer: SharedInformer;
   readonly stop: AbortController;
-  /** Those who use it, each with what is called when the kind is not served. */
+  /** Its users, each as the function to call when the kind is not served. */
   readonly users: Set<Missed>;
 }
 type Missed = () => void;
 
-/** Hands out one shared informer a selection, whoever asks. */
+/** Creates informers, one for each selection, and shares them among all callers. */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
   readonly #informers = new Map<string, SharedInformer>();
@@ -39,7 +39,7 @@ export class InformerFactory {
     this.#options = options;
   }
 
-  /** The informer of a source; it runs once the factory is started. */
+  /** Returns the informer of a source; it runs once the factory is started. */
   informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
     const selection = resolveSelection(source, this.#options.client.naming);
     const known = this.#informers.get(selection.id);
@@ -52,9 +52,9 @@ export class InformerFactory {
   }
 
   /**
-   * An informer of the metadata of a kind, which may be known only at run time, running at once. Where objects of the kind are followed as a whole
-   * already, it is that informer, which shows more than metadata and goes on without its borrowers. So ask once the others have. `missed` is called each
-   * time the server says that it does not serve the kind, or no longer.
+   * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of whole objects of the kind exists
+   * already, it is returned instead and outlives its borrowers; so call this after the calls of `informer`. `missed` is called each time the server responds
+   * that it does not serve the kind, or no longer does.
    */
   borrowMetadata(kind: Kind, missed: Missed = () => {}): Borrowed {
     const {client} = this.#options;
@@ -74,13 +74,16 @@ export class InformerFactory {
     };
   }
 
-  /** Lets every informer run, those asked for later too. */
+  /** Starts every informer, also those that are requested later. */
   start(): void {
     this.#started = true;
     for (const informer of this.#informers.values()) informer.start(this.#options.signal);
   }
 
-  /** Resolves once every informer asked for so far is synced; rejects with the signal's reason if that comes first, and with `ListRefused` when the server keeps refusing one of the lists. Borrowed ones are their borrowers' matter. */
+  /**
+   * Resolves once every informer requested so far is synced. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server keeps
+   * refusing one of the lists. Does not wait for borrowed informers.
+   */
   async whenSynced(signal: AbortSignal = this.#options.signal): Promise<void> {
     await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
   }

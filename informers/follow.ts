@@ -10,12 +10,12 @@ import type {ListOptions} from '#src/client/client.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import {after, neverSilentFor} from './timing.js';
 
-/** What a followed collection tells: all of it at once, or one change. Bookmarks only say that the server is alive. */
+/** An event of a list and watch: the whole list, or one watch event. Bookmarks only show that the server is alive. */
 export type Followed<T extends KubeObject> =
   | {readonly type: 'listed'; readonly items: readonly T[]; readonly resourceVersion: string}
   | WatchEvent<T>;
 
-/** Why a stream was given up although nobody reported an error. */
+/** A fault of a list or watch that the server did not report as an error. */
 export class StreamFault extends Error {
   override readonly name = 'StreamFault';
   readonly fault: 'silent' | 'short' | 'slow' | 'rewound';
@@ -26,50 +26,50 @@ export class StreamFault extends Error {
   }
 }
 
-/** Whether a watch failed because it ended at once, as it does when its collection goes. */
+/** Returns whether a watch failed because it ended at once, as it does when its collection is removed. */
 export const isShort = (error: unknown): boolean => error instanceof StreamFault && error.fault === 'short';
 
 export interface FollowOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Told of every failure, with the wait until the next attempt. */
+  /** Called with every failure and the delay before the next attempt. */
   readonly onError?: (error: unknown, waitMs: number) => void;
-  /** Told of every attempt. */
+  /** Called at the start of every attempt. */
   readonly onAttempt?: (what: 'list' | 'watch') => void;
-  /** How long a watch may say nothing, not even a bookmark (servers send one a minute), before the connection counts as dead. */
+  /** How long a watch may send nothing, not even a bookmark (servers send one a minute), before the connection counts as dead. */
   readonly silenceMs?: number;
-  /** The least time the server is asked to keep a watch; up to twice that by chance, so that not all end together. Five minutes unless given. */
+  /** The minimum `timeoutSeconds` of a watch, 300 by default; random up to twice that, so that watches do not all end together. */
   readonly watchSeconds?: number;
   /** How long one page of a list may take. */
   readonly pageMs?: number;
   readonly pageSize?: number;
 }
 
-/** A watch that ends sooner without an event is a failure: the next one may not follow at once. */
+/** A watch that ends sooner without an event is a failure, so that the next one is delayed. */
 const shortWatchMs = 1_000;
 
-/** A watch that lasted so long was served, whatever ended it: the backoff begins anew, so that connections that are cut now and then do not let the cache grow old. */
+/** A watch that lasted this long was served, however it ended: the backoff is reset, so that occasional broken connections do not make the cache stale. */
 const servedAfterMs = 5_000;
 
 /**
- * The least time of a watch whose connection nobody probes, up to half of it longer by chance. The server ends such a watch on time, after a last bookmark: when the end is
- * late the connection is dead.
+ * The minimum `timeoutSeconds` of a watch whose connection is not probed, randomly up to half longer. The server ends such a watch on time, after a last bookmark: if the
+ * end is late, the connection is dead.
  */
 const unprobedWatchSeconds = 20;
 /** How late the end of such a watch may be. */
 const lateEndMs = 5_000;
 
-/** Where a follower stands. */
+/** The state of the loop: where its next list or watch begins. */
 interface Position {
-  /** The version to watch from; undefined: a list is due. */
+  /** The resource version to watch from; undefined if a list is next. */
   watchFrom: string | undefined;
-  /** The list may be as old as this: `0` whatever the server has at hand, empty for what is newest. */
+  /** The minimum resource version of the list: `0` for any, empty for the most recent. */
   listFrom: string;
-  /** A list was too long in coming for its pages to stay valid: take the next one whole. */
+  /** Whether the next list is not paged, because pages of the last one expired. */
   unpaged: boolean;
 }
 
-/** A version alone would mean exactly that version as soon as there is a limit. */
+/** Returns the version options of a list. A resource version without a match would mean exactly that version together with a limit. */
 const versionOf = ({listFrom}: Position): Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'> => {
   if (listFrom === '') return {};
   return listFrom === '0' ? {resourceVersion: '0'} : {resourceVersion: listFrom, resourceVersionMatch: 'NotOlderThan'};
@@ -95,7 +95,7 @@ const listOnce = async <T extends KubeObject>(
   }
 };
 
-/** One whole list, all pages, aborted when nobody waits for it any more or a page does not come. */
+/** Lists all pages. Aborted when the subscriber leaves or a page takes longer than `pageMs`. */
 const listed = <T extends KubeObject>(api: ListerWatcher<T>, position: Position, options: FollowOptions): Observable<Followed<T>> =>
   new Observable(subscriber => {
     const abort = new AbortController();
@@ -120,7 +120,7 @@ const slowIsAnError = async <T>(page: Promise<T>, {clock, pageMs = 120_000}: Fol
   }
 };
 
-/** How long a watch is to last, and how long it may be silent. */
+/** How long a watch lasts, and how long it may be silent. */
 interface WatchTimes {
   readonly timeoutSeconds: number;
   readonly silenceMs: number;
@@ -132,7 +132,7 @@ const watchTimes = (isProbed: boolean, {random, silenceMs = 240_000, watchSecond
   return {timeoutSeconds, silenceMs: Math.min(silenceMs, timeoutSeconds * 1000 + lateEndMs)};
 };
 
-/** One watch until it ends, with its faults made errors. */
+/** One watch until it ends. Faults of the stream become errors. */
 const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, options: FollowOptions): Observable<Followed<T>> => {
   if (!api.isProbed) return watchedFor(api, resourceVersion, options.clock, watchTimes(true, options));
   return from(api.isProbed()).pipe(switchMap(isProbed => watchedFor(api, resourceVersion, options.clock, watchTimes(isProbed, options))));
@@ -160,7 +160,7 @@ const watchedFor = <T extends KubeObject>(
     );
   });
 
-/** Takes the position past what came. Throws for a bookmark below what was seen before: the store went back, and what it held since then is in no history. */
+/** Advances the position past an event. Throws for a bookmark older than the position: the store was restored to an earlier state, and later events are lost. */
 const advance = (position: Position, event: Followed<KubeObject>): void => {
   const version = event.type === 'listed' ? event.resourceVersion : event.object.metadata?.resourceVersion;
   if (event.type === 'listed') position.unpaged = false;
@@ -171,7 +171,7 @@ const advance = (position: Position, event: Followed<KubeObject>): void => {
   if (version) position.listFrom = version;
 };
 
-/** What a failure means for the way on. History that is gone asks for a list; one that cannot be had at that version, for the newest. */
+/** Resets the position after a failure. After 410 Gone a list is next; if the list itself failed, or the version is ahead of the server, the most recent list, unpaged. */
 const retreat = (position: Position, error: unknown): void => {
   const ahead = hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
   if (!isGone(error) && !ahead) return;
@@ -183,8 +183,8 @@ const retreat = (position: Position, error: unknown): void => {
 };
 
 /**
- * Follows a collection for ever: lists it, watches it from there, and picks up where it left off after a closed connection, a restart of
- * the server or a silence; lists again when history is gone. Never completes and never errors: each failure is told to `onError` and waited out.
+ * Lists a collection and watches it from there, indefinitely. Resumes the watch after a closed connection, a restart of the server or a silence; lists again
+ * after 410 Gone. Never completes and never errors: each failure is passed to `onError` and retried after a backoff.
  */
 export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: FollowOptions): Observable<Followed<T>> =>
   defer(() => {

@@ -2,19 +2,19 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * A way to see cached objects by what they have in common: under a value, in groups of those that are alike. Who only counts looks at one of each
- * group, however many there are. Made once, at module level; every cache that is asked by it builds it on first use.
+ * An index of cached objects with two levels: an index value, and within it groups of equal objects. A reader that only counts looks at one object of each
+ * group, regardless of its size. Created once, at module level; each cache builds the index on first use.
  */
 export interface Grouping<T extends KubeObject = KubeObject> {
   readonly name: string;
-  /** The value and the group an object is found under. */
+  /** Returns the index value and the group of an object. */
   readonly place: (object: Frozen<T>) => readonly [value: string, group: string];
 }
 
-/** Objects that are alike: never none. */
+/** The objects of one group by key; never empty. */
 export type Group<T extends KubeObject = KubeObject> = ReadonlyMap<string, Frozen<T>>;
 
-/** The objects of one cache by one grouping. */
+/** The index of one cache by one grouping. */
 export class Groups<T extends KubeObject> {
   readonly #place: Grouping<T>['place'];
   readonly #values = new Map<string, Map<string, Map<string, Frozen<T>>>>();

@@ -3,26 +3,26 @@ import type {Labels, Meter} from '#src/base/meter.js';
 import {StatusError} from '#src/api/status.js';
 import {StreamFault} from './follow.js';
 
-/** What every informer tells of itself, so that one that stands still is seen. */
+/** The metrics of one informer, from which a stalled one can be recognized. */
 export interface InformerMetrics extends Disposable {
   attempt(what: 'list' | 'watch'): void;
   failed(error: unknown): void;
-  /** An index or a listener failed on an object. */
+  /** Counts a failure of an index or a listener on an object. */
   stumbled(): void;
-  /** Something came from the server. */
+  /** Records that the server sent an event. */
   heard(): void;
 }
 
 const reasonOf = (error: unknown): string =>
   error instanceof StreamFault ? error.fault : error instanceof StatusError ? error.reason || String(error.code) : 'unreachable';
 
-/** Which informer, and whose: several components of one process may follow the same collection. */
+/** Identifies an informer: several components of one process may watch the same collection. */
 export interface InformerLabels {
   readonly component: string;
   readonly name: string;
 }
 
-/** The metrics of one informer. */
+/** Registers and returns the metrics of one informer. */
 export const informerMetrics = (
   meter: Meter,
   clock: Clock,
@@ -31,7 +31,7 @@ export const informerMetrics = (
 ): InformerMetrics => {
   const attempts = meter.counter({
     name: 'informer_attempts_total',
-    help: 'Lists and watches begun.',
+    help: 'Lists and watches started.',
     labels: ['component', 'name', 'call'],
   });
   const failures = meter.counter({
@@ -41,13 +41,13 @@ export const informerMetrics = (
   });
   const stumbles = meter.counter({
     name: 'informer_handler_failures_total',
-    help: 'Changes on which an index or a listener failed; all others heard of them.',
+    help: 'Changes on which an index or a listener failed; all others received them.',
     labels: ['component', 'name'],
   });
   let heardAt = clock.monotonic();
   const series = [
     meter.observed(
-      {name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['component', 'name']},
+      {name: 'informer_synced', help: 'Whether the first list has been received and delivered.', labels: ['component', 'name']},
       () => [[labels, state.isSynced() ? 1 : 0]],
     ),
     meter.observed({name: 'informer_objects', help: 'Objects in the cache.', labels: ['component', 'name']}, () => [
@@ -56,7 +56,7 @@ export const informerMetrics = (
     meter.observed(
       {
         name: 'informer_silence_seconds',
-        help: 'Time since anything came from the server: the liveness of the informer.',
+        help: 'Time since the last event from the server: the liveness of the informer.',
         labels: ['component', 'name'],
       },
       () => [[labels, (clock.monotonic() - heardAt) / 1000]],

@@ -7,20 +7,20 @@ import type {Client, ListOptions, ResourceClient, WatchOptions} from '#src/clien
 import {after} from './timing.js';
 import type {ResolvedSelection} from './selection.js';
 
-/** The two calls that following a collection takes. */
+/** The list and watch calls of an informer. */
 export interface ListerWatcher<T extends KubeObject> {
   list(options: ListOptions): Promise<KubeList<T>>;
   watch(options: WatchOptions): Observable<WatchEvent<T>>;
-  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. */
+  /** Returns whether watches fail by themselves when their connection is dead; if missing, they do. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }
 
-/** The calls for a selection, through `client`. */
+/** Returns the calls for a selection, through `client`. */
 export const listerWatcher = <T extends KubeObject>(
   client: Client,
   {kind, namespace, labelSelector, fieldSelector, metadataOnly}: ResolvedSelection<T>,
 ): ListerWatcher<T> => {
-  // Metadata is what every kind of object has.
+  // `T` is then only used for its metadata, which every kind has.
   const resource = metadataOnly ? (client.metadata(kind) as ResourceClient<T>) : client.resource(kind);
   const chosen = {...(namespace ? {namespace} : {}), ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})};
   return {
@@ -30,10 +30,10 @@ export const listerWatcher = <T extends KubeObject>(
   };
 };
 
-/** Shorter than the silence that is taken for a dead connection. */
+/** Shorter than the silence after which a connection counts as dead. */
 const quietMs = 200_000;
 
-/** The calls for a kind that the server's release does not have: there are no objects of it, and none come. */
+/** Returns calls for a kind that the server's release does not have: empty lists, and watches without events. */
 export const emptyListerWatcher = <T extends KubeObject>(
   {naming}: Client,
   {kind}: ResolvedSelection<T>,

@@ -4,23 +4,23 @@ import type {Group, Grouping} from './groups.js';
 
 export type {Group, Grouping};
 
-/** A way to find cached objects by derived values. Made once, at module level; every cache that is asked by it builds it on first use. */
+/** An index of cached objects by derived values. Created once, at module level; each cache builds it on first use. */
 export interface Index<T extends KubeObject = KubeObject> {
   readonly name: string;
-  /** The values under which an object is found; none leaves it out. */
+  /** Returns the index values of an object; an empty array leaves it out. */
   readonly values: (object: Frozen<T>) => readonly string[];
 }
 
-/** The read side of a cache: what the server was last known to hold. Never waits, never asks the server. */
+/** The read side of a cache: the last known state of the server. Never waits and never sends requests. */
 export interface Lister<T extends KubeObject = KubeObject> {
   get(key: ObjectKey | string): Frozen<T> | undefined;
-  /** Every object, of one namespace if given. In no particular order. */
+  /** Returns every object, of one namespace if given, in no particular order. */
   list(namespace?: string): readonly Frozen<T>[];
-  /** The objects an index files under `value`. */
+  /** Returns the objects with the index value `value`. */
   by(index: Index<T>, value: string): readonly Frozen<T>[];
-  /** How many objects an index files under `value`, without a list of them. */
+  /** Returns the number of objects with the index value `value`, without copying them. */
   count(index: Index<T>, value: string): number;
-  /** The objects a grouping files under `value`, group by group. To be looked through at once: it follows the cache. */
+  /** Returns the groups of a grouping under `value`. A live view: iterate it before the cache changes. */
   groups(grouping: Grouping<T>, value: string): Iterable<Group<T>>;
   readonly size: number;
 }

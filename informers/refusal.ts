@@ -1,18 +1,18 @@
 import {StatusError} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 
-/** The server refuses to list a collection, and has done so for long: who waits for the first list may wait for ever. */
+/** Thrown when the server has refused for a long time to list a collection, so that the first list may never succeed. */
 export class ListRefused extends Error {
   override readonly name = 'ListRefused';
 }
 
-/** Refusals that end only when somebody changes something: who may do what, or what there is. */
+/** Status codes that persist until permissions or definitions change. */
 const lasting: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** A refusal this long after the first may be there to stay; roles and definitions of a server that has just started come sooner. */
+/** A refusal this long after the first is considered permanent; a server that has just started creates its roles and definitions sooner. */
 const lastsAfterMs = 30_000;
 
-/** Tells refusals that last from those that pass. */
+/** Distinguishes permanent refusals from transient ones. */
 export class Refusals {
   readonly #clock: Clock;
   readonly #name: string;
@@ -23,7 +23,7 @@ export class Refusals {
     this.#name = name;
   }
 
-  /** The error to report, once a failure is one more of a row of refusals that lasts. */
+  /** Records a failure. Returns the error to report once refusals have continued for 30 seconds. */
   after(error: unknown): ListRefused | undefined {
     if (!(error instanceof StatusError && lasting.has(error.code))) {
       this.#since = undefined;

@@ -3,11 +3,11 @@ import {labelSelectorOf, nothing, type LabelSelector, type LabelSelectorObject} 
 import type {KubeObject} from '#src/api/types.js';
 import type {Index, Lister} from './lister.js';
 
-/** Which labels a kind of parent selects. */
+/** Finds the parents of a kind, such as services or replica sets, by the labels that they select. */
 export interface Selecting<T extends KubeObject> {
-  /** The parent's selector; undefined when it cannot be read. */
+  /** Returns the parent's selector; undefined if it is invalid. */
   selectorOf(parent: Frozen<T>): LabelSelector | undefined;
-  /** The parents of the child's namespace that select its labels. A selector that is empty, or cannot be read, selects nothing. */
+  /** Returns the parents in the child's namespace that select its labels. An empty or invalid selector selects nothing. */
   parentsOf(lister: Lister<T>, child: Frozen<KubeObject>): readonly Frozen<T>[];
 }
 
@@ -15,8 +15,8 @@ const anyLabels = (namespace: string): string => `${namespace} any`;
 const label = (namespace: string, key: string, value: string): string => `${namespace} ${key}=${value}`;
 
 /**
- * How to find the parents that select a child: they are filed under one label that their selector demands, so that few are looked at for each
- * child. `written` is the field that holds a parent's selector, `read` understands it (or throws). To be made once for a kind, at module level.
+ * Returns the selecting of a kind of parent. Parents are indexed by one label that their selector requires, so that few are checked for each child. `written`
+ * returns a parent's selector as written, `read` parses it (or throws). Created once for a kind, at module level.
  */
 export const selecting = <T extends KubeObject, W extends object = LabelSelectorObject>(
   written: (parent: Frozen<T>) => Frozen<W> | undefined,

@@ -2,20 +2,20 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** A kind, or the part of it that one informer follows. */
+/** A kind with selectors: the part of a collection that one informer watches. */
 export interface Selection<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>;
   readonly namespace?: string | ((naming: Naming) => string);
   readonly labelSelector?: string | ((naming: Naming) => string);
   readonly fieldSelector?: string | ((naming: Naming) => string);
-  /** Whether nothing but metadata is asked for and kept. */
+  /** Whether only metadata is requested and kept. */
   readonly metadataOnly?: true;
 }
 export type Source<T extends KubeObject = KubeObject> = Kind<T> | Selection<T>;
 
 const isSelection = <T extends KubeObject>(source: Source<T>): source is Selection<T> => typeof source.kind === 'object';
 
-/** A selection in the words of one naming, with the text that tells it from all others. */
+/** A selection with the names of one naming; `id` is unique to it. */
 export interface ResolvedSelection<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly namespace?: string;
@@ -25,7 +25,7 @@ export interface ResolvedSelection<T extends KubeObject> {
   readonly id: string;
 }
 
-/** What `source` means under `naming`. */
+/** Resolves a source with the names of `naming`. */
 export const resolveSelection = <T extends KubeObject>(source: Source<T>, naming: Naming): ResolvedSelection<T> => {
   const selection: Selection<T> = isSelection(source) ? source : {kind: source};
   const {group, version, plural} = selection.kind;

@@ -22,32 +22,32 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  /** The part of the program the informer belongs to, as metrics name it. */
+  /** The component that uses the informer, as a label of metrics. */
   readonly component?: string;
   /** Names the informer in logs and metrics. */
   readonly name: string;
   readonly apiVersion: string;
   readonly kind: string;
-  /** Listeners are reminded of every object once in a time drawn between this and twice this; zero: never. */
+  /** The resync period: every object is delivered again after a random time between this and twice this. Zero disables resyncs. */
   readonly minResyncMs: number;
-  /** Whether nothing but metadata is kept of an object. */
+  /** Whether the cache keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
-  /** Whether objects are deeply frozen: for tests, where a change to a shared object shall throw. */
+  /** Whether objects are deeply frozen, so that a change to a shared object throws. Used by tests. */
   readonly freeze?: boolean;
-  /** Called each time the server says that it does not serve the collection, which is then no error. An informer that is not told of a reaction to it warns. */
+  /** Called each time the server responds that it does not serve the collection; such a response is then no error. Without it the informer logs a warning. */
   readonly onMissing?: () => void;
 }
 
-/** So many objects of a list are taken in at once. */
+/** The number of objects of the first list that are added to the cache at once. */
 const pieceSize = 200;
 
 /**
- * One followed collection for many listeners. The cache knows of a change before any listener hears of it; listeners hear all changes in
- * one order, each on the spot, or as soon as everybody else has had a turn where telling takes long, as it does of a list. Who comes late is first told of every cached
- * object. "Synced" means that every object of the first list has been handled.
+ * Lists and watches one collection, keeps a cache of it, and delivers its changes to many listeners. The cache is updated before a change is delivered. All listeners
+ * receive all changes in the same order: at once, or in slices between which the event loop runs, where there are many, as after a list. A listener that is added later
+ * first receives every cached object as `added`. The informer is synced once every object of the first list has been delivered.
  */
 export class SharedInformer<T extends KubeObject = KubeObject> {
-  /** Every change from now on, after an `added` for each object there is. Never completes before the informer is stopped. */
+  /** An `added` for each cached object, and then every change. Completes when the informer is stopped. */
   readonly changes: Observable<Change<T>>;
   readonly #api: ListerWatcher<T>;
   readonly #options: SharedInformerOptions;
@@ -70,7 +70,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       failed: error => this.#stumbled(error, 'an event could not be taken in'),
     });
     this.changes = new Observable(subscriber => {
-      // Replayed and joined without a pause in between: nothing is missed, nothing told twice.
+      // Replay and subscription happen in one turn, so that no change is missed or delivered twice.
       this.#listeners.add(subscriber);
       subscriber.add(() => this.#listeners.delete(subscriber));
       for (const object of this.#cache.list()) subscriber.next({type: 'added', object, initial: true});
@@ -89,7 +89,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     return this.#options.name;
   }
 
-  /** Calls `listener` with each of `changes`. One that throws is reported and hears the next change all the same. */
+  /** Calls `listener` with each of `changes`. An error that it throws is logged, and the next change is delivered to it regardless. */
   listen(listener: (change: Change<T>) => void): Disposable {
     const subscription = this.changes.subscribe(change => {
       try {
@@ -101,7 +101,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     return {[Symbol.dispose]: () => subscription.unsubscribe()};
   }
 
-  /** Follows the collection until the signal aborts, and keeps the process running. Once only. */
+  /** Starts to list and watch, until the signal aborts, and keeps the process running. Further calls have no effect. */
   start(signal: AbortSignal): void {
     if (this.#subscription || signal.aborted) return;
     const {clock, random, meter, log, name, component = '', minResyncMs} = this.#options;
@@ -132,8 +132,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Resolves once synced. Rejects with the signal's reason if that comes first, and with `ListRefused` when the server refuses the list (401, 403, 404) and has done so for
-   * half a minute; the informer goes on trying then.
+   * Resolves once synced. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server has refused the list (401, 403, 404) for
+   * half a minute; the informer then continues to retry.
    */
   whenSynced(signal: AbortSignal): Promise<void> {
     if (this.#synced) return Promise.resolve();
@@ -156,7 +156,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#metrics?.stumbled();
   }
 
-  /** A collection that was served may go, and one whose kind is known at run time alone may not be served yet, or only for a moment. */
+  /** Logs a failure: as a warning, unless it is expected, as when a definition was deleted, or is not served yet by the kind's only informer. */
   #tell(error: unknown, waitMs: number): void {
     const {log, name, onMissing} = this.#options;
     const isMissing = isNotFound(error);
@@ -192,7 +192,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#delivery.add(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
   }
 
-  /** Takes the first list in piece by piece: nobody relies on the cache before it is synced. */
+  /** Adds the first list to the cache in slices: no reader relies on the cache before it is synced. */
   #fill(items: readonly T[]): void {
     for (let from = 0; from < items.length; from += pieceSize) {
       this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(this.#kept(item))));

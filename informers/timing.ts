@@ -11,13 +11,13 @@ export const after = (clock: Clock, ms: number): Observable<void> =>
     return () => timer[Symbol.dispose]();
   });
 
-/** A stream that must not be silent for long. */
+/** A stream that fails after silence; `at` is the time of its last event. */
 interface Heard {
   at: number;
   fail(): void;
 }
 
-/** Watches over the silence of streams with one timer for all: a process has many, which mostly hear something at the same moments. */
+/** Fails streams that have been silent for too long, with one timer for all: a process has many, and most receive events at the same times. */
 class Silences {
   readonly #clock: Clock;
   readonly #ms: number;
@@ -31,7 +31,7 @@ class Silences {
 
   add(stream: Heard): Disposable {
     this.#streams.add(stream);
-    // Whoever is there already was heard no later.
+    // The timer of an earlier stream does not expire later than this one's would.
     this.#timer ??= this.#clock.schedule(this.#ms, this.#look);
     return {
       [Symbol.dispose]: () => {
@@ -64,7 +64,7 @@ const silencesOf = (clock: Clock, ms: number): Silences => {
   return known;
 };
 
-/** Fails the stream once nothing has come from it for `ms`. */
+/** Fails the stream with `failure` once it has emitted nothing for `ms`. */
 export const neverSilentFor =
   <T>(clock: Clock, ms: number, failure: () => Error): MonoTypeOperatorFunction<T> =>
   source =>

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** What a cache keeps of an object: with its kind, which lists leave out, and without the managers of its fields, which no controller reads. */
+/** Returns an object as caches keep it: with `apiVersion` and `kind`, which items of lists lack, and without `managedFields`, which no controller reads. */
 export const trimmed = <T extends KubeObject>(
   object: T,
   {apiVersion, kind}: {readonly apiVersion: string; readonly kind: string},
@@ -16,7 +16,7 @@ export const trimmed = <T extends KubeObject>(
   return copy as Frozen<T>;
 };
 
-/** The metadata of an object, told as of its own kind: what says it is metadata alone does not say of what. */
+/** Returns the metadata of an object under its own kind: the server's response says `PartialObjectMetadata`. */
 export const metadataOf = <T extends KubeObject>(
   {metadata}: T,
   {apiVersion, kind}: {readonly apiVersion: string; readonly kind: string},
@@ -25,7 +25,7 @@ export const metadataOf = <T extends KubeObject>(
   return {apiVersion, kind, metadata: kept} as unknown as Frozen<T>;
 };
 
-/** Freezes a value and everything in it, so that a change to a shared object is an error where it happens. */
+/** Freezes a value deeply, so that a change to a shared object throws. */
 export const deepFrozen = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const part of Object.values(value)) deepFrozen(part);

@@ -26,7 +26,7 @@ const acting = [
 ];
 const serving = ['src/serving', 'src/transport', 'src/observe', 'src/options', 'src/pki'];
 
-/** Who may import whom. Arrows point down; a folder may always import itself. */
+/** The imports that are allowed, by folder. Arrows point down; a folder may always import itself. */
 const layers: Readonly<Record<string, Layer>> = {
   'src/base': {layers: []},
   'src/api': {layers: ['src/base']},

@@ -117,16 +117,16 @@ const record = (name, args, whileReady = async () => {}) =>
       env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'},
     });
     children.add(child);
-    let said = '';
+    let output = '';
     let stopping;
-    const hear = text => {
-      said += text;
-      if (/^ready/m.test(said))
+    const read = text => {
+      output += text;
+      if (/^ready/m.test(output))
         stopping ??= whileReady()
           .finally(() => child.kill())
           .catch(reject);
     };
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', read);
     child.once('exit', code => {
       children.delete(child);
       if (code === 0) resolve();

@@ -1,7 +1,7 @@
 // @ts-ignore rxjs is an optional peer: without it this import finds nothing, and an observable is what is described below.
 import type {Observable as RxObservable} from 'rxjs';
 
-/** What is told of what an observable emits, how it fails, and that it has ended. */
+/** Receives the values of an observable, its error, and its completion. */
 export interface Observer<T> {
   next?(value: T): void;
   error?(error: unknown): void;

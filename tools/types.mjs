@@ -37,7 +37,7 @@ const withNames = text => {
   const rows = kindRows();
   const declared = /export declare const kinds: \{\n([^]*?)\n\};/.exec(text)?.[1] ?? '';
   const inline = [...declared.matchAll(/^    readonly (\w+):/gm)].length;
-  if (inline !== rows.length) throw new Error(`src/api/kinds has ${rows.length} kinds, and the compiler tells of ${inline}`);
+  if (inline !== rows.length) throw new Error(`src/api/kinds has ${rows.length} kinds, and the compiler found ${inline}`);
   return `import type * as upstream from '@kubernetes/client-node';\n${text.replace(declared, () => rows.join('\n'))}`;
 };
 

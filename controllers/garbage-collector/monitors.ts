@@ -25,7 +25,7 @@ export interface MonitorsParts {
   notServed(): void;
 }
 
-/** The informers that feed the graph, one for each resource. */
+/** The informers from which the graph is updated, one for each resource. */
 export class Monitors implements Disposable {
   readonly #parts: MonitorsParts;
   readonly #monitors = new Map<string, Monitor>();

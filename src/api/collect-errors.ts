@@ -23,7 +23,7 @@ const shortened = (error: FieldError): FieldError => {
 export const moreErrors: FieldError = {
   path: '',
   reason: 'FieldValueInvalid',
-  detail: 'there are more errors than these; correct them to be told of the others',
+  detail: 'there are more errors than these; they are reported once these are corrected',
 };
 
 /**

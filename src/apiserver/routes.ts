@@ -97,15 +97,15 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
-    // What is refused for its media types is told of nothing else.
-    const isHeard = (context: ResourceContext): boolean =>
+    // A request that is refused for its media types gets no deprecation warning.
+    const isWarned = (context: ResourceContext): boolean =>
       Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
-    const answer: Handler = context => {
+    const handler: Handler = context => {
       if (warning && context.notes) noteDeprecation(context.notes, deprecation?.until, naming);
-      if (warning && isHeard(context as ResourceContext)) context.warnings.add(warning);
+      if (warning && isWarned(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
-    return services.largeRequests ? context => handleOrMove(services.largeRequests, context, answer) : answer;
+    return services.largeRequests ? context => handleOrMove(services.largeRequests, context, handler) : handler;
   }
   return ({warnings}) => {
     if (definition.virtual && warning) warnings.add(warning);

@@ -46,7 +46,7 @@ export class StorageMetrics {
         try {
           await run();
         } catch (error) {
-          if (!signal.aborted) log.warn({err: error, what}, 'the store was asked for figures in vain');
+          if (!signal.aborted) log.warn({err: error, what}, 'failed to read the metrics of the store');
         }
       };
       void now();

@@ -49,7 +49,7 @@ ${Object.entries(commands)
   .map(([name, {about}]) => `  ${name.padEnd(12)} ${about}`)
   .join('\n')}
 
-"plat COMMAND --help" or "plat help COMMAND" tells the flags of a command, "plat --version" the version.
+"plat COMMAND --help" or "plat help COMMAND" prints the flags of a command, "plat --version" the version.
 `;
 
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);

@@ -43,8 +43,8 @@ interface Codecs {
 const json = 'application/json';
 
 /**
- * How calls of one client are written, and answers read. Kinds of the tables go in the binary form, where the client was told to use it; what has
- * no such form, and every resource whose server refused it once, goes as JSON.
+ * Encodes the request bodies of one client and decodes the responses. Built-in kinds use protobuf if the client is configured for it; kinds without
+ * a protobuf form, and resources for which the server has refused it once, use JSON.
  */
 export class Content {
   readonly #settings: ClientContent | undefined;

@@ -29,7 +29,7 @@ export class UnhandledErrors {
       for (const counter of this.#counters) counter.add();
       this.#log.error({err: error, ...(error instanceof Error && error.stack ? {stack: error.stack} : {})}, 'Unhandled Error');
     } catch {
-      // Nobody is left to tell.
+      // The failure of the log itself cannot be reported.
     }
   };
 }

@@ -125,7 +125,7 @@ export const gateTable = {
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     WatchList: [betaOn, beta, betaOn, betaOn],
   }),
-  ...withoutEffect('certificate admission and the signers judge requests without it', {
+  ...withoutEffect('certificate admission and the signers check requests without it', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
   }),
   ...withoutEffect('the part of the API server it governs is not built yet', {
@@ -153,10 +153,10 @@ export const gateTable = {
   ...withoutEffect('the clients list before they watch', {
     WatchListClient: [beta, beta, beta, betaOn],
   }),
-  ...withoutEffect('simulated nodes always tell of the condition', {
+  ...withoutEffect('simulated nodes always report the condition', {
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...withoutEffect('pods that nodes mirror are always judged by the same rules', {
+  ...withoutEffect('mirror pods are always checked by the same rules', {
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
   }),
   ...withoutEffect('pods are scheduled one by one, each on its own merits', {
@@ -170,7 +170,7 @@ export const gateTable = {
   ...withoutEffect('the scheduler does not compare nodes by the storage they have left', {
     StorageCapacityScoring: [absent, alpha, alpha, alpha],
   }),
-  ...withoutEffect('the scheduler counts volumes on nodes that have not told of their drivers as if there were no limit', {
+  ...withoutEffect('the scheduler applies no limit to volumes on nodes that have not reported their drivers', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
   ...withoutEffect('the subject comes with dynamic resource allocation', {

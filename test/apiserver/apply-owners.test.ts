@@ -105,10 +105,10 @@ test('subresources own only the fields they write', async t => {
   t.deepEqual(fieldsOf(made, 'maker'), {'f:metadata': {'f:labels': {'.': {}, 'f:a': {}}}});
   const condition = {type: 'Approved', status: 'True', reason: 'r', message: 'm'};
   const approved = (
-    await put(`${csrs}/a/approval?fieldManager=judge`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})
+    await put(`${csrs}/a/approval?fieldManager=approver`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})
   ).json();
-  t.deepEqual(ownersOf(approved), ['maker Update', 'judge Update approval'].sort());
-  t.deepEqual(fieldsOf(approved, 'judge'), {
+  t.deepEqual(ownersOf(approved), ['maker Update', 'approver Update approval'].sort());
+  t.deepEqual(fieldsOf(approved, 'approver'), {
     'f:status': {
       'f:conditions': {
         '.': {},

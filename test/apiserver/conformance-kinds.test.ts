@@ -29,7 +29,7 @@ const aDeployment = (fields: string, metadata = ''): string =>
 const faults = '"unknownField":"foo","replicas":2,"replicas":3,';
 const bothFaults = 'strict decoding error: unknown field "spec.unknownField", duplicate field "spec.replicas"';
 
-test.serial('strict callers hear of every field that is unknown or there twice, however they write', async t => {
+test.serial('strict field validation reports every unknown and duplicate field for all kinds of writes', async t => {
   const deployments = within(await aNamespace(), 'deployments', 'apps/v1');
   const item = `${deployments}/my-dep`;
   const strict = 'fieldManager=mgr&fieldValidation=Strict';

@@ -47,7 +47,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'a namespace is patched, updated, given conditions and finalizers, and takes its services along',
   ),
   'FieldValidation: detect unknown and duplicate fields, and unknown metadata fields, of a typed object': ofKinds(
-    'strict callers hear of every field that is unknown or there twice, however they write',
+    'strict field validation reports every unknown and duplicate field for all kinds of writes',
   ),
   'API priority and fairness: support FlowSchema and PriorityLevelConfiguration API operations': here(everyOperation),
   'Certificates API: support CSR API operations': ofKinds(
@@ -393,7 +393,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'FieldValidation: create/apply an invalid CR with extra properties for CRD with validation schema': [
     'apiserver/custom-conformance.test.ts',
-    'strict callers hear of fields that the schema does not know',
+    'strict field validation reports fields that are not in the schema',
   ],
   'FieldValidation: create/apply a CR with unknown fields for CRD with no validation schema': [
     'apiserver/custom-conformance.test.ts',

@@ -276,7 +276,7 @@ const strictAnswer = (schema: object, content: object, refusal?: string) => asyn
 
 test('strict callers take a valid object of a schema', strictAnswer(described, {spec: {bars: [{name: 'b'}]}}));
 test(
-  'strict callers hear of fields that the schema does not know',
+  'strict field validation reports fields that are not in the schema',
   strictAnswer(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'),
 );
 test(

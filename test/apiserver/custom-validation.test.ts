@@ -283,5 +283,5 @@ test('objects within custom objects have any name a path can carry, and no metad
   );
   const made = await named('Any_Name');
   t.is(made.status, 201);
-  t.deepEqual(made.json<{spec: {part: {metadata: object}}}>().spec.part.metadata, {name: 'Any_Name'}, 'without what there is not');
+  t.deepEqual(made.json<{spec: {part: {metadata: object}}}>().spec.part.metadata, {name: 'Any_Name'}, 'without unknown fields');
 });

@@ -149,7 +149,7 @@ test('a schema in which no items were read counts as changed', async t => {
   t.is(put.json<Made>().metadata.generation, 2, put.text);
 });
 
-test('rules are judged beside what else is wrong with a definition, but not where their schema is', async t => {
+test('rules are validated along with the rest of a definition, but not where their schema is invalid', async t => {
   const ruled = (spec: object, more: object = {}) =>
     aDefinition([aVersion({spec: {...spec, 'x-kubernetes-validations': [{rule: 'self.gone'}]}, ...more})]);
   const rule = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule';
@@ -166,7 +166,7 @@ test('a part of a custom resource that has no fields keeps none', async t => {
   t.deepEqual((made.json<Made>().spec['versions'] as {subresources: {status: object}}[])[0]!.subresources.status, {});
 });
 
-test('of a custom resource nulls that are applied are judged, and below its status lies its status', async t => {
+test('applied nulls of a custom resource are validated, and path segments after its status are ignored', async t => {
   using custom = await startCustom();
   await custom.define(
     aDefinition([

@@ -29,7 +29,7 @@ test('a signal linked to one that has aborted has aborted too', t => {
   t.deepEqual(getEventListeners(a.signal, 'abort'), []);
 });
 
-test('a link that is disposed of hears nothing more', t => {
+test('a link that is disposed of receives nothing more', t => {
   const a = new AbortController();
   const linked = firstOf(a.signal);
 

@@ -20,7 +20,7 @@ const endpoints = (subsets: NonNullable<Endpoints['subsets']>, metadata: Endpoin
 const byHand = {selector: {}, ports: [{port: 80}]};
 const four = [{addresses: ips('1.2.3.4'), ports: [{port: 80}]}];
 
-test('an object that somebody wrote is mirrored in a slice with its labels and annotations, and with it goes', async t => {
+test('an Endpoints object is mirrored to a slice with its labels and annotations, which is deleted with it', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web', byHand);

@@ -12,7 +12,7 @@ const range = (from: number, to: number): Endpoint[] => Array.from({length: to -
 for (const [what, slices, wanted, expected] of [
   ['no endpoints', [], [], {}],
   ['more than one slice holds', [], range(0, 7), {creates: [3, 3, 1]}],
-  ['what is there already', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 4), {unchanged: ['a', 'b']}],
+  ['existing endpoints', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 4), {unchanged: ['a', 'b']}],
   [
     'one more in the slice that has room for it',
     [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))],

@@ -125,24 +125,25 @@ test('a pod that takes the name of one that was to go, before the controller loo
   const node = await put(plane, [bad]);
   const cache = new Cache<Pod>();
   const reported: string[] = [];
-  let hear: (change: Change<Pod>) => void = () => {};
+  let receive: (change: Change<Pod>) => void = () => {};
   const context: ControllerContext = {
     ...contextOver(plane, [node], {}),
     lister: ((kind: Kind) =>
       kind === kinds.pods ? cache : contextOver(plane, [node], {}).lister(kinds.nodes)) as unknown as ControllerContext['lister'],
-    listen: ((kind: Kind, received: typeof hear) => kind === kinds.pods && (hear = received)) as unknown as ControllerContext['listen'],
+    listen: ((kind: Kind, received: typeof receive) =>
+      kind === kinds.pods && (receive = received)) as unknown as ControllerContext['listen'],
     events: {normal: (_, __, message) => void reported.push(message), warning() {}},
   };
   const stop = new AbortController();
   const running = taintEviction(context)(stop.signal);
   cache.replace([old]);
-  hear({type: 'added', object: old, initial: false});
+  receive({type: 'added', object: old, initial: false});
   await clock.advance(50_000);
   await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
   const next = await run(plane, tolerant('pod', 60));
   cache.replace([next]);
-  hear({type: 'deleted', object: old, tombstone: false});
-  hear({type: 'added', object: next, initial: false});
+  receive({type: 'deleted', object: old, tombstone: false});
+  receive({type: 'added', object: next, initial: false});
   await clock.advance(59_000);
   t.true(await isThere(plane, 'pod'));
   await clock.advance(2_000);

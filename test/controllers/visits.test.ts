@@ -57,8 +57,8 @@ const looks: Readonly<Record<string, Look>> = {
       listen: (_: unknown, listener: unknown) => void received.push(listener as never),
       enqueue: key => void requested.push(keyText(key)),
     });
-    for (const hear of received)
-      hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
+    for (const receive of received)
+      receive({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
     return requested.join() === `${namespace}/set-1` ? sets.visits : NaN;
   },
   'a budget at pods that it does not select'(count) {

@@ -372,22 +372,22 @@ sees('an account works with a token within its roles, and grants no more than it
 });
 
 sees('kubectl kustomize, explain, dump and proxy work with the discovery of the server', async t => {
-  await within('told');
+  await within('rendered');
   file('base.yaml', documents(workload('Deployment', 'd')));
   file(
     'kustomization.yaml',
-    'resources: [base.yaml]\nnamespace: told\nnamePrefix: k-\nconfigMapGenerator: [{name: g, literals: [a=b]}]\nimages: [{name: nginx, newTag: "9"}]\n',
+    'resources: [base.yaml]\nnamespace: rendered\nnamePrefix: k-\nconfigMapGenerator: [{name: g, literals: [a=b]}]\nimages: [{name: nginx, newTag: "9"}]\n',
   );
   t.regex(await kubectl.ok(`apply -k ${directory}`), /configmap\/k-g-\w+ created\ndeployment\.apps\/k-d created/);
   t.is((await kubectl.try(`diff -k ${directory}`)).code, 0);
-  t.is(await kubectl.ok('get deploy k-d -n told -o jsonpath={.spec.template.spec.containers[0].image}'), 'nginx:9');
+  t.is(await kubectl.ok('get deploy k-d -n rendered -o jsonpath={.spec.template.spec.containers[0].image}'), 'nginx:9');
   for (const [kind, line] of [
     ['ingress', /pathType\t<string> -required-/],
     ['hpa.spec.metrics', /averageUtilization\t<integer>/],
     ['flowschemas', /matchingPrecedence\t<integer>/],
   ] as const)
     t.regex(await kubectl.ok(`explain ${kind} --recursive`), line);
-  t.regex(await kubectl.ok('cluster-info dump --namespaces told'), /"name": "k-d"/);
+  t.regex(await kubectl.ok('cluster-info dump --namespaces rendered'), /"name": "k-d"/);
 
   const socketPath = join(directory, 'proxy.sock');
   const proxy = spawn('kubectl', ['proxy', `--unix-socket=${socketPath}`], {
@@ -402,8 +402,8 @@ sees('kubectl kustomize, explain, dump and proxy work with the discovery of the 
         .end();
     });
   t.like(JSON.parse(await through('/version/')), {major: '1', minor: '35'});
-  t.like(JSON.parse((await through('/api/v1/namespaces?watch=1&fieldSelector=metadata.name=told')).split('\n')[0]!), {
+  t.like(JSON.parse((await through('/api/v1/namespaces?watch=1&fieldSelector=metadata.name=rendered')).split('\n')[0]!), {
     type: 'ADDED',
-    object: {metadata: {name: 'told'}},
+    object: {metadata: {name: 'rendered'}},
   });
 });

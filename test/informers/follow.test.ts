@@ -52,7 +52,7 @@ const following = async (t: ExecutionContext, options: Partial<FollowOptions> = 
   return {clock, maps, api, failures, start, create, seen};
 };
 
-test('lists once, then hears of every change', async t => {
+test('lists once, then receives every change', async t => {
   const {api, create, start, seen, maps, clock} = await following(t);
   await create('a');
 

@@ -43,7 +43,7 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
     freeze: true,
   });
   const received: string[] = [];
-  const hear = (into = received) => informer.listen(change => into.push(spoken(change)));
+  const subscribe = (into = received) => informer.listen(change => into.push(spoken(change)));
   const create = async (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}) => {
     const created = await maps.create({metadata: {namespace: 'default', name, labels}, data});
     await clock.drain();
@@ -53,18 +53,18 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
     informer.start(life.signal);
     await clock.drain();
   };
-  return {clock, client, maps, api, meter, life, informer, received, hear, create, start};
+  return {clock, client, maps, api, meter, life, informer, received, subscribe, create, start};
 };
 
 test('early and late handlers receive the same', async t => {
-  const {informer, hear, received, create, start} = informing(t);
-  hear();
+  const {informer, subscribe, received, create, start} = informing(t);
+  subscribe();
   await create('a');
   await start();
   await create('b');
 
   const late: string[] = [];
-  hear(late);
+  subscribe(late);
   await create('c');
 
   t.deepEqual(received, ['added default/a', 'added default/b', 'added default/c']);
@@ -72,7 +72,7 @@ test('early and late handlers receive the same', async t => {
   t.is(informer.lister.size, 3);
 });
 
-test('the cache knows of a change before anybody hears of it', async t => {
+test('the cache is updated before a change is delivered', async t => {
   const {informer, create, start} = informing(t);
   const found: unknown[] = [];
   informer.listen(({object}) => found.push(informer.lister.get(keyOf(object)) === object));
@@ -84,10 +84,10 @@ test('the cache knows of a change before anybody hears of it', async t => {
 });
 
 test('synced means that every object of the first list was handled', async t => {
-  const {informer, received, hear, create, start, life} = informing(t);
+  const {informer, received, subscribe, create, start, life} = informing(t);
   await create('a');
   await create('b');
-  hear();
+  subscribe();
   const atSync = informer.whenSynced(life.signal).then(() => received.length);
   t.false(informer.isSynced);
 
@@ -110,8 +110,8 @@ test('waiting for a sync ends with the signal', async t => {
 });
 
 test('objects missing from a relist are delivered with a tombstone, unchanged ones are not delivered', async t => {
-  const {api, maps, clock, received, hear, create, start} = informing(t);
-  hear();
+  const {api, maps, clock, received, subscribe, create, start} = informing(t);
+  subscribe();
   await create('a');
   await create('b');
   await start();
@@ -127,8 +127,8 @@ test('objects missing from a relist are delivered with a tombstone, unchanged on
 });
 
 test('an object that replaces another of its name is delivered as a deletion and an addition', async t => {
-  const {api, maps, clock, received, hear, create, start} = informing(t);
-  hear();
+  const {api, maps, clock, received, subscribe, create, start} = informing(t);
+  subscribe();
   await create('a');
   await start();
   await clock.advance(5000);
@@ -144,9 +144,9 @@ test('an object that replaces another of its name is delivered as a deletion and
 });
 
 test('events that come twice or late change nothing', async t => {
-  const {api, maps, clock, received, hear, create, start, informer} = informing(t);
+  const {api, maps, clock, received, subscribe, create, start, informer} = informing(t);
   api.repeatsEvents = true;
-  hear();
+  subscribe();
   await start();
   const first = await create('a', {k: '1'});
   await maps.update({...first, data: {k: '2'}});
@@ -249,16 +249,16 @@ test('a resync reminds of every object once in a time between the period and twi
   t.true(reminders.length >= 3);
 });
 
-test('a listener that throws is reported and hears the next change, and so do the others', async t => {
+test('the error of a listener is logged, and it and the others receive the next change', async t => {
   const errors: unknown[] = [];
   const log: Log = {...noLog, error: (fields: unknown) => void errors.push(fields)};
-  const {informer, received, hear, create, start} = informing(t, {log});
+  const {informer, received, subscribe, create, start} = informing(t, {log});
   let calls = 0;
   informer.listen(() => {
     calls++;
     throw new Error('bug');
   });
-  hear();
+  subscribe();
   await start();
 
   await create('a');
@@ -270,13 +270,13 @@ test('a listener that throws is reported and hears the next change, and so do th
 });
 
 test('a handler added during a delivery receives everything once', async t => {
-  const {informer, hear, create, start} = informing(t);
+  const {informer, subscribe, create, start} = informing(t);
   await create('a');
   await create('b');
   const late: string[] = [];
   let joined = false;
   informer.listen(() => {
-    if (!joined) hear(late);
+    if (!joined) subscribe(late);
     joined = true;
   });
 

@@ -131,7 +131,7 @@ test('warns in one line of each gate that has no effect', t => {
     [
       'feature gate ContextualLogging has no effect in plat: log lines always carry their context',
       'Setting deprecated feature gate AllowDNSOnlyNodeCSR=true. It will be removed in a future release.',
-      'feature gate AllowDNSOnlyNodeCSR has no effect in plat: certificate admission and the signers judge requests without it',
+      'feature gate AllowDNSOnlyNodeCSR has no effect in plat: certificate admission and the signers check requests without it',
     ],
   );
   t.deepEqual(parse('--feature-gates=AllBeta=true').warnings, []);

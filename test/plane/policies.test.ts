@@ -122,7 +122,7 @@ test('deployments are held against a policy, and against one with variables and 
 });
 
 test('policies match custom resources in the requested version, and use them as parameters', async t => {
-  const apiGroup = 'judged.example.com';
+  const apiGroup = 'validated.example.com';
   await define(apiGroup);
   const {namespace, validating} = await begin();
   const things = `/apis/${apiGroup}/v2/namespaces/${namespace}/things`;

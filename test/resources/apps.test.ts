@@ -233,7 +233,7 @@ const statefulSetCases: [title: string, spec: Partial<StatefulSet['spec']>, expe
   ],
   ['starts somewhere', {ordinals: {start: -1}}, ['spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0']],
   [
-    'mounts what there is',
+    'mounts existing volumes',
     {template: aTemplate({containers: [{name: 'c', image: 'i', volumeMounts: [{name: 'data', mountPath: '/data'}]}]})},
     ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'],
   ],

@@ -177,7 +177,7 @@ const configurationRefusals: readonly [fields: unknown, message: string][] = [
   [{profiles: [{plugins: {permit: {}}}]}, 'profiles[0].plugins.permit: is not a field that can be set here'],
   [
     {profiles: [{pluginConfig: [{name: 'VolumeBinding', args: {}}]}]},
-    'profiles[0].pluginConfig[0].name: "VolumeBinding" cannot be told anything here',
+    'profiles[0].pluginConfig[0].name: "VolumeBinding" cannot be configured here',
   ],
   [
     {profiles: [{pluginConfig: [{name: 'NodeResourcesFit', args: {scoringStrategy: {type: 'Best'}}}]}]},

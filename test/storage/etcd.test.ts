@@ -48,7 +48,7 @@ if (hasEtcd) {
   });
   const key = (text: string): {start: string; end: string} => ({start: text, end: `${text}\0`});
 
-  test.serial('records under a lease go when it runs out, and followers hear of it', async t => {
+  test.serial('records under a lease go when it runs out, and watchers are notified', async t => {
     await empty();
     const store = await open();
     using follower = new Follower(store, {after: await store.revision()});

@@ -1,6 +1,6 @@
 import {endOfPrefix, type Change, type Store, type Watcher} from '#src/storage/store.js';
 
-/** A watcher that writes down all it hears. */
+/** A watcher that records all events. */
 export class Follower implements Watcher, Disposable {
   readonly received: Change[] = [];
   readonly progressed: number[] = [];

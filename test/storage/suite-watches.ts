@@ -51,7 +51,7 @@ export const watchSuite = (test: StoreTest): void => {
     );
   });
 
-  test('watches that begin at any moment under load miss nothing and hear nothing twice', async (t, {store}) => {
+  test('watches that begin at any moment under load miss no event and receive none twice', async (t, {store}) => {
     const followers: Follower[] = [];
     const all: Promise<void>[] = [];
     for (let round = 0; round < 20; round++) {
@@ -127,7 +127,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.true(follower.batches.length <= 2, `received in ${follower.batches.length} batches`);
   });
 
-  test('a disposed watch hears nothing more, also when disposed while it hears', async (t, {store}) => {
+  test('a disposed watch receives nothing more, also when disposed during a delivery', async (t, {store}) => {
     using other = new Follower(store, {after: 1});
     let calls = 0;
     const handle = store.watch(
@@ -173,7 +173,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.is(healthy.received.length, 2);
   });
 
-  test('a watcher may write and watch while it hears', async (t, {store}) => {
+  test('a watcher may write and watch during a delivery', async (t, {store}) => {
     const inner: Follower[] = [];
     using _ = store.watch(
       {start: '/a', end: '/b', after: 1},
@@ -247,7 +247,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(follower.received.map(brief), ['+/d 5']);
   });
 
-  test('a thousand watchers of one range each hear everything', async (t, {store}) => {
+  test('a thousand watchers of one range each receive every event', async (t, {store}) => {
     const followers = Array.from({length: 1000}, () => new Follower(store, {prefix: '/k', after: 1}));
 
     await fill(store, 0, 20);

@@ -1,7 +1,7 @@
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Tracks the last written generation of each slice, to tell own changes from others', and to detect a stale cache. */
+/** Tracks the last written generation of each slice, to distinguish its own changes from others', and to detect a stale cache. */
 export interface SliceTracker {
   wrote(slice: Frozen<KubeObject>): void;
   deleted(slice: Frozen<KubeObject>): void;

@@ -13,7 +13,7 @@ export interface RequestTimes {
   readonly startedAt: number;
   /** The time spent in admission webhooks; concurrent ones count once. */
   webhooksMs: number;
-  /** The parts of the time that audit events of slow requests tell of. */
+  /** The durations that audit events of slow requests contain. */
   mutatingWebhooksMs?: number;
   authenticationMs?: number;
   authorizationMs?: number;

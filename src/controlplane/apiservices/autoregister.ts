@@ -45,7 +45,7 @@ const registration = (
   spec: {...(group ? {group} : {}), version, groupPriorityMinimum, versionPriority},
 });
 
-/** The registered built-in group versions, by the names of their APIServices. Those without a priority are left to whoever adds them. */
+/** Returns the APIServices of the built-in group versions by name. Group versions without a priority are not registered. */
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);

@@ -184,7 +184,7 @@ const webhookFlags = [
 export const authorization = flagSection('Authorization', {
   'authorization-mode': {
     type: 'strings',
-    help: `Who is asked, in this order, whether a request is allowed. From ${authorizationModes.join(', ')}.`,
+    help: `The ordered list of authorizers that requests are passed to. From ${authorizationModes.join(', ')}.`,
     default: 'AlwaysAllow',
     shownDefault: 'AlwaysAllow when no config file',
     oneOf: authorizationModes,

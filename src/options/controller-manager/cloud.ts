@@ -23,7 +23,7 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
   },
   'cidr-allocator-type': {
     type: 'string',
-    help: 'Who chooses the ranges of nodes: RangeAllocator, or CloudAllocator for what the cloud provider says.',
+    help: 'The allocator of pod CIDRs: RangeAllocator, or CloudAllocator for those of the cloud provider.',
     default: 'RangeAllocator',
     oneOf: ['RangeAllocator', 'CloudAllocator'],
   },

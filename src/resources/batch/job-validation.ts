@@ -104,7 +104,7 @@ function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookCon
     yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
-/** Validates that the labels of a generated selector are present, whoever wrote them. */
+/** Validates that the labels of a generated selector are present, whether generated or set by the client. */
 function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> | undefined, context: HookContext): Iterable<FieldError> {
   if (spec?.manualSelector || !spec?.selector) return;
   const labels = spec.template?.metadata?.labels ?? {};

@@ -42,6 +42,10 @@ export const leases = defineResource<Lease>({
     validate,
   },
   presentation: {
-    columns: [nameColumn, {name: 'Holder', description: 'Who holds the lease now.', of: ({spec}) => spec?.holderIdentity ?? ''}, ageColumn],
+    columns: [
+      nameColumn,
+      {name: 'Holder', description: 'The current holder of the lease.', of: ({spec}) => spec?.holderIdentity ?? ''},
+      ageColumn,
+    ],
   },
 });

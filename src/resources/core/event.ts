@@ -38,7 +38,7 @@ const columns: readonly Column<CoreEvent>[] = [
     priority: 1,
     of: ({involvedObject}) => involvedObject?.fieldPath ?? '',
   },
-  {name: 'Source', description: 'Who reports it.', priority: 1, of: sourceText},
+  {name: 'Source', description: 'The component that reports the event.', priority: 1, of: sourceText},
   {name: 'Message', description: 'What happened, for people.', of: ({message}) => (message ?? '').trim()},
   {name: 'First Seen', description: 'How long ago this first happened.', priority: 1, of: firstSeen},
   {

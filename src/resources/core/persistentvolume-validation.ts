@@ -83,7 +83,7 @@ function* cinder(source: Source<'cinder'>, path: string): Iterable<FieldError> {
 }
 
 /** The validation of each volume source in the order of the original's errors, with the original's paths. */
-const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: string, judge: SourceValidator])[] = [
+const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: string, validate: SourceValidator])[] = [
   ['hostPath', 'hostPath', sources.hostPath],
   ['gcePersistentDisk', 'persistentDisk', sources.disk('pdName')],
   ['awsElasticBlockStore', 'awsElasticBlockStore', sources.disk('volumeID')],
@@ -114,14 +114,14 @@ const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: strin
 
 function* validateSource(spec: Readonly<VolumeSpec>, path: string, context: SourceContext): Iterable<FieldError> {
   let found = 0;
-  for (const [field, at, judge] of sourceValidators) {
+  for (const [field, at, validate] of sourceValidators) {
     const source = spec[field];
     if (!source) continue;
     // Only flexVolume may stand beside another source.
     if (found > 0 && field !== 'flexVolume')
       yield forbiddenField(`${path}.${field === 'cephfs' ? 'cephFS' : field}`, 'may not specify more than 1 volume type');
     else {
-      yield* judge(source as never, `${path}.${at}`, context);
+      yield* validate(source as never, `${path}.${at}`, context);
       if (field === 'local' && !spec.nodeAffinity) yield required(`${path}.nodeAffinity`, 'Local volume requires node affinity');
     }
     found++;

@@ -33,7 +33,7 @@ const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
 const claimText = ({spec}: Readonly<Volume>): string =>
   spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '';
 
-const deprecatedSources: readonly (readonly [field: keyof VolumeSpec, spelled: string, text: string])[] = [
+const deprecatedSources: readonly (readonly [field: keyof VolumeSpec, name: string, text: string])[] = [
   ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
@@ -55,7 +55,7 @@ function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: 
   for (const [i, term] of (spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
     yield* nodeTermWarnings(term as NodeSelectorTerm, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, naming);
   }
-  for (const [field, spelled, text] of deprecatedSources) if (spec?.[field]) yield `spec.${spelled}: ${text}`;
+  for (const [field, name, text] of deprecatedSources) if (spec?.[field]) yield `spec.${name}: ${text}`;
 }
 
 /** PersistentVolume: a piece of storage and the claim it is bound to. */

@@ -66,7 +66,7 @@ export const ingressClasses = defineResource<IngressClass>({
   presentation: {
     columns: [
       nameColumn,
-      {name: 'Controller', description: 'Who serves ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},
+      {name: 'Controller', description: 'The controller that handles ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},
       {name: 'Parameters', description: 'The object that sets the controller up.', of: parametersText},
       ageColumn,
     ],

@@ -21,10 +21,10 @@ function* validateValues(values: readonly string[], standard: Quantity, whole: Q
     if (before && exceeds(before, amount))
       yield invalid(`${path}[${i}]`, formatQuantity(amount), 'values must be sorted in ascending order');
   }
-  const judge = function* (amount: Quantity, at: string): Iterable<FieldError> {
+  const validateOption = function* (amount: Quantity, at: string): Iterable<FieldError> {
     if (exceeds(amount, whole)) yield invalid(at, formatQuantity(amount), `option is larger than capacity value: ${formatQuantity(whole)}`);
   };
-  yield* set(path, amounts, maxValues, judge, amount => String(quantityValue(amount)));
+  yield* set(path, amounts, maxValues, validateOption, amount => String(quantityValue(amount)));
   if (amounts.length > maxValues || amounts.some(amount => compareQuantities(amount, standard) === 0)) return;
   yield invalid(path, formatQuantity(standard), 'default value is not valid according to the requestPolicy');
 }

@@ -119,7 +119,7 @@ export const storageClasses = defineResource<StorageClass>({
         of: (object: Readonly<StorageClass>, _now, naming) =>
           `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`,
       },
-      {name: 'Provisioner', description: 'Who makes the volumes.', of: ({provisioner}) => provisioner},
+      {name: 'Provisioner', description: 'The provisioner of the volumes.', of: ({provisioner}) => provisioner},
       {name: 'ReclaimPolicy', description: 'What becomes of a volume after its claim.', of: ({reclaimPolicy}) => reclaimPolicy ?? 'Delete'},
       {
         name: 'VolumeBindingMode',

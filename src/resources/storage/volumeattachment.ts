@@ -90,7 +90,7 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   presentation: {
     columns: [
       nameColumn,
-      {name: 'Attacher', format: 'name', description: 'Who attaches the volume.', of: ({spec}) => spec.attacher},
+      {name: 'Attacher', format: 'name', description: 'The driver that attaches the volume.', of: ({spec}) => spec.attacher},
       {name: 'PV', description: 'The volume.', of: ({spec}) => spec.source.persistentVolumeName ?? ''},
       {name: 'Node', description: 'The node.', of: ({spec}) => spec.nodeName},
       {name: 'Attached', type: 'boolean', description: 'Whether it is done.', of: ({status}) => status?.attached ?? false},

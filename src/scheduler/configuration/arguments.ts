@@ -112,7 +112,7 @@ export const withArguments = (value: unknown, path: string, profile: Profile): P
     if (seen.has(plugin)) invalid(`${at}.name`, `Duplicate value: ${JSON.stringify(plugin)}`);
     seen.add(plugin);
     const reader = Object.hasOwn(configurablePlugins, plugin) ? configurablePlugins[plugin] : undefined;
-    if (!reader) return invalid(`${at}.name`, `${JSON.stringify(plugin)} cannot be told anything here`);
+    if (!reader) return invalid(`${at}.name`, `${JSON.stringify(plugin)} cannot be configured here`);
     const {apiVersion: _, kind: __, ...fields} = objectOf(args, `${at}.args`, ['apiVersion', 'kind', ...reader.fields]);
     return reader.read(fields, `${at}.args`);
   });

@@ -56,7 +56,7 @@ interface Place {
   readonly key: string;
 }
 
-/** Is told each value before it is copied by an operation, and may throw. */
+/** Called with each value before a `copy` operation copies it; may throw. */
 export type Copying = (value: unknown) => void;
 
 /** A document being patched. */

@@ -134,7 +134,7 @@ export class InvalidPatchResult extends Error {
 
 /**
  * Applies a patch to `live` and decodes the result. `live` is not changed. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
- * also for unknown and duplicate fields, which `Warn` returns as warnings. `copying` is told what the operations of a JSON patch copy, and may throw.
+ * also for unknown and duplicate fields, which `Warn` returns as warnings. `copying` is called with each value that a JSON patch copies, and may throw.
  */
 export const patchedObject = <T = PlainObject>(
   patch: ParsedPatch,

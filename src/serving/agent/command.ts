@@ -121,7 +121,7 @@ const serveWebSocket = async (
     stdout: wanted.stdout ? outlet(bytes => send(channels.stdout, bytes)) : undefined,
     stderr: wanted.stderr ? outlet(bytes => send(channels.stderr, bytes)) : undefined,
   };
-  // An empty message tells the client that it is connected, before any output.
+  // An empty message before any output shows the client that it is connected.
   void send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
   const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, closing.signal);
   input.ignore();

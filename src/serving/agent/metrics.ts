@@ -62,7 +62,7 @@ export const resourceMetrics = (node: NodeStats): Family[] => {
       '[ALPHA] What of the pod is swapped out, in bytes',
       ofPods(pod => [podLabels(pod), 0, time]),
     ),
-    gauge('resource_scrape_error', '[STABLE] 1 when the figures of containers could not be had, 0 otherwise', [[{}, 0]]),
+    gauge('resource_scrape_error', '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise', [[{}, 0]]),
   ];
 };
 

@@ -83,7 +83,7 @@ const run = async (
 
   const error = open('error');
   const finalText = readText(error);
-  if (wanted.stdin) feed(input.stdin, open('stdin'));
+  if (wanted.stdin) copyInput(input.stdin, open('stdin'));
   const outputs = [
     ...(wanted.stdout ? [[channels.stdout, open('stdout')] as const] : []),
     ...(wanted.stderr && !wanted.tty ? [[channels.stderr, open('stderr')] as const] : []),
@@ -147,7 +147,7 @@ const pinging = (session: SpdySession, clock: Clock): Disposable => {
 };
 
 /** Copies the client's input to a command until either side ends. */
-const feed = (stdin: Readable, stream: SpdyStream): void => {
+const copyInput = (stdin: Readable, stream: SpdyStream): void => {
   stdin.pipe(stream);
   stream.resume();
   stream.once('end', () => stream.end());

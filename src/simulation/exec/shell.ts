@@ -12,7 +12,7 @@ const cannotExecuteCode = 126;
 const maxShellDepth = 4;
 const shells = new Set(['sh', 'bash', 'ash', 'dash']);
 
-/** `exits` tells that the shell ends, by `exit` or `exec`. */
+/** `exits` is set if the shell ends, by `exit` or `exec`. */
 interface Result {
   readonly code: number;
   readonly exits: boolean;
@@ -123,7 +123,7 @@ const runSimpleCommand = async (
   );
 };
 
-/** Runs a list of commands. The result tells whether it ended the shell. */
+/** Runs a list of commands. The result says whether it ended the shell. */
 const runList = async (commands: readonly SimpleCommand[], io: CommandIo, context: CommandContext, depth: number): Promise<Result> => {
   let code = 0;
   let before = ';';

@@ -42,7 +42,7 @@ export class Writes {
   }
 }
 
-/** LMDB tells the cause by a promise that rejects soon after, or never. */
+/** Returns the cause of a failed commit. LMDB reports it by a promise that rejects soon after, or never. */
 const causeOf = async (error: unknown): Promise<string> => {
   const committed = (error as {commitError?: Promise<never>}).commitError?.catch((cause: unknown) => cause);
   const cause = await Promise.race([committed ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);

@@ -125,7 +125,8 @@ interface Parts {
 }
 
 /**
- * A store in etcd, which others may hold, too. Reads are from the copy here, once it has reached the revision etcd was at when they were asked for; whoever follows hears from the copy. A write has been told to who follows by the time it resolves, unless the connection is broken.
+ * A store in etcd, which other processes may use too. Reads are served from a local copy, once it has reached the revision that etcd had when the read began; watchers
+ * are served from the copy as well. By the time a write resolves, its event has been delivered to watchers, unless the connection is broken.
  */
 export class EtcdStore implements Store {
   readonly shared = true;

@@ -28,7 +28,7 @@ const mutationCases: readonly MutationCase[] = [
     made: {metadata: {labels: {l: 'x', added: 'yes'}}, data: {a: '1', b: '2'}},
   },
   {
-    title: 'a configuration may set what is there',
+    title: 'a configuration may set an existing field',
     expression: 'Object{data: {"a": string(int(object.data.a) + 1)}}',
     made: {data: {a: '2'}},
   },

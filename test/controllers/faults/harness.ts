@@ -238,10 +238,10 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
 /** A log that keeps the errors which only a programming fault can cause. */
 const bugLog = () => {
   const bugs: unknown[] = [];
-  const hear = (first: string | LogFields) => {
+  const record = (first: string | LogFields) => {
     const {err} = typeof first === 'string' ? {err: undefined} : first;
     if (err instanceof TypeError || err instanceof ReferenceError || err instanceof RangeError) bugs.push(err.stack);
   };
-  const log: Log = {...noLog, warn: hear, error: hear, v: () => noLog, child: () => log};
+  const log: Log = {...noLog, warn: record, error: record, v: () => noLog, child: () => log};
   return {log, bugs};
 };

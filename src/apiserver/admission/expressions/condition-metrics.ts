@@ -21,17 +21,17 @@ export const conditionMetrics = (meter: Meter, clock: Clock, {kind, type}: Condi
   const labels = ['name', 'kind', 'type', 'operation'];
   const exclusions = meter.counter({
     name: `${prefix}_exclusions_total`,
-    help: 'Requests that match conditions excluded, by the name of who has them.',
+    help: 'Requests that match conditions excluded, by the name of the webhook or policy.',
     labels,
   });
   const errors = meter.counter({
     name: `${prefix}_evaluation_errors_total`,
-    help: 'Match conditions that could not be judged, by the name of who has them.',
+    help: 'Match conditions whose evaluation failed, by the name of the webhook or policy.',
     labels,
   });
   const evaluations = meter.histogram({
     name: `${prefix}_evaluation_seconds`,
-    help: 'How long match conditions took to judge, in seconds, by the name of who has them.',
+    help: 'Evaluation time of match conditions in seconds, by the name of the webhook or policy.',
     labels,
     buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
   });

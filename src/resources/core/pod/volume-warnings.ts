@@ -1,7 +1,7 @@
 import type {PodSpec, Volume, VolumeProjection} from '#src/api/pod.js';
 import {claimSpecWarnings} from '#src/resources/validation/claim-spec.js';
 
-const deprecatedSources: readonly (readonly [field: keyof Volume, spelled: string, text: string])[] = [
+const deprecatedSources: readonly (readonly [field: keyof Volume, name: string, text: string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
   ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
@@ -78,7 +78,7 @@ function* sharedPlaces({name, configMap, secret, downwardAPI, projected}: Volume
 /** Warns about valid but questionable volumes. */
 export function* volumeWarnings({volumes = []}: PodSpec, path: string): Iterable<string> {
   for (const [i, volume] of volumes.entries()) {
-    for (const [field, spelled, text] of deprecatedSources) if (volume[field]) yield `${path}.volumes[${i}].${spelled}: ${text}`;
+    for (const [field, name, text] of deprecatedSources) if (volume[field]) yield `${path}.volumes[${i}].${name}: ${text}`;
     const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
     if (claim) yield* claimSpecWarnings(claim, `${path}.volumes[${i}].ephemeral.volumeClaimTemplate.spec`);
   }
