@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {copyOf} from '#src/api/key.js';
 import {wireTime} from '#src/api/time.js';
-import type {StorageVersionMigration} from '#src/api/types.js';
+import type {StorageVersionMigration} from '#src/api/kinds/storagemigration.js';
 
 export type Stage = 'Running' | 'Succeeded' | 'Failed';
 

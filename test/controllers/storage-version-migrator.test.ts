@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {KubeObject, StorageVersionMigration} from '#src/api/types.js';
+import type {StorageVersionMigration} from '#src/api/kinds/storagemigration.js';
+import type {KubeObject} from '#src/api/types.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPlane} from './plane.js';
 

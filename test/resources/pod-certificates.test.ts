@@ -1,7 +1,8 @@
 import {constants, generateKeyPairSync, sign, type KeyObject} from 'node:crypto';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {Condition, PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
+import type {Condition} from '#src/api/types.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {issueClientCertificate} from '#src/pki/issuing.js';

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
-import type {Condition, StorageVersionMigration} from '#src/api/types.js';
+import type {StorageVersionMigration} from '#src/api/kinds/storagemigration.js';
+import type {Condition} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {createSelfSignedServing} from '#src/pki/issuing.js';

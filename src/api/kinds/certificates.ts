@@ -1,7 +1,31 @@
 import type * as upstream from '@kubernetes/client-node';
 import {kind} from '#src/api/kind.js';
 import type * as types from '#src/api/types.js';
-import type {Wire} from '#src/api/types.js';
+import type {Condition, KubeObject, Wire} from '#src/api/types.js';
+
+/** Asks for a certificate on behalf of a pod (certificates v1beta1). */
+export interface PodCertificateRequest extends KubeObject {
+  spec: {
+    signerName: string;
+    podName: string;
+    podUID: string;
+    serviceAccountName: string;
+    serviceAccountUID: string;
+    nodeName: string;
+    nodeUID: string;
+    maxExpirationSeconds?: number;
+    pkixPublicKey: string;
+    proofOfPossession: string;
+    unverifiedUserAnnotations?: Record<string, string>;
+  };
+  status?: {
+    conditions?: Condition[];
+    certificateChain?: string;
+    notBefore?: string;
+    beginRefreshAt?: string;
+    notAfter?: string;
+  };
+}
 
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const certificatesKinds = {
@@ -28,7 +52,7 @@ export const certificatesKinds = {
     false,
     '1.26',
   ),
-  podCertificateRequests: kind<types.PodCertificateRequest>(
+  podCertificateRequests: kind<PodCertificateRequest>(
     'certificates',
     'v1beta1',
     'PodCertificateRequest',

@@ -1,7 +1,7 @@
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
-import type {Workload} from '#src/api/types.js';
+import type {Workload} from '#src/api/kinds/scheduling.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';

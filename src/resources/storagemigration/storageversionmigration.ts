@@ -1,7 +1,7 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
-import type {StorageVersionMigration} from '#src/api/types.js';
+import type {StorageVersionMigration} from '#src/api/kinds/storagemigration.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';

@@ -1,6 +1,7 @@
 import {sameContent} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
-import type {CertificateSigningRequest, PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
+import type {CertificateSigningRequest} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {PkiError} from '#src/pki/encoding/error.js';

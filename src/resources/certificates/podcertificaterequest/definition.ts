@@ -1,6 +1,6 @@
 import {forbiddenField} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
-import type {PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
 import {mayForSigner} from '#src/resources/certificates/signer-permission.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';

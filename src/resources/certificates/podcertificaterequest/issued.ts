@@ -1,6 +1,6 @@
 import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {parseTime, wireTime} from '#src/api/time.js';
-import type {PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {sameKey} from '#src/pki/keys/keys.js';
 import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';

@@ -1,5 +1,6 @@
 import {invalid, invalidUnshown, notSupported, type FieldError} from '#src/api/field-error.js';
-import type {Condition, PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
+import type {Condition} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';

@@ -2,7 +2,7 @@ import type {KeyObject} from 'node:crypto';
 import {invalid, invalidUnshown, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
-import type {PodCertificateRequest} from '#src/api/types.js';
+import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
 import {provesPossession, publicKeyOf} from '#src/pki/keys/possession.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
