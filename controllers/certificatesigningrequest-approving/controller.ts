@@ -8,7 +8,7 @@ import {approvingReconciler} from './reconcile.js';
  */
 export default defineController({
   ...requestController,
-  doc: 'Approves requests of nodes for client certificates where the requester is allowed to have one.',
+  doc: 'Approves certificate signing requests of nodes for client certificates if the requester is authorized.',
   name: 'certificatesigningrequest-approving-controller',
   create: approvingReconciler,
 });

@@ -18,7 +18,7 @@ const daemonSets = selecting<ObjectOf<typeof kinds.daemonSets>>(({spec}) => spec
  * new ones are created first.
  */
 export default defineController<Options>({
-  doc: 'Runs a pod of each daemon set on every eligible node, and rolls out changes of its template.',
+  doc: 'Runs a pod of each daemon set on every eligible node, and rolls out template changes.',
   name: 'daemonset-controller',
   serviceAccount: 'daemon-set-controller',
   configuration: {DaemonSetController: {ConcurrentDaemonSetSyncs: 'concurrent-daemonset-syncs'}},

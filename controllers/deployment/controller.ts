@@ -31,7 +31,7 @@ const watchLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void =>
  * and timeouts, and keeps a revision history for rollbacks.
  */
 export default defineController<Options>({
-  doc: 'Rolls out the template of each deployment through replica sets, and keeps a history of them.',
+  doc: 'Rolls out the template of each deployment by replica sets, and keeps a revision history.',
   name: 'deployment-controller',
   serviceAccount: 'deployment-controller',
   configuration: {DeploymentController: {ConcurrentDeploymentSyncs: 'concurrent-deployment-syncs'}},

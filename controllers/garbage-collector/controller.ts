@@ -6,7 +6,7 @@ import {garbageCollector, type GarbageCollectorOptions} from './run.js';
  * An owner is deleted before its dependents, after them, or without them, according to its finalizers.
  */
 export default defineLongRunning<GarbageCollectorOptions>({
-  doc: 'Deletes objects whose owners were deleted, in the foreground or in the background, or orphans them.',
+  doc: 'Deletes or orphans dependents of deleted owners, in the foreground or the background.',
   name: 'garbage-collector-controller',
   serviceAccount: 'generic-garbage-collector',
   configuration: {

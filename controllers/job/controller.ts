@@ -11,7 +11,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'> & WaitingPod
  * exactly once. A finalizer keeps every pod until it is counted; a second loop removes it from orphaned pods.
  */
 export default defineController<Options>({
-  doc: 'Runs the pods of each job until enough have succeeded or too many have failed.',
+  doc: 'Creates the pods of each job until the required number has succeeded or the backoff limit is exceeded.',
   name: 'job-controller',
   serviceAccount: 'job-controller',
   configuration: {JobController: {ConcurrentJobSyncs: 'concurrent-job-syncs'}},

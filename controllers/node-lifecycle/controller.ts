@@ -8,7 +8,7 @@ import {heartbeats, nodeLifecycle} from './run.js';
  * zone. Conditions and cordons become taints against scheduling.
  */
 export default defineLongRunning<LifecycleOptions>({
-  doc: 'Marks nodes that are silent or unwell, keeps new pods off them, and gives up those that stay so.',
+  doc: 'Marks unreachable and not ready nodes by conditions and taints, and evicts their pods.',
   name: 'node-lifecycle-controller',
   serviceAccount: 'node-controller',
   eventSource: 'node-controller',

@@ -5,7 +5,7 @@ import {protectionReconciler} from './reconcile.js';
 
 /** Protects volumes from deletion while a claim is bound to them. */
 export default defineController({
-  doc: 'Keeps deleted volumes until no claim is bound to them any more.',
+  doc: 'Protects deleted persistent volumes by a finalizer until no claim is bound to them.',
   name: 'persistentvolume-protection-controller',
   serviceAccount: 'pv-protection-controller',
   queue: {name: 'pvprotection'},

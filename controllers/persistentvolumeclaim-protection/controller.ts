@@ -6,7 +6,7 @@ import {releasedClaims} from './uses.js';
 
 /** Protects claims from deletion while a pod on a node uses them. */
 export default defineController({
-  doc: 'Keeps deleted claims on volumes until no pod uses them any more.',
+  doc: 'Protects deleted persistent volume claims by a finalizer until no pod uses them.',
   name: 'persistentvolumeclaim-protection-controller',
   serviceAccount: 'pvc-protection-controller',
   queue: {name: 'pvcprotection'},

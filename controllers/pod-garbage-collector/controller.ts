@@ -7,7 +7,7 @@ type Options = Pick<ControllerManagerOptions, 'terminatedPodGcThreshold'>;
 
 /** Deletes pods that no kubelet will delete: the oldest terminated ones beyond the threshold, those whose node is gone or out of service, and unscheduled ones that are being deleted. */
 export default defineController<Options>({
-  doc: 'Deletes pods that have ended, when there are too many, and pods that no node takes care of.',
+  doc: 'Deletes terminated pods above a threshold, and orphaned pods, whose node no longer exists.',
   name: 'pod-garbage-collector-controller',
   serviceAccount: 'pod-garbage-collector',
   configuration: {PodGCController: {TerminatedPodGCThreshold: 'terminated-pod-gc-threshold'}},

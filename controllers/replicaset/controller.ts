@@ -11,7 +11,7 @@ const replicaSets = selecting<ObjectOf<typeof kinds.replicaSets>>(({spec}) => sp
 
 /** Creates and deletes pods until each replica set has as many as it requests, adopts orphans that it selects, and releases pods that it no longer does. */
 export default defineController<Options>({
-  doc: 'Keeps the number of pods that each replica set asks for.',
+  doc: 'Maintains the number of replicas of each replica set.',
   name: 'replicaset-controller',
   serviceAccount: 'replicaset-controller',
   configuration: {ReplicaSetController: {ConcurrentRSSyncs: 'concurrent-replicaset-syncs'}},

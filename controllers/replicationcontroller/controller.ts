@@ -15,7 +15,7 @@ const replicationControllers = selecting<ObjectOf<typeof kinds.replicationContro
 
 /** The same for replication controllers, whose selector is a plain map of labels. */
 export default defineController<Options>({
-  doc: 'Keeps the number of pods that each replication controller asks for.',
+  doc: 'Maintains the number of replicas of each replication controller.',
   name: 'replicationcontroller-controller',
   serviceAccount: 'replication-controller',
   eventSource: 'replication-controller',

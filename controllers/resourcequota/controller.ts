@@ -15,7 +15,7 @@ const isUrgent = (quota: Frozen<Quota>): boolean => hasNewLimits(quota) || isUnc
  * and updates, and counts the objects that are older than the quota.
  */
 export default defineController<Options>({
-  doc: 'Counts what is used of each quota.',
+  doc: 'Calculates the usage of each resource quota.',
   name: 'resourcequota-controller',
   serviceAccount: 'resourcequota-controller',
   configuration: {

@@ -10,7 +10,7 @@ const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namesp
  * the config map are reverted.
  */
 export default defineController<PublisherOptions>({
-  doc: 'Publishes the bundle that verifies the API server as a config map in every namespace.',
+  doc: 'Publishes the CA bundle that verifies the API server in a config map of every namespace.',
   name: 'root-ca-certificate-publisher-controller',
   serviceAccount: 'root-ca-cert-publisher',
   flags: ['root-ca-file'],

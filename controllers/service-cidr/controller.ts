@@ -11,7 +11,7 @@ import {serviceCidrReconciler} from './reconcile.js';
  * change with each range and address.
  */
 export default defineController({
-  doc: 'Says that ranges of service addresses are ready, and keeps those that are deleted as long as services need them.',
+  doc: 'Sets the Ready condition of ServiceCIDRs, and protects deleted ones by a finalizer while services use their addresses.',
   name: 'service-cidr-controller',
   serviceAccount: 'service-cidrs-controller',
   queue: {name: 'ipaddresses', maxRetries: 15},

@@ -10,7 +10,7 @@ import {referenceKey} from './references.js';
  * the manager's identity: no account may create tokens of others.
  */
 export default defineController<TokenOptions>({
-  doc: 'Puts tokens into secrets made for service accounts, and deletes those secrets with their account.',
+  doc: 'Adds tokens to the token secrets of service accounts, and deletes the secrets of deleted accounts.',
   name: 'serviceaccount-token-controller',
   configuration: {
     SAController: {

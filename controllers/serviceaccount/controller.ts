@@ -5,7 +5,7 @@ import {serviceAccountReconciler} from './reconcile.js';
 
 /** Ensures that every active namespace has the default service account. */
 export default defineController({
-  doc: 'Keeps the service account "default" in every active namespace.',
+  doc: 'Ensures that every active namespace has the service account "default".',
   name: 'serviceaccount-controller',
   serviceAccount: 'service-account-controller',
   queue: {name: 'serviceaccount'},

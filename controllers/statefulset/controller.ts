@@ -25,7 +25,7 @@ const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
  * reverse, unless pod management is parallel, and updated from the last one when the template changes.
  */
 export default defineController<Options>({
-  doc: 'Keeps the numbered pods of each stateful set and their claims, and rolls out its template.',
+  doc: 'Maintains the ordinal pods of each stateful set and their claims, and rolls out template changes.',
   name: 'statefulset-controller',
   serviceAccount: 'statefulset-controller',
   configuration: {StatefulSetController: {ConcurrentStatefulSetSyncs: 'concurrent-statefulset-syncs'}},

@@ -7,7 +7,7 @@ import {migrationReconciler} from './reconcile.js';
  * storage version (KEP-4192). Updating the stored versions of a definition is left to the client.
  */
 export default defineController({
-  doc: 'Writes all objects of a resource anew, in the version that is stored now, where a StorageVersionMigration asks for it.',
+  doc: 'Rewrites all objects of the resource of a StorageVersionMigration in the current storage version.',
   name: 'storage-version-migrator-controller',
   serviceAccount: 'storage-version-migrator-controller',
   // One request for each object.

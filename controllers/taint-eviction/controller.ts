@@ -4,7 +4,7 @@ import {taintEviction} from './run.js';
 
 /** Deletes pods for NoExecute taints of their node: at once if they do not tolerate them, otherwise when the tolerated time has passed. */
 export default defineLongRunning({
-  doc: 'Deletes pods from nodes with taints that they do not tolerate, or no longer.',
+  doc: 'Evicts pods from nodes with NoExecute taints that they do not tolerate, or whose toleration has expired.',
   name: 'taint-eviction-controller',
   serviceAccount: 'node-controller',
   reads: [kinds.nodes, kinds.pods],

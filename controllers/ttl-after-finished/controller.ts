@@ -8,7 +8,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentTtlAfterFinishedSyncs'>
 
 /** Deletes finished jobs, and their pods before them, after their TTL. */
 export default defineController<Options>({
-  doc: 'Deletes jobs that have ended when the time they are to be kept is over.',
+  doc: 'Deletes finished jobs after their TTL (`ttlSecondsAfterFinished`).',
   name: 'ttl-after-finished-controller',
   serviceAccount: 'ttl-after-finished-controller',
   configuration: {TTLAfterFinishedController: {ConcurrentTTLSyncs: 'concurrent-ttl-after-finished-syncs'}},

@@ -4,7 +4,7 @@ import {ttlReconciler} from './reconcile.js';
 
 /** Annotates each node with how long it may cache objects, which increases with the number of nodes. */
 export default defineController({
-  doc: 'Annotates nodes with the seconds for which they may keep secrets and config maps they have read.',
+  doc: 'Annotates nodes with the TTL for which they may cache secrets and config maps.',
   name: 'ttl-controller',
   serviceAccount: 'ttl-controller',
   queue: {name: 'ttlcontroller'},

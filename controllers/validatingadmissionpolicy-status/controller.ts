@@ -7,7 +7,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentValidatingAdmissionPoli
 
 /** Type-checks the expressions of validating admission policies against the kinds they match, and reports warnings in their status. Enforcement is not affected. */
 export default defineController<Options>({
-  doc: 'Tells in the status of validating admission policies which of their expressions do not fit the kinds they are about.',
+  doc: 'Type-checks the expressions of validating admission policies and reports warnings in their status.',
   name: 'validatingadmissionpolicy-status-controller',
   serviceAccount: 'validatingadmissionpolicy-status-controller',
   configuration: {

@@ -6,7 +6,7 @@ import {releasedClasses, classOfVolume, classesOfClaim} from './uses.js';
 
 /** Protects volume attributes classes from deletion while a volume or claim refers to them. */
 export default defineController({
-  doc: 'Keeps deleted classes of volume attributes until no volume and no claim refers to them any more.',
+  doc: 'Protects deleted VolumeAttributesClasses by a finalizer until no volume and no claim refers to them.',
   name: 'volumeattributesclass-protection-controller',
   serviceAccount: 'volumeattributesclass-protection-controller',
   queue: {name: 'vacprotection'},

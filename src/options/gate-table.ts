@@ -128,7 +128,7 @@ export const gateTable = {
   ...withoutEffect('certificate admission and the signers check requests without it', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
   }),
-  ...withoutEffect('the part of the API server it governs is not built yet', {
+  ...withoutEffect('the part of the API server that it governs is not implemented yet', {
     AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
     ConstrainedImpersonation: [absent, absent, absent, alpha],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
@@ -136,13 +136,13 @@ export const gateTable = {
     StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
     StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
   }),
-  ...withoutEffect('requests for what this server does not know are not passed on to other servers', {
+  ...withoutEffect('requests for resources that this server does not know are not forwarded to other servers', {
     UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('answers are always compressed for clients that take gzip', {
+  ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...withoutEffect('lists and watches are answered from the store and a window of its events, not from a copy that could lag behind', {
+  ...withoutEffect('lists and watches are served from the store and a window of its events, not from a copy that could be stale', {
     DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
     ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
@@ -159,11 +159,11 @@ export const gateTable = {
   ...withoutEffect('mirror pods are always checked by the same rules', {
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
   }),
-  ...withoutEffect('pods are scheduled one by one, each on its own merits', {
+  ...withoutEffect('pods are scheduled one at a time, independently of each other', {
     GangScheduling: [absent, absent, absent, alpha],
     OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
-  ...withoutEffect('the scheduler never waits for what it writes', {
+  ...withoutEffect('the scheduler never waits for its writes', {
     SchedulerAsyncAPICalls: [absent, absent, beta, beta],
     SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
   }),
@@ -173,17 +173,17 @@ export const gateTable = {
   ...withoutEffect('the scheduler applies no limit to volumes on nodes that have not reported their drivers', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
-  ...withoutEffect('the subject comes with dynamic resource allocation', {
+  ...withoutEffect('it concerns dynamic resource allocation, which is not implemented yet', {
     DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
   }),
-  ...withoutEffect('the subject comes with the storage controllers', {
+  ...withoutEffect('it concerns the storage controllers, which are not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('the subject comes with the cloud controllers', {
+  ...withoutEffect('it concerns the cloud controllers, which are not implemented yet', {
     CloudControllerManagerWatchBasedRoutesReconciliation: [absent, absent, absent, alpha],
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('the subject comes with the node agent', {
+  ...withoutEffect('it concerns the node agent, which is not implemented yet', {
     ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
     CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
@@ -217,21 +217,21 @@ export const gateTable = {
     AltOSCPUAndMemoryAffinity: [alpha, alpha, alpha, alpha],
     AltOSGracefulNodeShutdown: [alpha, alpha, betaOn, betaOn],
   }),
-  ...withoutEffect('there is no plugin of such a vendor to leave out', {
+  ...withoutEffect('there is no plugin of this vendor', {
     InTreePluginVendorUnregister: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('requests have no threads of their own in this runtime', {
+  ...withoutEffect('requests do not have threads of their own in this runtime', {
     APIServingWithRoutine: [alpha, alpha, alpha, alpha],
     ConcurrentWatchObjectDecode: [beta, beta, beta, beta],
   }),
   ...withoutEffect('log lines always carry their context', {
     ContextualLogging: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...withoutEffect('validation exists once here; there is no second form to compare it with or to take over', {
+  ...withoutEffect('there is only one implementation of validation', {
     DeclarativeValidation: [absent, betaOn, betaOn, betaOn],
     DeclarativeValidationTakeover: [absent, beta, beta, beta],
   }),
-  ...withoutEffect('caches always hand out events in the order of the watch', {
+  ...withoutEffect('caches always deliver events in the order of the watch', {
     InOrderInformers: [absent, betaOn, betaOn, betaOn],
     InOrderInformersBatchProcess: [absent, absent, absent, betaOn],
   }),

@@ -151,7 +151,7 @@ refusals(apiserverFlags, [
     '--authorization-policy-file=f --authorization-mode=ABAC',
     `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`,
   ],
-  ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk that the store lies on'],
+  ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk of the store'],
   ['--audit-log-version=audit.k8s.io/v1', '--audit-log-version must be audit.plat.io/v1 with --naming=plat'],
   [
     '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',
@@ -159,17 +159,11 @@ refusals(apiserverFlags, [
   ],
   ['--enable-admission-plugins=NodeRestriction,ImagePolicyWebhook', `--enable-admission-plugins=ImagePolicyWebhook ${noImagePolicy}`],
   ['--admission-control=ImagePolicyWebhook', `--admission-control=ImagePolicyWebhook ${noImagePolicy}`],
-  [
-    '--egress-selector-config-file=f',
-    '--egress-selector-config-file is not supported yet: leave it out; every connection goes out directly',
-  ],
-  [
-    '--tracing-config-file=f',
-    '--tracing-config-file is not supported yet: leave it out; with -v=3 the log contains the duration of requests',
-  ],
+  ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: omit it; all connections are direct'],
+  ['--tracing-config-file=f', '--tracing-config-file is not supported yet: omit it; with -v=3 the log contains the duration of requests'],
   [
     '--max-connection-bytes-per-sec=1',
-    '--max-connection-bytes-per-sec is not supported yet: leave it out, and slow connections down in front of the server',
+    '--max-connection-bytes-per-sec is not supported yet: omit it, and limit the rate of connections in front of the server',
   ],
   [
     '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
@@ -321,10 +315,10 @@ refusals(nodesFlags, [
   ['--nodes=0', 'invalid value for --nodes: must be at least 1'],
   [
     '--node-name-prefix=Node_',
-    'invalid value for --node-name-prefix: must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most',
+    'invalid value for --node-name-prefix: must form valid names of nodes: lower case letters, digits, "-" and ".", 60 characters at most',
   ],
   ['--node-ip=here', 'invalid argument "here" for --node-ip: must be an IP address'],
-  ['--nodes=3 --secure-port=65534', '--secure-port: there are not as many ports behind it as --nodes asks for'],
+  ['--nodes=3 --secure-port=65534', '--secure-port: too few ports follow it for the number of --nodes'],
   ['--tls-cert-file=a', needs('tls-cert-file', 'tls-private-key-file')],
 ]);
 

@@ -9,12 +9,12 @@ export const aggregation = flagSection('Aggregation and proxying', {
   },
   'aggregator-reject-forwarding-redirect': {
     type: 'bool',
-    help: 'Refuse redirects of an extension server instead of passing them to the client.',
+    help: 'Refuse redirects of an aggregated API server instead of passing them to the client.',
     default: 'true',
   },
   'proxy-client-cert-file': {
     type: 'path',
-    help: 'The client certificate that proves who is calling when the server calls extension servers and admission webhooks. Expected to be signed by the CA of --requestheader-client-ca-file.',
+    help: 'The client certificate with which the server authenticates to aggregated API servers and admission webhooks. Expected to be signed by the CA of --requestheader-client-ca-file.',
     requires: ['proxy-client-key-file'],
   },
   'proxy-client-key-file': {
@@ -49,14 +49,14 @@ export const aggregation = flagSection('Aggregation and proxying', {
   },
   'coordinated-leadership-renew-deadline': {
     type: 'duration',
-    help: 'Within which time a leader must renew such a lease.',
+    help: 'The time within which a leader must renew such a lease.',
     default: '10s',
     range: {above: '0'},
     implementation: 'pending',
   },
   'coordinated-leadership-retry-period': {
     type: 'duration',
-    help: 'The wait between attempts to get or renew it.',
+    help: 'The time between attempts to acquire or renew it.',
     default: '2s',
     range: {above: '0'},
     implementation: 'pending',

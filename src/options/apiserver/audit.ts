@@ -66,7 +66,7 @@ export const audit = flagSection('Audit', {
   },
   'audit-log-truncate-enabled': {
     type: 'bool',
-    help: 'Cut events and batches that are too large.',
+    help: 'Truncate events and batches that are too large.',
     shownDefault: 'unset',
   },
   'audit-log-truncate-max-batch-size': {
@@ -149,7 +149,7 @@ export const audit = flagSection('Audit', {
   },
   'audit-webhook-truncate-enabled': {
     type: 'bool',
-    help: 'Cut events and batches that are too large.',
+    help: 'Truncate events and batches that are too large.',
     shownDefault: 'unset',
   },
   'audit-webhook-truncate-max-batch-size': {

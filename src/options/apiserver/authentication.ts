@@ -55,7 +55,7 @@ export const authentication = flagSection('Authentication', {
   },
   'api-audiences': {
     type: 'strings',
-    help: 'Names of this API server; a token must be meant for at least one of them.',
+    help: 'The audiences of this API server; a token must be valid for at least one of them.',
     shownDefault: 'issuer URL if an issuer is set',
   },
   'oidc-issuer-url': {
@@ -163,7 +163,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   },
   'service-account-extend-token-expiration': {
     type: 'bool',
-    help: 'Let tokens that admission puts into pods live up to a year, whatever the maximum is.',
+    help: 'Extend the lifetime of tokens that admission adds to pods to up to a year, regardless of the maximum.',
     default: 'true',
   },
 });

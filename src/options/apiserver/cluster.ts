@@ -11,7 +11,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
   },
   'service-node-port-range': {
     type: 'portRange',
-    help: 'The ports for services of type NodePort, both ends included. Must not overlap with the ephemeral ports of nodes.',
+    help: 'The range of ports for services of type NodePort, inclusive. Must not overlap with the ephemeral ports of nodes.',
     default: '30000-32767',
     check: ({from}: {readonly from: number}) => (from > 0 ? undefined : 'must not begin at port 0'),
   },
@@ -22,19 +22,19 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
   },
   'endpoint-reconciler-type': {
     type: 'string',
-    help: 'How the endpoints of the master service are kept: master-count (deprecated), lease or none.',
+    help: 'How the endpoints of the kubernetes service are maintained: master-count (deprecated), lease or none.',
     default: 'lease',
     oneOf: ['master-count', 'lease', 'none'],
     deprecatedValues: {'master-count': 'use lease instead'},
   },
   'default-not-ready-toleration-seconds': {
     type: 'int',
-    help: 'The tolerationSeconds of the toleration for notReady:NoExecute that pods without one are given.',
+    help: 'The tolerationSeconds of the toleration for notReady:NoExecute that is added to pods without one.',
     default: '300',
   },
   'default-unreachable-toleration-seconds': {
     type: 'int',
-    help: 'The tolerationSeconds of the toleration for unreachable:NoExecute that pods without one are given.',
+    help: 'The tolerationSeconds of the toleration for unreachable:NoExecute that is added to pods without one.',
     default: '300',
   },
   'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false'},
@@ -51,7 +51,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
   },
   'platlet-preferred-address-types': {
     type: 'strings',
-    help: "Which of a node's addresses to try, and in which order, to reach its agent.",
+    help: 'The ordered list of node address types for connections to node agents.',
     default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
     oneOf: addressTypes,
   },

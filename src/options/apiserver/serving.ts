@@ -35,14 +35,14 @@ export const serving = flagSection('Serving and network', {
   },
   'secure-port': {
     type: 'port',
-    help: 'The HTTPS port, with authentication and authorization. It cannot be turned off: 0 takes a free port and prints it.',
+    help: 'The HTTPS port, with authentication and authorization. It cannot be turned off: 0 selects a free port and prints it.',
     default: '6443',
   },
   'advertise-address': {
     type: 'ip',
     help: 'The address advertised to members of the cluster, which must be able to reach it. Blank: the bind address, or the address of the default interface if that is unspecified.',
   },
-  'external-hostname': {type: 'string', help: 'The host name in URLs meant for outside (API documents, discovery).'},
+  'external-hostname': {type: 'string', help: 'The host name in URLs for external clients (API documents, discovery).'},
   'cert-dir': {
     type: 'path',
     help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.',
@@ -77,12 +77,12 @@ export const serving = flagSection('Serving and network', {
   'egress-selector-config-file': {
     type: 'path',
     help: 'File with the egress selector configuration.',
-    refused: notSupportedYet('leave it out; every connection goes out directly'),
+    refused: notSupportedYet('omit it; all connections are direct'),
   },
   'tracing-config-file': {
     type: 'path',
     help: 'The file that configures tracing.',
-    refused: notSupportedYet('leave it out; with -v=3 the log contains the duration of requests'),
+    refused: notSupportedYet('omit it; with -v=3 the log contains the duration of requests'),
   },
 });
 
@@ -90,19 +90,19 @@ export const serving = flagSection('Serving and network', {
 export const limits = flagSection('Limits', {
   'max-requests-inflight': {
     type: 'int',
-    help: 'Requests that change nothing in flight at once. With priority and fairness on, it is added to the next figure, and the sum must be positive; otherwise 0 means no limit.',
+    help: 'Maximum number of non-mutating requests in flight. With priority and fairness, the limit is the sum of this and the next value, which must be positive; otherwise 0 means no limit.',
     default: '400',
     range: {min: 0},
   },
   'max-mutating-requests-inflight': {
     type: 'int',
-    help: 'Requests that change something in flight at once; added up or 0 as the previous flag says.',
+    help: 'Maximum number of mutating requests in flight; added to the previous value, and 0 has the same meaning.',
     default: '200',
     range: {min: 0},
   },
   'enable-priority-and-fairness': {
     type: 'bool',
-    help: 'Hold requests to one limit, the sum of --max-requests-inflight and --max-mutating-requests-inflight. Queues and fairness between users are not built yet: requests above the limit are refused with 429, as without the flag.',
+    help: 'Apply one limit to all requests, the sum of --max-requests-inflight and --max-mutating-requests-inflight. Queues and fairness between users are not implemented yet: requests above the limit are refused with 429, as without the flag.',
     default: 'true',
   },
   'request-timeout': {
@@ -113,26 +113,26 @@ export const limits = flagSection('Limits', {
   },
   'min-request-timeout': {
     type: 'int',
-    help: 'The shortest time, in seconds, a watch is kept open; each gets a random time above it.',
+    help: 'The minimum time, in seconds, for which a watch is kept open; each watch gets a random time above it.',
     default: '1800',
     range: {min: 1},
   },
   'max-connection-bytes-per-sec': {
     type: 'int',
-    help: 'If not 0, every connection of a user is slowed to this many bytes a second (long-running requests only).',
+    help: 'If not 0, the rate limit of each user connection in bytes per second (long-running requests only).',
     default: '0',
     range: {min: 0},
-    refused: notSupportedYet('leave it out, and slow connections down in front of the server'),
+    refused: notSupportedYet('omit it, and limit the rate of connections in front of the server'),
   },
   'max-waiting-response-bytes': {
     type: 'quantity',
-    help: 'How much may wait for readers in all responses and watches together. Beyond it the connections of those are closed who have taken nothing for the longest time.',
+    help: 'Maximum number of bytes that may wait for slow readers in all responses and watches. Above it, the connections that have been idle for the longest time are closed.',
     default: '256Mi',
     range: {min: 1},
   },
   'max-connections': {
     type: 'int',
-    help: 'How many connections the secure port takes at once; further ones are closed at once. 0 means no limit.',
+    help: 'Maximum number of connections of the secure port; further ones are closed immediately. 0 means no limit.',
     default: '10000',
     range: {min: 0},
   },
@@ -149,7 +149,7 @@ export const limits = flagSection('Limits', {
   },
   'shutdown-send-retry-after': {
     type: 'bool',
-    help: 'While requests drain, keep listening and answer new ones with 429, Retry-After and Connection: close.',
+    help: 'While requests drain, keep listening and respond to new ones with 429, Retry-After and Connection: close.',
   },
   'shutdown-watch-termination-grace-period': {
     type: 'duration',
@@ -158,7 +158,7 @@ export const limits = flagSection('Limits', {
   },
   'goaway-chance': {
     type: 'float',
-    help: 'The part of requests that get an HTTP/2 GOAWAY, so that clients spread over several servers. From 0 (off) to 0.02.',
+    help: 'The probability that a request gets an HTTP/2 GOAWAY, so that clients are spread over several servers. From 0 (off) to 0.02.',
     default: '0',
     range: {min: 0, max: 0.02},
   },

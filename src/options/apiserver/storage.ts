@@ -33,7 +33,7 @@ const second = 1000;
 /** The longest lease that etcd grants. */
 const maxLeaseMs = 9_000_000_000 * second;
 
-const encryptionUnsupported = notSupportedYet('encrypt the disk that the store lies on');
+const encryptionUnsupported = notSupportedYet('encrypt the disk of the store');
 
 /** Flags of the storage engine, the watch cache and etcd connections. */
 export const storage = flagSection('Storage', {
@@ -93,13 +93,13 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-count-metric-poll-period': {
     type: 'duration',
-    help: 'How often objects are counted by type for the metrics. 0 never counts.',
+    help: 'Interval at which objects are counted by type for the metrics. 0 disables counting.',
     default: '1m0s',
     range: {min: '0'},
   },
   'kvstore-db-metric-poll-interval': {
     type: 'duration',
-    help: "How often the store's size is read for the metrics. 0 never reads it.",
+    help: 'Interval at which the size of the store is read for the metrics. 0 disables it.',
     default: '30s',
     range: {min: '0'},
   },
@@ -144,13 +144,13 @@ export const storage = flagSection('Storage', {
   },
   'lease-reuse-duration-seconds': {
     type: 'int',
-    help: 'For how many seconds a lease of the store is used again. Too small a value can slow the store.',
+    help: 'The time, in seconds, for which a lease of the store is reused. Too small a value can slow down the store.',
     default: '60',
     range: {min: 1},
   },
   'delete-collection-workers': {
     type: 'int',
-    help: 'Workers that delete a collection; more of them empty a namespace faster.',
+    help: 'Number of workers that delete a collection; more workers empty a namespace faster.',
     default: '1',
     range: {min: 1},
   },

@@ -57,7 +57,7 @@ export const general = flagSection('Controller selection and misc', {
   },
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
-    help: 'Turn off the periodic sync of attached volumes. May let volumes and pods disagree.',
+    help: 'Disable the periodic sync of attached volumes. Volumes and pods may then become inconsistent.',
     implementation: 'pending',
   },
   'disable-force-detach-on-timeout': {
@@ -65,8 +65,8 @@ export const general = flagSection('Controller selection and misc', {
     help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
     implementation: 'pending',
   },
-  platconfig: {type: 'path', help: 'The file with connection settings: where the API server is, and who calls.'},
-  master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.'},
+  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
   'terminated-pod-gc-threshold': {
     type: 'int32',
     help: 'Number of terminated pods that may exist before the pod garbage collector deletes some. 0 or less disables it.',
@@ -137,10 +137,10 @@ export const batching = flagSection('Batching, leader election, volumes', {
   },
   'pv-recycler-minimum-timeout-hostpath': {
     ...seconds,
-    help: 'Seconds a host-path recycler pod may take at least. For tests only.',
+    help: 'Minimum timeout, in seconds, of a host-path recycler pod. For tests only.',
     default: '60',
   },
-  'pv-recycler-minimum-timeout-nfs': {...seconds, help: 'Seconds an NFS recycler pod may take at least.', default: '300'},
+  'pv-recycler-minimum-timeout-nfs': {...seconds, help: 'Minimum timeout, in seconds, of an NFS recycler pod.', default: '300'},
   'pv-recycler-pod-template-filepath-hostpath': {
     type: 'path',
     help: 'The pod template for recycling host-path volumes. For tests only.',

@@ -6,7 +6,7 @@ const {protobufMediaType} = naming('plat');
 const workers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
   ({
     type: 'int32',
-    help: `${of} handled at once. More answers sooner and costs more CPU and network.`,
+    help: `${of} handled at once. A larger number makes the controller more responsive at the cost of CPU and network load.`,
     default: count,
     range: {min: 1, ...limits},
   }) as const;
@@ -48,18 +48,18 @@ const period = <const D extends string>(text: D, help: string) =>
 export const rates = flagSection('Rates, periods and thresholds', {
   'plat-api-qps': {
     type: 'float',
-    help: 'Requests to the API server a second, for each client. 0 selects 5; below 0 there is no limit.',
+    help: 'Requests to the API server per second, for each client. 0 selects 5; below 0 there is no limit.',
     default: '20',
   },
   'plat-api-burst': {
     type: 'int32',
-    help: 'Requests to the API server that may be made at once. 0 selects 10.',
+    help: 'Maximum burst of requests to the API server. 0 selects 10.',
     default: '30',
     range: {min: 0},
   },
   'plat-api-content-type': {
     type: 'string',
-    help: `The content type of requests to the API server: application/json or ${protobufMediaType}, or as the vocabulary kubernetes calls it. Kinds without a binary form go as JSON in any case.`,
+    help: `The content type of requests to the API server: application/json or ${protobufMediaType}, or its name in the kubernetes naming. Kinds without a protobuf form always use JSON.`,
     default: protobufMediaType,
     oneOf: ['application/json', protobufMediaType, naming('kubernetes').protobufMediaType],
   },
@@ -71,21 +71,21 @@ export const rates = flagSection('Rates, periods and thresholds', {
   },
   'max-waiting-pods': {
     type: 'int32',
-    help: 'The number of pods waiting for a node from which on replica sets, replication controllers, stateful sets and jobs get no more. 0 means no limit.',
+    help: 'The number of unscheduled pods at which replica sets, replication controllers, stateful sets and jobs stop creating pods. 0 means no limit.',
     default: '10000',
     range: {min: 0},
   },
   'namespace-sync-period': {type: 'duration', help: 'Resync period of the namespace controller.', default: '5m0s', range: {above: '0'}},
   'resource-quota-sync-period': activePeriod('5m0s', 'Period after which the usage of resource quotas is recalculated.'),
   'pvclaimbinder-sync-period': period('15s', 'Resync period of persistent volumes and claims.'),
-  'route-reconciliation-period': period('10s', "How often the cloud's routes for nodes are looked at anew."),
-  'node-monitor-period': activePeriod('5s', 'How often the status of nodes is looked at.'),
+  'route-reconciliation-period': period('10s', 'Period of the reconciliation of the routes of nodes on the cloud provider.'),
+  'node-monitor-period': activePeriod('5s', 'Period of checking the status of nodes.'),
   'node-monitor-grace-period': activePeriod(
     '50s',
     "How long a running node may stay silent before it is marked unhealthy. A multiple of the node agent's status update frequency, and more than the HTTP/2 ping timeout and read idle timeout together.",
   ),
   'node-startup-grace-period': activePeriod('1m0s', 'The same for a node that is starting.'),
-  'node-eviction-rate': activeRate('0.1', 'Nodes a second whose pods are deleted on failure while the zone is healthy.'),
+  'node-eviction-rate': activeRate('0.1', 'Nodes per second whose pods are deleted on node failure while the zone is healthy.'),
   'secondary-node-eviction-rate': activeRate(
     '0.01',
     'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.',
@@ -98,7 +98,7 @@ export const rates = flagSection('Rates, periods and thresholds', {
   },
   'unhealthy-zone-threshold': {
     type: 'float',
-    help: 'The part of nodes that must not be ready, three at least, for a zone to be unhealthy.',
+    help: 'The fraction of nodes, at least three, that must be not ready for a zone to be unhealthy.',
     default: '0.55',
     range: {min: 0, max: 1},
   },
@@ -111,17 +111,14 @@ export const autoscaler = flagSection('Horizontal autoscaler', {
     '5m0s',
     "The time after a pod's start when its CPU samples may be skipped.",
   ),
-  'horizontal-pod-autoscaler-downscale-stabilization': window(
-    '5m0s',
-    'How far to look back: no scaling below what was recommended in this time.',
-  ),
+  'horizontal-pod-autoscaler-downscale-stabilization': window('5m0s', 'The period whose highest recommendation limits scaling down.'),
   'horizontal-pod-autoscaler-initial-readiness-delay': window(
     '30s',
-    "The time after a pod's start when changes of readiness count as its first.",
+    "The time after a pod's start in which readiness changes count as its initial readiness.",
   ),
-  'horizontal-pod-autoscaler-sync-period': activePeriod('15s', 'How often the number of pods is looked at.'),
+  'horizontal-pod-autoscaler-sync-period': activePeriod('15s', 'Period of syncing the number of pods.'),
   'horizontal-pod-autoscaler-tolerance': activeRate(
     '0.1',
-    'How far the ratio of desired to actual must be from 1.0 before anything is scaled.',
+    'The minimum difference from 1.0 of the ratio of desired to actual metrics at which the autoscaler scales.',
   ),
 });

@@ -5,11 +5,11 @@ import {http2Streams, listening, profiling, requestHeader, sniCertificates, tlsF
 export const serving = flagSection('Authentication', {
   'authentication-kubeconfig': {
     type: 'path',
-    help: 'Connection settings with the right to create token reviews. Without them requests with a bearer token are anonymous, as those without are, and no client CA is looked up.',
+    help: 'Connection settings with the right to create token reviews. Without them, requests with a bearer token are anonymous, and no client CA is read from the cluster.',
   },
   'authorization-kubeconfig': {
     type: 'path',
-    help: 'Connection settings with the right to create subject access reviews. Without them every request that authorization does not skip is forbidden.',
+    help: 'Connection settings with the right to create subject access reviews. Without them, every request that is not exempt from authorization is forbidden.',
   },
   'authentication-skip-lookup': {
     type: 'bool',

@@ -50,7 +50,7 @@ export const certificateSigning = flagSection('Certificate signing', {
   },
   'service-account-private-key-file': {
     type: 'path',
-    help: 'PEM file with the RSA or ECDSA key that signs service account tokens kept in secrets. Without it there are none.',
+    help: 'PEM file with the RSA or ECDSA key that signs service account tokens kept in secrets. Without it no such tokens are created.',
   },
   'use-service-account-credentials': {type: 'bool', help: 'Use a separate service account for each controller.'},
   'legacy-service-account-token-clean-up-period': {

@@ -25,7 +25,7 @@ const validateAddresses = (addresses: readonly string[]): string | undefined => 
 
 /** Flags of the node agent's files, container runtime, network and Node object. */
 export const node = flagSection('Remaining node agent options', {
-  config: {...pending, type: 'path', help: 'The configuration file. Flags win over it.'},
+  config: {...pending, type: 'path', help: 'The configuration file. Flags take precedence.'},
   'config-dir': {
     ...pending,
     type: 'path',
@@ -40,7 +40,7 @@ export const node = flagSection('Remaining node agent options', {
   },
   'cluster-dns': {...row, type: 'ips', help: 'DNS servers for pods with dnsPolicy=ClusterFirst. All must serve the same records.'},
   'cluster-domain': {...row, type: 'string', help: 'The domain that is added to the search domains of containers.'},
-  'resolv-conf': {...row, type: 'path', help: 'The resolver file that those of containers are made from.', default: '/etc/resolv.conf'},
+  'resolv-conf': {...row, type: 'path', help: 'The resolver file on which those of containers are based.', default: '/etc/resolv.conf'},
   'container-runtime-endpoint': {
     ...row,
     type: 'string',
@@ -52,12 +52,12 @@ export const node = flagSection('Remaining node agent options', {
   'cgroup-driver': {
     ...row,
     type: 'string',
-    help: 'What handles cgroups: cgroupfs or systemd.',
+    help: 'The cgroup driver: cgroupfs or systemd.',
     default: 'cgroupfs',
     oneOf: ['cgroupfs', 'systemd'],
   },
   'cgroup-root': {...row, type: 'string', help: 'The cgroup under which pods run.', shownDefault: 'empty'},
-  'cgroups-per-qos': {...row, type: 'bool', help: 'Make a cgroup for each class of service.', default: 'true'},
+  'cgroups-per-qos': {...row, type: 'bool', help: 'Create the cgroup hierarchy of QoS classes.', default: 'true'},
   'platlet-cgroups': {...row, type: 'string', help: "The absolute name of the agent's own cgroup."},
   'runtime-cgroups': {...pending, type: 'string', help: "The absolute name of the runtime's cgroup."},
   'system-cgroups': {
@@ -76,7 +76,7 @@ export const node = flagSection('Remaining node agent options', {
   'make-iptables-util-chains': {...row, type: 'bool', help: 'Create the utility chains of iptables.', default: 'true'},
   'enable-controller-attach-detach': {...row, type: 'bool', help: 'Leave attaching volumes to the controller.', default: 'true'},
   'allowed-unsafe-sysctls': {...row, type: 'strings', help: 'Unsafe sysctls pods may set: names, or patterns that end in *.'},
-  'protect-kernel-defaults': {...row, type: 'bool', help: 'Refuse to start when the kernel is tuned otherwise than the agent would.'},
+  'protect-kernel-defaults': {...row, type: 'bool', help: "Refuse to start when kernel parameters differ from the agent's defaults."},
   'kernel-memcg-notification': {...row, type: 'bool', help: 'Use kernel notifications of memory thresholds instead of polling.'},
   'pod-manifest-path': {
     ...row,
@@ -93,7 +93,7 @@ export const node = flagSection('Remaining node agent options', {
   'pod-cidr': {
     ...row,
     type: 'cidr',
-    help: 'The range for pods when the agent stands alone. Of an IPv6 range at most 65536 addresses are used.',
+    help: 'The range for pods when the agent runs standalone. Of an IPv6 range at most 65536 addresses are used.',
   },
   'register-node': {...row, type: 'bool', help: 'Register the node with the API server.', default: 'true'},
   'register-with-taints': {
@@ -115,7 +115,7 @@ export const node = flagSection('Remaining node agent options', {
     help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${namedNodeLabels(plat).join(', ')}.`,
     check: validateLabels,
   },
-  'provider-id': {...pending, type: 'string', help: 'Identifier of the node in a database of machines.'},
+  'provider-id': {...pending, type: 'string', help: 'Identifier of the node at the cloud provider.'},
   'root-dir': {
     ...pending,
     type: 'path',
@@ -138,13 +138,13 @@ export const node = flagSection('Remaining node agent options', {
   'experimental-allocatable-ignore-eviction': {
     ...pending,
     type: 'bool',
-    help: 'Leave hard eviction thresholds out of what the node can allocate.',
+    help: 'Ignore hard eviction thresholds when calculating the allocatable resources of the node.',
     default: 'false',
     deprecated: 'it will be removed',
   },
-  'experimental-mounter-path': {...pending, type: 'path', help: 'The program that mounts.', deprecated: 'it will be removed'},
+  'experimental-mounter-path': {...pending, type: 'path', help: 'The mounter program.', deprecated: 'it will be removed'},
   'seccomp-default': {...pending, type: 'bool', help: "Give all workloads the runtime's own seccomp profile (RuntimeDefault)."},
-  'contention-profiling': {...row, type: 'bool', help: 'Profile what blocks the process.'},
+  'contention-profiling': {...row, type: 'bool', help: 'Enable block profiling.'},
   ...verbosity,
   'logging-format': {...logging['logging-format'], ...inFile},
   'log-flush-frequency': logging['log-flush-frequency'],

@@ -68,7 +68,7 @@ export const serving = flagSection('Authentication and authorization', {
   platconfig: {
     ...pending,
     type: 'path',
-    help: 'The file with connection settings. With it the agent takes its pods from the API server; without it the agent stands alone.',
+    help: 'The file with connection settings. With it the agent receives pods from the API server; without it the agent runs standalone.',
   },
   'cert-dir': {
     ...pending,
@@ -76,12 +76,12 @@ export const serving = flagSection('Authentication and authorization', {
     help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.',
     default: '/var/lib/platlet/pki',
   },
-  'rotate-certificates': {...inFile, ...pending, type: 'bool', help: 'Ask for a new client certificate before the current one ends.'},
+  'rotate-certificates': {...inFile, ...pending, type: 'bool', help: 'Request a new client certificate before the current one expires.'},
   'rotate-server-certificates': {
     ...inFile,
     ...pending,
     type: 'bool',
-    help: 'Ask for a serving certificate, and for a new one before it ends. Needs the gate RotatePlatletServerCertificate, and somebody who approves the requests.',
+    help: 'Request a serving certificate, and a new one before it expires. Needs the gate RotatePlatletServerCertificate, and an approver of the requests.',
     gate: 'RotatePlatletServerCertificate',
   },
   'enable-server': {...inFile, ...pending, type: 'bool', help: 'Run the server.', default: 'true'},
@@ -89,7 +89,7 @@ export const serving = flagSection('Authentication and authorization', {
     ...inFile,
     ...pending,
     type: 'bool',
-    help: 'Serve what reads logs and runs commands on this node.',
+    help: 'Serve the endpoints that read logs and run commands on this node.',
     default: 'true',
   },
   'healthz-bind-address': {...inFile, ...pending, type: 'ip', help: 'The address of the health server.', default: '127.0.0.1'},

@@ -24,7 +24,7 @@ const misc = flagSection('Logging, metrics, misc', {
   ...metrics,
   'runtime-config': {
     type: 'switches',
-    help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha stand for many.',
+    help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha select groups of APIs.',
     check: validateSwitches,
   },
   ...featureGates,
@@ -73,7 +73,7 @@ const validateForwardCompatibility = (
 /** The flags of `plat-apiserver`. */
 export const apiserverFlags = flagTable({
   program: 'plat-apiserver',
-  summary: 'Serves and stores the objects of the API, and is the way through which all other components meet.',
+  summary: 'Serves the API and stores its objects. All other components communicate through it.',
   sections: [
     serving,
     admission,

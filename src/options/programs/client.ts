@@ -7,11 +7,11 @@ import {clientNaming} from '#src/options/shared/naming.js';
 export const commandConnection = {
   platconfig: {
     type: 'path',
-    help: 'The file with connection settings: where the API server is, and who calls.',
+    help: 'The kubeconfig file: the address of the API server and the credentials.',
     shownDefault: 'the file named by KUBECONFIG, or that of a plane in ./.plat or ./.plat-plat',
     aliases: ['kubeconfig'],
   },
-  master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
 } as const;
 
 const connection = flagSection('Connection', {
@@ -28,7 +28,7 @@ export const certificateFlags = flagTable({
   positional: 'approve|deny NAME...',
   sections: [
     connection,
-    flagSection('Verdict', {force: {type: 'bool', help: 'Send the verdict even to a request that has it already.', default: 'false'}}),
+    flagSection('Verdict', {force: {type: 'bool', help: 'Send the decision even if the request already has it.', default: 'false'}}),
   ],
 });
 

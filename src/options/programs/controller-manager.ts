@@ -13,7 +13,7 @@ const second = 1000;
 /** The flags of `plat-controller-manager`. */
 export const controllerManagerFlags = flagTable({
   program: 'plat-controller-manager',
-  summary: 'Runs the controllers: loops that watch the shared state through the API server and change what differs from the desired state.',
+  summary: 'Runs the controllers: loops that watch the state of the cluster through the API server and move it towards the desired state.',
   sections: [cloud, certificateSigning, general, batching, autoscaler, serving, concurrency, rates, versioning],
   rules: [
     validateSigningPairs,

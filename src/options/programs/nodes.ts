@@ -13,10 +13,10 @@ const maxNameLength = 63;
 const nodes = flagSection('Nodes', {
   ...commandConnection,
   ...clientNaming,
-  nodes: {type: 'int', help: 'How many simulated nodes to run.', default: '1', range: {min: 1, max: 1000}},
+  nodes: {type: 'int', help: 'Number of simulated nodes.', default: '1', range: {min: 1, max: 1000}},
   'simulation-file': {
     type: 'path',
-    help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).',
+    help: 'Rules for the behavior of simulated nodes and their pods, as YAML or JSON (docs/simulation.md).',
   },
   'node-name-prefix': {
     type: 'string',
@@ -25,7 +25,7 @@ const nodes = flagSection('Nodes', {
     check: (prefix: string) =>
       label.test(`${prefix}0`) && `${prefix}999`.length <= maxNameLength
         ? undefined
-        : 'must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most',
+        : 'must form valid names of nodes: lower case letters, digits, "-" and ".", 60 characters at most',
   },
   'node-ip': {
     type: 'ip',
@@ -34,10 +34,10 @@ const nodes = flagSection('Nodes', {
   },
   'plat-api-qps': {
     ...qps,
-    help: 'Requests to the API server a second, for each node. 0 selects 5; below 0 there is no limit.',
+    help: 'Requests to the API server per second, for each node. 0 selects 5; below 0 there is no limit.',
     default: '50',
   },
-  'plat-api-burst': {...burst, help: 'Requests to the API server that a node may make at once. 0 selects 10.', default: '100'},
+  'plat-api-burst': {...burst, help: 'Maximum burst of requests of a node to the API server. 0 selects 10.', default: '100'},
   ...commandLogging,
   ...help,
 });
@@ -46,7 +46,7 @@ const agents = flagSection('Agents', {
   'bind-address': {type: 'ip', help: 'The address at which the agents of the nodes listen.', shownDefault: 'that of --node-ip'},
   'secure-port': {
     type: 'port',
-    help: "The HTTPS port of the first node's agent; the agents of the others take the ports behind it. 0 takes free ones.",
+    help: "The HTTPS port of the first node's agent; the agents of the others use the following ports. 0 selects free ports.",
     default: '0',
   },
   'client-ca-file': {
@@ -56,7 +56,7 @@ const agents = flagSection('Agents', {
   },
   'cert-dir': {
     type: 'path',
-    help: 'The directory of the self-signed serving pair. Without it the pair lives in memory. Ignored when --tls-cert-file and --tls-private-key-file are given.',
+    help: 'The directory of the self-signed serving pair. If unset, the pair is kept in memory. Ignored when --tls-cert-file and --tls-private-key-file are given.',
   },
   ...tlsFiles,
   ...tlsLimits,
@@ -65,12 +65,10 @@ const agents = flagSection('Agents', {
 /** The flags of `plat nodes`. */
 export const nodesFlags = flagTable({
   program: 'plat nodes',
-  summary: 'Runs simulated nodes against a cluster that is there, and prints a line that begins with "ready" once all of them are.',
+  summary: 'Runs simulated nodes for an existing cluster, and prints a line that begins with "ready" once all of them are ready.',
   sections: [nodes, agents],
   rules: [
     ({securePort, nodes: count}) =>
-      securePort > 0 && securePort + count - 1 > 65_535
-        ? '--secure-port: there are not as many ports behind it as --nodes asks for'
-        : undefined,
+      securePort > 0 && securePort + count - 1 > 65_535 ? '--secure-port: too few ports follow it for the number of --nodes' : undefined,
   ],
 });

@@ -47,7 +47,7 @@ const defaultQuotaPeriod = 100;
 /** The flags of `platlet`. */
 export const platletFlags = flagTable({
   program: 'platlet',
-  summary: 'The agent of a node: registers it, and sees to it that the containers of its pods run.',
+  summary: 'The agent of a node: registers it and runs the containers of its pods.',
   sections: [serving, limits, resources, node],
   rules: [
     validateEnforcement,

@@ -22,13 +22,13 @@ const {'plat-api-qps': qps, 'plat-api-burst': burst, 'plat-api-content-type': co
 const misc = flagSection('Scheduling and misc', {
   config: {
     type: 'path',
-    help: `The file that configures scheduling: a PlatSchedulerConfiguration of ${plat.prefix}scheduler.${plat.group('config')}/v1, or by its names in the vocabulary kubernetes. What flags say wins over it.`,
+    help: `The file that configures scheduling: a PlatSchedulerConfiguration of ${plat.prefix}scheduler.${plat.group('config')}/v1, or the corresponding names of the kubernetes naming. Flags take precedence.`,
   },
-  platconfig: {type: 'path', help: 'The file with connection settings: where the API server is, and who calls.', aliases: ['kubeconfig']},
-  master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.', aliases: ['kubeconfig']},
+  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
   'pod-max-in-unschedulable-pods-duration': {
     type: 'duration',
-    help: 'How long a pod that fits nowhere waits for something to happen before it is tried again all the same.',
+    help: 'How long an unschedulable pod waits for an event before scheduling is retried regardless.',
     default: '5m0s',
     range: {above: '0'},
   },

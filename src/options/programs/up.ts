@@ -10,7 +10,7 @@ const plane = flagSection('Plane', {
     shownDefault: './.plat, or ./.plat-plat with --naming=plat',
   },
   'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
-  'secure-port': {type: 'port', help: 'The HTTPS port. 0 takes a free one and prints it.', default: '6443'},
+  'secure-port': {type: 'port', help: 'The HTTPS port. 0 selects a free port and prints it.', default: '6443'},
   ...planeNaming,
   nodes: {
     type: 'int',
@@ -20,7 +20,7 @@ const plane = flagSection('Plane', {
   },
   'simulation-file': {
     type: 'path',
-    help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).',
+    help: 'Rules for the behavior of simulated nodes and their pods, as YAML or JSON (docs/simulation.md).',
   },
   'metrics-api': {
     type: 'bool',
@@ -29,21 +29,21 @@ const plane = flagSection('Plane', {
   },
   manifests: {
     type: 'each',
-    help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. What they say wins over later changes. Repeatable.',
+    help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. On the next start they are applied again, over later changes. Repeatable.',
   },
   'webhook-port': {
     type: 'port',
-    help: 'Where on this machine the webhooks of the manifests are served, instead of at the services they name, with tls.crt and tls.key of pki/webhook in the data directory. 0 leaves the manifests as they are.',
+    help: 'Where on this machine the webhooks of the manifests are served, instead of at the services they name, with tls.crt and tls.key of pki/webhook in the data directory. 0 does not change the manifests.',
     default: '0',
   },
   kubeconfig: {
     type: 'path',
-    help: "The file to merge the administrator's connection settings into, as a cluster, a user and a context that becomes the current one. Everything else in it stays.",
+    help: "The file to merge the administrator's connection settings into, as a cluster, a user and a context that becomes the current one. Other entries are kept.",
     shownDefault: 'kubeconfig in the data directory',
   },
   'remove-context-on-stop': {
     type: 'bool',
-    help: 'Take the context, cluster and user of the plane out of the file of --kubeconfig again when the plane stops.',
+    help: 'Remove the context, cluster and user of the plane from the file of --kubeconfig when the plane stops.',
     default: 'false',
   },
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
@@ -54,7 +54,7 @@ const plane = flagSection('Plane', {
   'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
   quiet: {
     type: 'bool',
-    help: 'Write nothing but the line that begins with "ready", and errors.',
+    help: 'Print only the line that begins with "ready", and errors.',
     default: 'false',
     excludes: ['v', 'vmodule'],
   },

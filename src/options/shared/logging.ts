@@ -45,13 +45,13 @@ export const logging = {
   ...logFormat,
   'log-flush-frequency': {
     type: 'duration',
-    help: 'The longest time between flushes of the log. 0 holds nothing back.',
+    help: 'The maximum time between flushes of the log. 0 disables buffering.',
     default: '5s',
     range: {min: '0'},
   },
   'log-text-info-buffer-size': {
     type: 'quantity',
-    help: '[alpha] With split streams, how much info output is held back to write less often. 0 holds nothing back. Needs the gate LoggingAlphaOptions.',
+    help: '[alpha] With split streams, the size of the buffer of info messages. 0 disables buffering. Needs the gate LoggingAlphaOptions.',
     default: '0',
     range: {min: 0},
     gate: 'LoggingAlphaOptions',
@@ -78,12 +78,12 @@ export const metrics = {
   },
   'allow-metric-labels-manifest': {
     type: 'path',
-    help: 'A file with such an allow-list. What --allow-metric-labels says wins over it.',
+    help: 'A file with such an allow-list. --allow-metric-labels takes precedence.',
     implementation: 'pending',
   },
   'disabled-metrics': {
     type: 'strings',
-    help: 'Full names of metrics that are not collected. Wins over showing hidden metrics.',
+    help: 'Full names of metrics that are not collected. Takes precedence over --show-hidden-metrics-for-version.',
   },
   'show-hidden-metrics-for-version': {
     type: 'string',

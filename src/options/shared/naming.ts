@@ -2,7 +2,7 @@
 export const serverNaming = {
   naming: {
     type: 'string',
-    help: 'The vocabulary on the wire: plat, or kubernetes for the names that existing clients of Kubernetes use.',
+    help: 'The naming on the wire: plat, or kubernetes for the names that clients of Kubernetes use.',
     default: 'plat',
     oneOf: ['plat', 'kubernetes'],
   },
@@ -17,7 +17,7 @@ export const planeNaming = {
 export const clientNaming = {
   naming: {
     type: 'string',
-    help: "The vocabulary on the wire: plat, kubernetes, or auto to ask the server's group list.",
+    help: 'The naming on the wire: plat, kubernetes, or auto to detect that of the server.',
     default: 'auto',
     oneOf: ['auto', 'plat', 'kubernetes'],
   },

@@ -35,7 +35,7 @@ export const listening = {
   'disable-http2-serving': {type: 'bool', help: 'Serve HTTP/1.1 only.', default: 'false'},
   'permit-address-sharing': {
     type: 'bool',
-    help: 'Bind the port with SO_REUSEADDR, so that it can be taken while old connections still wait to end, and a wildcard beside a specific address.',
+    help: 'Bind the port with SO_REUSEADDR, so that it can be bound while old connections are in TIME_WAIT, and to a wildcard address in addition to a specific one.',
     default: 'false',
     withoutEffect: 'Node.js sets SO_REUSEADDR on every listening socket',
   },
@@ -57,7 +57,7 @@ export const http2Streams = {
 
 export const profiling = {
   profiling: {type: 'bool', help: 'Serve profiles under /debug/pprof/.', default: 'true'},
-  'contention-profiling': {type: 'bool', help: 'Profile what blocks the process, when profiling is on.'},
+  'contention-profiling': {type: 'bool', help: 'Enable block profiling, if profiling is enabled.'},
 } as const;
 
 const validateNonBlank = (items: readonly string[]): string | undefined =>
