@@ -42,7 +42,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},
   'src/apiserver': {
     layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below],
-    packages: ['yaml'],
+    packages: ['jose', 'yaml'],
   },
   'src/client': {layers: ['src/transport', 'src/options', 'src/observe', 'src/schema', ...below], packages: ['rxjs']},
   'src/queue': {layers: ['src/base'], packages: ['p-queue']},

@@ -42,6 +42,7 @@ refusals(apiserverFlags, [
     '--enable-admission-plugins=Priority --disable-admission-plugins=Priority',
     'Priority is named by both --enable-admission-plugins and --disable-admission-plugins',
   ],
+  ['--authentication-config=f --oidc-issuer-url=https://i --oidc-client-id=x', both('authentication-config', 'oidc-issuer-url')],
   ['--authorization-config=f --authorization-mode=RBAC', both('authorization-config', 'authorization-mode')],
   ['--authorization-config=f --authorization-webhook-version=v1', both('authorization-config', 'authorization-webhook-version')],
   ['--authorization-mode=RBAC,RBAC', '--authorization-mode names RBAC more than once'],
@@ -133,10 +134,6 @@ refusals(apiserverFlags, [
     '--tls-sni-cert-key=alone',
     'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma',
   ],
-  ['--authentication-config=f', `--authentication-config ${otherCredentials}`],
-  ['--oidc-issuer-url=https://issuer --oidc-client-id=x', `--oidc-issuer-url ${otherCredentials}`],
-  ['--oidc-issuer-url=https://issuer --oidc-client-id=x --oidc-signing-algs=RS256', `--oidc-issuer-url ${otherCredentials}`],
-  ['--enable-bootstrap-token-auth', `--enable-bootstrap-token-auth ${otherCredentials}`],
   ['--authentication-token-webhook-config-file=f', `--authentication-token-webhook-config-file ${otherCredentials}`],
   [
     '--service-account-signing-endpoint=/s',

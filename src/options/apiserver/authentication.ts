@@ -9,7 +9,18 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
 /** What to use instead of credentials that are not supported yet. */
 const credentialAlternatives =
   'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
-const oidcUnsupported = notSupportedYet(credentialAlternatives);
+
+const oidcFlags = [
+  'oidc-issuer-url',
+  'oidc-client-id',
+  'oidc-ca-file',
+  'oidc-username-claim',
+  'oidc-username-prefix',
+  'oidc-groups-claim',
+  'oidc-groups-prefix',
+  'oidc-required-claim',
+  'oidc-signing-algs',
+] as const;
 
 /** Flags of the authenticators. */
 export const authentication = flagSection('Authentication', {
@@ -22,7 +33,7 @@ export const authentication = flagSection('Authentication', {
     type: 'path',
     help: 'The file that configures JWT authenticators and the anonymous one. Needs the gate StructuredAuthenticationConfiguration; exclusive with the --oidc-* flags if it configures JWT.',
     gate: 'StructuredAuthenticationConfiguration',
-    refused: notSupportedYet(credentialAlternatives),
+    excludes: oidcFlags,
   },
   'client-ca-file': {
     type: 'path',
@@ -32,7 +43,6 @@ export const authentication = flagSection('Authentication', {
   'enable-bootstrap-token-auth': {
     type: 'bool',
     help: `Accept tokens kept in secrets of type ${plat.subKey('bootstrap', 'token')} in the namespace ${plat.systemNamespace}.`,
-    refused: notSupportedYet(credentialAlternatives),
   },
   'authentication-token-webhook-config-file': {
     type: 'path',
@@ -63,46 +73,39 @@ export const authentication = flagSection('Authentication', {
     help: 'The issuer of OpenID Connect tokens; an HTTPS URL.',
     requires: ['oidc-client-id'],
     check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
-    refused: oidcUnsupported,
   },
   'oidc-client-id': {
     type: 'string',
     help: 'The client for which tokens must be issued.',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   'oidc-ca-file': {
     type: 'path',
     help: "The CA that the issuer's certificate is checked with.",
     shownDefault: 'host roots',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   'oidc-username-claim': {
     type: 'string',
     help: 'The claim used as the user name.',
     default: 'sub',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   'oidc-username-prefix': {
     type: 'string',
     help: 'Prefix of user names. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   'oidc-groups-claim': {
     type: 'string',
     help: 'The claim that holds the groups, one or a list.',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
-  'oidc-groups-prefix': {type: 'string', help: 'Prefix of group names.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
+  'oidc-groups-prefix': {type: 'string', help: 'Prefix of group names.', requires: ['oidc-issuer-url']},
   'oidc-required-claim': {
     type: 'map',
     help: 'A claim that must be present with this value, as key=value. Repeatable.',
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   'oidc-signing-algs': {
     type: 'strings',
@@ -110,7 +113,6 @@ export const authentication = flagSection('Authentication', {
     default: 'RS256',
     oneOf: algorithms,
     requires: ['oidc-issuer-url'],
-    refused: oidcUnsupported,
   },
   ...requestHeader({}),
 });

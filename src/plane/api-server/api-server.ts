@@ -39,6 +39,8 @@ import {systemNetwork, type Network} from '#src/transport/network.js';
 import {dialer} from '#src/transport/dial.js';
 import {connections} from '#src/transport/http1/connections.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
+import {configuredAuthentication} from './jwt-authentication.js';
+import {tokenAuthenticators} from './token-authenticators.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
@@ -148,6 +150,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
   const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
+  const configured = configuredAuthentication(options, naming);
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
@@ -159,7 +162,8 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     health,
     authorizers,
     authenticators,
-    anonymous: anonymousOf(options, log),
+    configured,
+    anonymous: anonymousOf(options, log, configured?.configuration.anonymous),
     proxy,
     admission,
     agentTrust,
@@ -206,6 +210,8 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
   const reader = registryReader(registry);
   const address = externalAddress(options, serverAddress);
   const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address});
+  const {configured} = settings;
+  const otherTokens = tokenAuthenticators({options, configured, naming, reader, clock, log, meter, dial: dialer(network, clock), signal});
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
@@ -250,7 +256,7 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
     gate,
   });
   const discovery = new Discovery(registry, address, aggregation);
-  return {tokens, admission, conversion, backends: toBackends, registrations, aggregation, discovery};
+  return {tokens, otherTokens, admission, conversion, backends: toBackends, registrations, aggregation, discovery};
 };
 
 type Readers = ReturnType<typeof readersOf>;
@@ -265,8 +271,8 @@ const serverOf = (
 ) => {
   const {options, naming, clock, log, store} = parts;
   const {authorizers, anonymous, network, client, health} = settings;
-  const {tokens, admission, conversion, backends, aggregation, discovery} = readers;
-  const authenticators = [...settings.authenticators, ...tokens.authenticators];
+  const {tokens, otherTokens, admission, conversion, backends, aggregation, discovery} = readers;
+  const authenticators = [...settings.authenticators, ...tokens.authenticators, ...otherTokens.authenticators];
   const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
   return createApiServer({
     registry,
@@ -366,6 +372,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
     follow,
     async begin() {
       maintainStore(parts, server, following.signal);
+      readers.otherTokens.start();
       await follow();
       await health.run(start.hooks);
     },

@@ -8,6 +8,7 @@ import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
+import type {AnonymousSettings} from '#src/apiserver/authentication/jwt/configuration.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 import {anonymousUser, withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
@@ -122,13 +123,33 @@ export const authenticatesClients = ({
   tokenAuthFile,
   requestheaderClientCaFile,
   serviceAccountKeyFile,
-}: Pick<ApiserverOptions, 'clientCaFile' | 'tokenAuthFile' | 'requestheaderClientCaFile' | 'serviceAccountKeyFile'>): boolean =>
-  Boolean(clientCaFile || tokenAuthFile || requestheaderClientCaFile) || serviceAccountKeyFile.length > 0;
+  authenticationConfig,
+  oidcIssuerUrl,
+  enableBootstrapTokenAuth,
+}: Pick<
+  ApiserverOptions,
+  | 'clientCaFile'
+  | 'tokenAuthFile'
+  | 'requestheaderClientCaFile'
+  | 'serviceAccountKeyFile'
+  | 'authenticationConfig'
+  | 'oidcIssuerUrl'
+  | 'enableBootstrapTokenAuth'
+>): boolean =>
+  Boolean(
+    clientCaFile || tokenAuthFile || requestheaderClientCaFile || authenticationConfig || oidcIssuerUrl || enableBootstrapTokenAuth,
+  ) || serviceAccountKeyFile.length > 0;
 
-/** The anonymous user, if enabled. With AlwaysAllow it is disabled, with a warning. */
-export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous | undefined => {
-  if (!options.anonymousAuth) return undefined;
-  if (!options.authorizationMode.includes('AlwaysAllow')) return {allows: () => true};
+/**
+ * The anonymous user, if enabled by the flag or by the section of the configuration file, which may limit it to paths. With AlwaysAllow it is disabled, with a
+ * warning.
+ */
+export const anonymousOf = (options: AuthenticationOptions, log: Log, section?: AnonymousSettings): Anonymous | undefined => {
+  if (!(section?.enabled ?? options.anonymousAuth)) return undefined;
+  if (!options.authorizationMode.includes('AlwaysAllow')) {
+    const paths = section?.conditions?.map(({path}) => path) ?? [];
+    return {allows: path => paths.length === 0 || paths.includes(path)};
+  }
   log.warn(
     '--anonymous-auth is reset to false, because --authorization-mode=AlwaysAllow would let anonymous requests do everything: choose Node,RBAC, or set --anonymous-auth=false',
   );

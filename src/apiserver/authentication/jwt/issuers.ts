@@ -1,0 +1,103 @@
+import {createHash} from 'node:crypto';
+import {setMaxListeners} from 'node:events';
+import type {Authentication} from '#src/api/authentication.js';
+import type {UserInfo} from '#src/api/user.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {held, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {ResultCache} from '#src/serving/delegation.js';
+import type {Dial} from '#src/transport/dial.js';
+import {parseToken, type UnverifiedToken} from './claims.js';
+import {issuerCalls} from './issuer-calls.js';
+import type {JwtMetrics} from './metrics.js';
+import {Provider} from './provider.js';
+import {userOfClaims} from './user-mapping.js';
+import type {CompiledAuthenticator} from './validation.js';
+
+export interface IssuersOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly dial: Dial;
+  readonly metrics: JwtMetrics;
+  /** The allowed signature algorithms (RFC 7518 §3.1). */
+  readonly algorithms: readonly string[];
+}
+
+/** How long the user of a verified token is cached. */
+const cacheMs = 10_000;
+const bound = new CacheBound('jwt_users', 16 << 20);
+
+interface Trusted {
+  readonly authenticator: CompiledAuthenticator;
+  readonly provider: Provider;
+}
+
+/** The issuers of one configuration. They are reached in the background from `start` to `close`. */
+export class Issuers {
+  readonly #options: IssuersOptions;
+  readonly #trusted: ReadonlyMap<string, Trusted>;
+  readonly #closing = new AbortController();
+  readonly #users: ResultCache<UserInfo>;
+
+  constructor(authenticators: readonly CompiledAuthenticator[], options: IssuersOptions) {
+    this.#options = options;
+    setMaxListeners(0, this.#closing.signal); // As many listeners as there are issuers and calls.
+    this.#users = new ResultCache(bound, options.clock, () => cacheMs);
+    this.#trusted = new Map(authenticators.map(authenticator => [authenticator.settings.issuer?.url ?? '', this.#trust(authenticator)]));
+  }
+
+  start(): void {
+    for (const {provider} of this.#trusted.values()) provider.start();
+  }
+
+  /** Why not all issuers' tokens can be verified yet; undefined once they can. */
+  get problem(): string | undefined {
+    for (const {provider} of this.#trusted.values()) if (provider.problem) return provider.problem;
+    return undefined;
+  }
+
+  /** Authenticates a token of one of the issuers; undefined for others. */
+  authenticate(text: string): Authentication | Promise<Authentication> {
+    const token = parseToken(text);
+    const trusted = token && this.#trusted.get(token.issuer);
+    if (!token || !trusted) return undefined;
+    const key = createHash('sha256').update(text).digest('base64');
+    return this.#users
+      .get(key, () => this.#userOf(trusted, token))
+      .then(
+        user => ({user}),
+        (error: Error) => ({rejected: error.message}),
+      );
+  }
+
+  /** Ends calls in progress and attempts to reach providers. */
+  close(): void {
+    this.#closing.abort(new Error('the issuer is no longer configured'));
+  }
+
+  #trust(authenticator: CompiledAuthenticator): Trusted {
+    const {clock, log, dial, algorithms} = this.#options;
+    const {url = '', discoveryURL, certificateAuthority, audiences = []} = authenticator.settings.issuer ?? {};
+    const {signal} = this.#closing;
+    const get = issuerCalls({dial, clock, certificateAuthority, signal});
+    const provider = new Provider({clock, log, get, issuer: url, discoveryURL, audiences, algorithms, fetched: () => {}, signal});
+    return {authenticator, provider};
+  }
+
+  async #userOf({authenticator, provider}: Trusted, token: UnverifiedToken): Promise<UserInfo> {
+    const {clock, metrics} = this.#options;
+    const begin = clock.monotonic();
+    const measured = (result: 'success' | 'failure') => metrics.verified(token.issuer, result, (clock.monotonic() - begin) / 1000);
+    try {
+      const claims = await held(clock, () => provider.verify(token)).catch((cause: Error) => {
+        throw new Error(provider.problem ? cause.message : `oidc: verify token: ${cause.message}`, {cause});
+      });
+      const user = userOfClaims(authenticator, claims);
+      measured('success');
+      return user;
+    } catch (error) {
+      measured('failure');
+      throw error;
+    }
+  }
+}
