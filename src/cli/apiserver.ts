@@ -1,18 +1,16 @@
 import {naming as namingOf} from '#src/api/naming.js';
 import {systemFiles as files} from '#src/base/files/files.js';
 import {systemRandom as random} from '#src/base/random.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
-import {addBuildMetrics} from '#src/plane/component/metrics.js';
+import {componentMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server/api-server.js';
 import {authenticatesClients} from '#src/plane/api-server/authentication.js';
 import {hostPort, openSockets} from '#src/plane/api-server/sockets.js';
 import {requestThread} from '#src/plane/request-thread/request-thread.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
 import {storeServersOf} from '#src/plane/api-server/store-servers.js';
-import {waitingServer} from '#src/plane/api-server/waiting-server.js';
 import {openStore} from '#src/storage/backend/open.js';
 import {untilStopped, type Invocation} from './program/program.js';
 
@@ -36,12 +34,9 @@ export const runApiServer = async ({
     );
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const gate = gateOf(parsed);
-  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  const metrics = componentMetrics(parsed, naming);
   unhandled.countIn(metrics);
-  addBuildMetrics(metrics, parsed, naming);
-  let reason = 'the store is not open yet';
-  const waiting = waitingServer({options, naming, clock, log, gate, reason: () => reason});
-  const sockets = await openSockets({options, handler: waiting.handler, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
+  const sockets = await openSockets({options, naming, gate, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
   const address = hostPort(sockets);
   const store = await openStore({
@@ -54,9 +49,7 @@ export const runApiServer = async ({
     log,
     timeoutMs: options.storageInitializationTimeout,
     signal: stopping,
-    waiting(why) {
-      reason = why;
-    },
+    waiting: sockets.reportWaiting,
   }).catch((error: unknown) => {
     if (!stopping.aborted) throw error;
   });
@@ -76,7 +69,7 @@ export const runApiServer = async ({
     serverAddress: address,
     largeRequests: requestThread(argv),
   });
-  waiting.handOver(running.handler);
+  sockets.serve(running.handler);
   const starting = running.begin();
   starting.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless the program is stopped before.
   await Promise.race([starting.then(() => untilStopped(stopping)), untilStopped(stopping)]);

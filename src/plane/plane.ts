@@ -1,16 +1,15 @@
 // Starts a whole control plane in one process, in the order of the steps in `startPlane`: `plat up`, the library's `startPlane`, tests. This folder is the
-// composition root: it creates components and connects them, and contains no behaviour of the API. The API server's own controllers are in
+// composition root: it creates components and connects them, and writes no object itself. The controllers that are part of the API server are in
 // `src/controlplane`.
 
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
-import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
+import type {Client} from '#src/client/client.js';
 import {lazily} from '#src/base/lazily.js';
 import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import type {Parsed} from '#src/options/parse.js';
@@ -21,12 +20,13 @@ import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/backend/open.js';
 import type {Store} from '#src/storage/store.js';
-import {assembleApiServer, type ApiServerParts, type RunningApiServer} from './api-server/api-server.js';
+import {assembleApiServer, type RunningApiServer} from './api-server/api-server.js';
 import {checkOptions} from './inputs/check-options.js';
-import {createComponent, type Component, type RunnableComponent} from './component/component.js';
+import type {Component} from './component/component.js';
 import {inProcessConnection} from './component/in-process.js';
-import {addBuildMetrics} from './component/metrics.js';
-import {controllerManager} from './controller-manager/component.js';
+import {componentMetrics} from './component/metrics.js';
+import {runComponent, type RunningComponent} from './component/run.js';
+import {controllerManager as controllerManagerComponent} from './controller-manager/component.js';
 import type {Plane as EmbeddedPlane} from './inputs/embedded.js';
 import {readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
 import {mergeKubeconfig} from './kubeconfig/file.js';
@@ -40,7 +40,6 @@ import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {storeServersOf} from './api-server/store-servers.js';
-import {waitingServer} from './api-server/waiting-server.js';
 
 /** A running control plane, with its parts. */
 export interface Plane extends EmbeddedPlane {
@@ -63,107 +62,18 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
   const inputs = await readInputs(given, undo);
-  const {options, naming, clock, log, directory, material} = inputs;
-  const unlessStopped = <T>(step: Promise<T>): Promise<T> => (options.signal ? unlessAborted(step, options.signal) : step);
-  const metrics = {
-    apiserver: metricsOf(inputs.apiserver, naming),
-    manager: metricsOf(inputs.controllerManager, naming),
-    scheduler: metricsOf(inputs.scheduler, naming),
-  };
-  inputs.unhandled.countIn(metrics.apiserver);
-
-  let reason = 'the store is not open yet';
-  const waiting = waitingServer({
-    options: inputs.apiserver.options,
-    naming,
-    clock,
-    log,
-    gate: gateOf(inputs.apiserver),
-    reason: () => reason,
-  });
-  const port =
-    options.listen === false
-      ? undefined
-      : await openPlanePort({...inputs, options: inputs.apiserver.options, handler: waiting.handler, meter: metrics.apiserver});
-  if (port) undo.defer(() => port.close());
-  const store = await openPlaneStore(inputs, why => (reason = why));
-
-  const checks = {scheduler: new HealthChecks(log), 'controller-manager': new HealthChecks(log)};
-  const nodes = new PlaneNodes({
-    ...inputs,
-    count: options.nodes ?? 0,
-    rulesFile: options.simulationFile,
-    podRanges: inputs.controllerManager.options.clusterCidr,
-    version: versionInfoOf(inputs.apiserver).gitVersion,
-    meter: metrics.apiserver,
-    freeze: options.freeze ?? false,
-  });
-  const api = await assembleApiServer({
-    ...serverParts(inputs, store, port),
-    metrics: metrics.apiserver,
-    metricsBeside: [metrics.manager, metrics.scheduler],
-    ...(options.nodes ? {network: nodes.network} : {}),
-    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
-    beside: () => ({
-      scheduler: () => checks.scheduler.all('healthz'),
-      'controller-manager': () => checks['controller-manager'].all('healthz'),
-    }),
-  }).catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
-  undo.defer(() => api.close());
-  if (port) undo.defer(() => port.stop(api));
-  waiting.handOver(api.handler);
-  await api.begin();
-  options.signal?.throwIfAborted();
-
-  const {controllers} = await import('#controllers/index.js');
-  const stopping = new AbortController();
-  undo.defer(() => stopping.abort()); // Components follow files from their creation on, also those that never run.
-  const environment = {clock, random: inputs.random, log, freeze: options.freeze ?? false, signal: stopping.signal};
-  const create = <R>(
-    component: Component<R>,
-    parsed: Parsed<R>,
-    own: {readonly checks: HealthChecks; readonly metrics: MetricsRegistry},
-  ): Promise<RunnableComponent> =>
-    createComponent(
-      component,
-      parsed,
-      inProcessConnection({role: component.role, handler: api.handler, naming, clock, options: parsed.options as never, set: parsed.set}),
-      {...environment, ...own},
-    );
-  const manager = await create(controllerManager(controllers), inputs.controllerManager, {
-    checks: checks['controller-manager'],
-    metrics: metrics.manager,
-  });
-  const scheduler = await create(schedulerComponent, inputs.scheduler, {checks: checks.scheduler, metrics: metrics.scheduler});
-  for (const component of [manager, scheduler]) {
-    const closePort = await component.openPort();
-    if (closePort) undo.defer(closePort);
-  }
-  const runs = [manager, scheduler].map(component => component.run(stopping.signal));
-  undo.defer(async () => {
-    stopping.abort();
-    await Promise.allSettled(runs); // Its error is reported by `failed`.
-  });
-  const failed = failureOf(runs, stopping.signal);
-  await unlessStopped(Promise.race([readiness([manager, scheduler], failed), failed]));
-
-  const stopNodes = await nodes.start(api, inputs.apiserver.options);
-  if (stopNodes) undo.defer(stopNodes);
-
+  const {options, naming} = inputs;
+  const processes = processesOf(inputs);
+  const port = await openPort(inputs, processes, undo);
+  const store = await openPlaneStore(inputs, port);
+  const nodes = nodesOf(inputs, processes);
+  const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
+  const {manager, failed} = await startComponents(inputs, processes, api, undo);
+  await startNodes(nodes, inputs, api, undo);
   const client = (user = admin) => api.clientAs(user, 'plat');
-  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two concurrent calls would mix their files.
-  const makesAccounts = selectControllers(controllers, inputs.controllerManager.options.controllers).selected.some(
-    ({name}) => name === 'serviceaccount-controller',
-  );
-  const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
-    const {applyManifests} = await import('./manifests/apply.js');
-    const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
-    return applyManifests(documents, {client: client(), clock, serving, makesAccounts});
-  };
-  if (inputs.manifests.length > 0) await unlessStopped(Promise.race([applyAll(inputs.manifests, options.webhooks), failed]));
+  const manifests = await manifestsOf(inputs, client);
+  if (inputs.manifests.length > 0)
+    await unlessStopped(options, Promise.race([manifests.apply(inputs.manifests, options.webhooks), failed]));
   if (port) await writeKubeconfig(inputs, port, undo);
   options.signal?.throwIfAborted();
 
@@ -174,30 +84,43 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     url: port ? `https://${port.address}` : '',
     kubeconfig: port ? kubeconfig(port.settings) : '',
     api,
-    manager: manager.manager,
+    manager,
     simulation: nodes.simulation,
     client,
-    apply: async (more, {webhooks = options.webhooks} = {}) => applyAll(await readAll(isList(more) ? more : [more]), webhooks),
-    webhookPair,
+    apply: async (more, {webhooks = options.webhooks} = {}) => manifests.apply(await readAll(isList(more) ? more : [more]), webhooks),
+    webhookPair: manifests.webhookPair,
     failed,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 };
 
-const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
+const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);
 
-const metricsOf = (
-  parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}},
-  naming: Naming,
-): MetricsRegistry => {
-  const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
-  addBuildMetrics(metrics, parsed, naming);
-  return metrics;
+/** The metrics of each program of the plane, and the health checks of those whose health the API server reports. */
+const processesOf = ({apiserver, controllerManager, scheduler, naming, log, unhandled}: PlaneInputs) => {
+  const metrics = componentMetrics(apiserver, naming);
+  unhandled.countIn(metrics);
+  return {
+    apiserver: {metrics},
+    manager: {metrics: componentMetrics(controllerManager, naming), checks: new HealthChecks(log)},
+    scheduler: {metrics: componentMetrics(scheduler, naming), checks: new HealthChecks(log)},
+  };
+};
+
+type Processes = ReturnType<typeof processesOf>;
+
+/** Opens the port, which refuses requests until the API server is started; undefined for a plane without a port. */
+const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, undo: Undo): Promise<PlanePort | undefined> => {
+  const {options, apiserver} = inputs;
+  if (options.listen === false) return undefined;
+  const port = await openPlanePort({...inputs, options: apiserver.options, gate: gateOf(apiserver), meter: metrics});
+  undo.defer(() => port.close());
+  return port;
 };
 
 /** Opens the store that the flags specify; one in memory without a data directory. */
-const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneInputs, waiting: (reason: string) => void): Promise<Store> =>
+const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneInputs, port: PlanePort | undefined): Promise<Store> =>
   openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
@@ -212,30 +135,126 @@ const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneI
     random,
     log,
     timeoutMs: apiserver.options.storageInitializationTimeout,
-    waiting,
+    ...(port ? {waiting: port.reportWaiting} : {}),
     ...(options.signal ? {signal: options.signal} : {}),
   });
 
-/** The API server's dependencies from flags, store and port. */
-const serverParts = (
-  {options, apiserver, apiserverArgs, naming, clock, random, log}: PlaneInputs,
-  store: Store,
-  port: PlanePort | undefined,
-): Omit<ApiServerParts, 'metrics'> => ({
-  options: apiserver.options,
-  naming,
-  clock,
-  random,
-  log,
-  store,
-  version: versionInfoOf(apiserver),
-  versions: apiserver.versions,
-  flags: () => flagValues(apiserverFlags, apiserver.options),
-  gate: gateOf(apiserver),
-  serverAddress: port?.address ?? '',
-  // A virtual clock cannot be shared with another thread.
-  ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
-});
+const nodesOf = (inputs: PlaneInputs, {apiserver: {metrics}}: Processes): PlaneNodes => {
+  const {options, apiserver, controllerManager} = inputs;
+  return new PlaneNodes({
+    ...inputs,
+    count: options.nodes ?? 0,
+    rulesFile: options.simulationFile,
+    podRanges: controllerManager.options.clusterCidr,
+    version: versionInfoOf(apiserver).gitVersion,
+    meter: metrics,
+    freeze: options.freeze ?? false,
+  });
+};
+
+interface ServerStages {
+  readonly processes: Processes;
+  readonly port: PlanePort | undefined;
+  readonly store: Store;
+  readonly nodes: PlaneNodes;
+}
+
+/** Starts the API server over the store, which it closes from then on, and lets the port pass requests to it. */
+const startApiServer = async (
+  inputs: PlaneInputs,
+  {processes: {apiserver: own, manager, scheduler}, port, store, nodes}: ServerStages,
+  undo: Undo,
+): Promise<RunningApiServer> => {
+  const {options, apiserver, apiserverArgs, naming, clock, random, log} = inputs;
+  const api = await assembleApiServer({
+    options: apiserver.options,
+    naming,
+    clock,
+    random,
+    log,
+    store,
+    metrics: own.metrics,
+    metricsBeside: [manager.metrics, scheduler.metrics],
+    version: versionInfoOf(apiserver),
+    versions: apiserver.versions,
+    flags: () => flagValues(apiserverFlags, apiserver.options),
+    gate: gateOf(apiserver),
+    serverAddress: port?.address ?? '',
+    // A virtual clock cannot be shared with another thread.
+    ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
+    ...(options.nodes ? {network: nodes.network} : {}),
+    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
+    beside: {scheduler: scheduler.checks, 'controller-manager': manager.checks},
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  undo.defer(() => api.close());
+  if (port) undo.defer(() => port.stop(api));
+  port?.serve(api.handler);
+  await api.begin();
+  options.signal?.throwIfAborted();
+  return api;
+};
+
+/** Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them ends by itself. */
+const startComponents = async (
+  inputs: PlaneInputs,
+  processes: Processes,
+  {handler}: RunningApiServer,
+  undo: Undo,
+): Promise<{readonly manager: Manager; readonly failed: Promise<never>}> => {
+  const {options, controllerManager, scheduler, naming, clock, random, log} = inputs;
+  const stopping = new AbortController();
+  const environment = {clock, random, log, freeze: options.freeze ?? false, stopping: stopping.signal};
+  const start = <R>(component: Component<R>, parsed: Parsed<R>, own: Processes['manager']): Promise<RunningComponent> => {
+    const connection = inProcessConnection({
+      role: component.role,
+      handler,
+      naming,
+      clock,
+      options: parsed.options as never,
+      set: parsed.set,
+    });
+    return runComponent(component, parsed, connection, {...environment, ...own}, undo);
+  };
+  const {controllers} = await import('#controllers/index.js');
+  const running = [
+    await start(controllerManagerComponent(controllers), controllerManager, processes.manager),
+    await start(schedulerComponent, scheduler, processes.scheduler),
+  ] as const;
+  undo.defer(() => stopping.abort()); // Both stop at once.
+  const failed = failureOf(
+    running.map(({ended}) => ended),
+    stopping.signal,
+  );
+  await unlessStopped(options, Promise.race([readiness(running, failed), failed]));
+  return {manager: running[0].manager, failed};
+};
+
+const startNodes = async (nodes: PlaneNodes, {apiserver}: PlaneInputs, api: RunningApiServer, undo: Undo): Promise<void> => {
+  const stop = await nodes.start(api, apiserver.options);
+  if (stop) undo.defer(stop);
+};
+
+/** What applies manifests to the plane, for its own start and for its owner. */
+const manifestsOf = async ({directory, material, controllerManager, clock}: PlaneInputs, client: () => Client) => {
+  const {controllers} = await import('#controllers/index.js');
+  const makesAccounts = selectControllers(controllers, controllerManager.options.controllers).selected.some(
+    ({name}) => name === 'serviceaccount-controller',
+  );
+  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two concurrent calls would mix their files.
+  return {
+    webhookPair,
+    async apply(documents: readonly Document[], webhooks: LocalWebhooks | undefined) {
+      const {applyManifests} = await import('./manifests/apply.js');
+      const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
+      return applyManifests(documents, {client: client(), clock, serving, makesAccounts});
+    },
+  };
+};
+
+const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
 
 /** Rejects when components end by themselves, or fail. */
 const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {
@@ -248,7 +267,7 @@ const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Pro
 };
 
 /** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
-const readiness = (components: readonly RunnableComponent[], failed: Promise<never>): Promise<unknown> =>
+const readiness = (components: readonly RunningComponent[], failed: Promise<never>): Promise<unknown> =>
   Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) =>
     error instanceof ListRefused ? Promise.reject(error) : failed,
   );

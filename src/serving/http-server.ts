@@ -41,6 +41,8 @@ export interface HttpServer extends RequestHandler {
   /** The number of open watch streams. */
   readonly watchers: number;
   readonly cutOff: number;
+  /** Passes all further requests to another handler. */
+  serve(handler: ApiHandler): void;
 }
 
 /** Converts requests of both HTTP versions into API requests, and responses into bytes. No input of a client makes it throw. */
@@ -49,7 +51,7 @@ export const createHttpServer = (handler: ApiHandler, options: HttpServerOptions
 const ignore = () => {};
 
 class ApiHttpServer implements HttpServer {
-  readonly #handler: ApiHandler;
+  #handler: ApiHandler;
   readonly #frames: Frames;
   readonly #cors: Cors | undefined;
   readonly #hsts: string | undefined;
@@ -87,6 +89,10 @@ class ApiHttpServer implements HttpServer {
 
   get cutOff(): number {
     return this.#frames.cutOff;
+  }
+
+  serve(handler: ApiHandler): void {
+    this.#handler = handler;
   }
 
   http1(incoming: IncomingMessage, outgoing: ServerResponse): void {

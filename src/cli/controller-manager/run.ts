@@ -3,7 +3,7 @@ import {placeOfLock} from '#src/plane/component/election.js';
 import {controllerManager, migrationCheck} from '#src/plane/controller-manager/component.js';
 import {selectControllers} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {runComponent} from '#src/cli/program/component.js';
+import {runComponentProgram} from '#src/cli/program/component.js';
 import type {ServerConnection} from '#src/cli/program/connection.js';
 import type {Invocation} from '#src/cli/program/program.js';
 import {otherManagerOf} from './other-manager.js';
@@ -16,7 +16,7 @@ const lockChecks = ['leaderElection', migrationCheck];
 /** `plat-controller-manager`: runs the selected controllers, with leader election, until it is stopped. Returns the exit code. */
 export const runControllerManager = async (invocation: Given): Promise<number> => {
   const {controllers} = await import('#controllers/index.js');
-  return runComponent(controllerManager(controllers), invocation, {
+  return runComponentProgram(controllerManager(controllers), invocation, {
     describe: ({checks}) => `${checks.names.filter(name => !lockChecks.includes(name)).length} controllers at work`,
     begin: connection => warnAboutOtherManager(invocation, connection, controllers),
   });

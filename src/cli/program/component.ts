@@ -4,21 +4,22 @@ import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OptionsOf} from '#src/options/flag.js';
 import {gateOf} from '#src/options/parsed-options.js';
-import {createComponent, type Component, type ComponentOptions, type RunnableComponent} from '#src/plane/component/component.js';
+import type {Component, ComponentOptions} from '#src/plane/component/component.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
+import {runComponent, type RunningComponent} from '#src/plane/component/run.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
 import type {Invocation} from './program.js';
 
 /** The parts of a program besides its component. */
 export interface ComponentProgram {
   /** Returns the text of the line that reports that the component works. */
-  describe(component: RunnableComponent, connection: ServerConnection): string;
+  describe(component: RunningComponent, connection: ServerConnection): string;
   /** Called once before the component runs. */
   begin?(connection: ServerConnection): Promise<void>;
 }
 
 /** Runs a component against the API server of its flags, with leader election, until it is stopped. Returns the exit code. */
-export const runComponent = async <R>(
+export const runComponentProgram = async <R>(
   component: Component<R>,
   invocation: Invocation<R>,
   {describe, begin}: ComponentProgram,
@@ -46,17 +47,18 @@ export const runComponent = async <R>(
   });
   undo.defer(() => connection[Symbol.asyncDispose]());
   addBuildMetrics(metrics, parsed, connection.naming);
-  const ending = new AbortController();
-  undo.defer(() => ending.abort());
-  const runnable = await createComponent(component, parsed, connection, {clock, random, log, metrics, verbosity, signal: ending.signal});
-  const closePort = await runnable.openPort();
-  if (closePort) undo.defer(closePort);
-  runnable.manager.ready.then(
-    () => ready(`${describe(runnable, connection)} against ${connection.server} (${connection.naming.name} naming)`),
+  const running = await runComponent(
+    component,
+    parsed,
+    connection,
+    {clock, random, log, metrics, verbosity, stopping, begin: async () => begin?.(connection)},
+    undo,
+  );
+  running.manager.ready.then(
+    () => ready(`${describe(running, connection)} against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
-  await begin?.(connection);
-  const end = await runnable.run(stopping);
+  const end = await running.ended;
   if (end === 'lost') log.error('the lead was lost');
   return end === 'stopped' ? 0 : 1;
 };

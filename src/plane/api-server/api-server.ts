@@ -106,7 +106,7 @@ export interface ApiServerParts {
   readonly network?: Network;
   /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
   readonly usage?: ((client: Client) => UsageReader) | undefined;
-  /** Started components of the control plane in this process. */
+  /** The health checks of the other components of the control plane in this process. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
 }
 

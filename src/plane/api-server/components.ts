@@ -1,7 +1,7 @@
 import {request} from 'node:https';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import type {HealthAnswer} from '#src/observe/health.js';
+import type {HealthChecks} from '#src/observe/health.js';
 import type {ComponentHealth} from '#src/resources/definition.js';
 import type {Store} from '#src/storage/store.js';
 
@@ -19,8 +19,8 @@ export interface ComponentParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly ports?: Readonly<Record<Component, number>>;
-  /** Components of this process, which are called directly. */
-  beside?(): Partial<Record<Component, () => Promise<HealthAnswer>>>;
+  /** The health checks of components in this process, which run without a request. */
+  readonly beside?: Readonly<Partial<Record<Component, HealthChecks>>>;
 }
 
 const healthOf = (name: string, status: number, text: string): ComponentHealth => {
@@ -56,8 +56,8 @@ const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHe
     clientRequest.end();
   });
 
-const check = async (name: Component, health: () => Promise<HealthAnswer>): Promise<ComponentHealth> => {
-  const {status, body} = await health();
+const check = async (name: Component, checks: HealthChecks): Promise<ComponentHealth> => {
+  const {status, body} = await checks.all('healthz');
   return healthOf(name, status, body);
 };
 
@@ -73,8 +73,7 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
 
 /** The health of the store and of the other components. */
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
-  const {clock, ports = defaultPorts, beside} = parts;
-  const here = beside?.() ?? {};
+  const {clock, ports = defaultPorts, beside: here = {}} = parts;
   const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], clock)));
   return Promise.all([...others, storeHealth(parts)]);
 };

@@ -1,5 +1,4 @@
 import {readFileSync} from 'node:fs';
-import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -11,21 +10,21 @@ import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
 import {firstServiceAddress} from './self-service.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
-import {hostPort, openSockets} from './sockets.js';
+import {hostPort, openSockets, type Sockets} from './sockets.js';
 
 export interface PlanePortParts {
   readonly options: ApiserverOptions;
   readonly material: PlaneMaterial;
-  readonly handler: ApiHandler;
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  gate(name: string): boolean;
 }
 
 /** The HTTPS port of a plane, whose certificate is renewed in time. */
-export interface PlanePort {
+export interface PlanePort extends Pick<Sockets, 'reportWaiting' | 'serve'> {
   /** `host:port` by which clients on this machine reach it. */
   readonly address: string;
   /** The administrator's connection settings. */
@@ -42,7 +41,6 @@ const renewalCheckMs = 3_600_000;
 export const openPlanePort = async ({
   options,
   material: {authority, files},
-  handler,
   naming,
   meter,
   ...parts
@@ -54,7 +52,7 @@ export const openPlanePort = async ({
       naming,
       hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean),
     });
-  const sockets = await openSockets({...parts, options, handler, meter, tls: await certificate()});
+  const sockets = await openSockets({...parts, options, naming, meter, tls: await certificate()});
   let renewAt = clock.now() + renewAfterMs;
   const over = new AbortController();
   every(clock, renewalCheckMs, over.signal, async () => {
@@ -64,6 +62,8 @@ export const openPlanePort = async ({
   });
   const address = hostPort(sockets);
   return {
+    reportWaiting: sockets.reportWaiting,
+    serve: sockets.serve,
     address,
     settings: {
       server: `https://${address}`,

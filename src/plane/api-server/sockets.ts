@@ -1,7 +1,8 @@
-// The HTTPS port of an API server, its metrics of connections, and its graceful shutdown in the steps that `stop` lists.
+// The HTTPS port of an API server, which is open before its store is, its metrics of connections, and its graceful shutdown in the steps that `stop` lists.
 
 import type {TlsOptions} from 'node:tls';
 import type {ApiHandler} from '#src/api/request.js';
+import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
@@ -14,16 +15,17 @@ import {openAdministration} from '#src/serving/administration/handler.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import {drained, profiling, type RunningApiServer} from './api-server.js';
+import {waitingServer} from './waiting-server.js';
 
 export interface SocketParts {
   readonly options: ApiserverOptions;
-  /** Handles requests. */
-  readonly handler: ApiHandler;
+  readonly naming: Naming;
   readonly tls: TlsOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  gate(name: string): boolean;
 }
 
 const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
@@ -58,6 +60,10 @@ const observeConnections = (meter: Meter, deliveries: Deliveries, listener: List
 /** The HTTPS port of an API server. */
 export interface Sockets {
   readonly listener: Listener;
+  /** Records why the server still waits for its store: requests are refused with 503, and health checks name the reason. */
+  readonly reportWaiting: (reason: string) => void;
+  /** Passes all further requests to the server. */
+  readonly serve: (handler: ApiHandler) => void;
   /**
    * Stops as the options specify: readiness fails at once, the server continues for the shutdown delay, then accepts nothing new (or refuses it with 429
    * until requests in flight have ended), ends watches within their grace period, and closes.
@@ -66,9 +72,10 @@ export interface Sockets {
 }
 
 /** Opens the port. */
-export const openSockets = async ({options, handler, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
+export const openSockets = async ({options, naming, gate, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
   const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
-  const httpServer = createHttpServer(handler, {
+  const waiting = waitingServer({options, naming, clock, log, gate});
+  const httpServer = createHttpServer(waiting.handler, {
     clock,
     deliveries,
     random,
@@ -115,7 +122,15 @@ export const openSockets = async ({options, handler, tls, clock, random, log, me
     await endWatches(server, clock, graceMs);
     await closed;
   };
-  return {listener, stop};
+  return {
+    listener,
+    reportWaiting: reason => waiting.report(reason),
+    serve(handler) {
+      httpServer.serve(handler);
+      waiting.close();
+    },
+    stop,
+  };
 };
 
 const stepMs = 50;

@@ -18,28 +18,29 @@ export interface WaitingServerParts {
   readonly clock: Clock;
   readonly log: Log;
   gate(name: string): boolean;
-  /** Why the store is not available yet. */
-  reason(): string;
 }
 
-/** The handler of requests before and after the server is assembled. */
+/** The handler of requests until the server is assembled. */
 export interface WaitingServer {
   readonly handler: ApiHandler;
-  /** Passes all further requests to the server. */
-  handOver(handler: ApiHandler): void;
+  /** Records why the store is not available yet. */
+  report(reason: string): void;
+  /** Stops following files. */
+  close(): void;
 }
 
 /**
  * Handles requests while the server waits for its store: the health endpoints fail with the reason (`/readyz/etcd`), for users who may read them later, too;
  * everything else is refused with 503. Service account tokens cannot be verified without a store.
  */
-export const waitingServer = ({options, naming, clock, log, gate, reason}: WaitingServerParts): WaitingServer => {
+export const waitingServer = ({options, naming, clock, log, gate}: WaitingServerParts): WaitingServer => {
   const following = new AbortController();
+  let current = 'the store is not open yet';
   const checks = new HealthChecks(log);
   checks.add('ping', () => {});
   checks.add('log', () => {});
   checks.add(naming.store, () => {
-    throw new Error(reason());
+    throw new Error(current);
   });
   // Files are read with the first request: mostly there is none.
   const health = lazily(async () =>
@@ -51,14 +52,12 @@ export const waitingServer = ({options, naming, clock, log, gate, reason}: Waiti
       failed: error => log.error({err: error}, 'answering a health check failed'),
     }),
   );
-  let current: ApiHandler = async request =>
-    /^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable();
   return {
-    handler: request => current(request),
-    handOver(handler) {
-      following.abort();
-      current = handler;
+    handler: async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable()),
+    report(reason) {
+      current = reason;
     },
+    close: () => following.abort(),
   };
 };
 

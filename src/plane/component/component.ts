@@ -79,9 +79,9 @@ export interface RunnableComponent {
   /** The manager under the component's own lock. */
   readonly manager: Manager;
   /** Runs until the signal aborts or a lock is lost. */
-  run(signal: AbortSignal): Promise<RunOutcome>;
+  readonly run: (signal: AbortSignal) => Promise<RunOutcome>;
   /** Opens the component's own port if its flags require one. Returns a function that closes it. */
-  openPort(): Promise<(() => Promise<void>) | undefined>;
+  readonly openPort: () => Promise<(() => Promise<void>) | undefined>;
 }
 
 /** Composes a component over a connection. Nothing runs and no port is open yet. Throws as `check` does. */

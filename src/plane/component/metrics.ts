@@ -1,5 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Meter} from '#src/base/meter.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {GateStage} from '#src/options/gate-table.js';
 import type {Parsed} from '#src/options/parse.js';
 import {versionInfoOf} from '#src/options/parsed-options.js';
@@ -31,4 +32,14 @@ export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gat
     },
     gates,
   );
+};
+
+/** Returns the metrics of a component with those of the process, its build and its gates. */
+export const componentMetrics = (
+  parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}},
+  naming: Naming,
+): MetricsRegistry => {
+  const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
+  addBuildMetrics(metrics, parsed, naming);
+  return metrics;
 };
