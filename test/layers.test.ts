@@ -38,7 +38,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/observe': {layers: ['src/base'], packages: ['pino', 'prom-client']},
   'src/transport': {layers: ['src/observe', 'src/pki', ...below], packages: ['undici', 'yaml']},
   'src/serving': {layers: ['src/transport', 'src/observe', 'src/options', 'src/pki', ...below], packages: ['ws']},
-  'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['lmdb']},
+  'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['@noble/ciphers', 'lmdb']},
   'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},
   'src/apiserver': {
     layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below],

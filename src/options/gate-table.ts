@@ -91,6 +91,7 @@ export const gateTable = {
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
     MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
+    KMSv1: [deprecated, deprecated, deprecated, deprecated],
     MutatingAdmissionPolicy: [alpha, alpha, beta, beta],
     NodeDeclaredFeatures: [absent, absent, absent, alpha],
     NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],

@@ -42,6 +42,11 @@ export class ValueTooLarge extends Error {
   }
 }
 
+/** A value that cannot be decrypted, or encrypted: keys are missing, or the key management service is out of reach. */
+export class ValueUnreadable extends Error {
+  override readonly name = 'ValueUnreadable';
+}
+
 /** The store cannot be opened by this process; the message is one line for the user. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';

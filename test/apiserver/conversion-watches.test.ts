@@ -3,7 +3,7 @@ import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {translationOf} from '#src/apiserver/custom/records.js';
-import {translatedStore} from '#src/apiserver/custom/translated-store.js';
+import {translatedStore} from '#src/storage/translated-store.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily} from '#src/resources/custom/family.js';

@@ -61,8 +61,8 @@ test('help and reference mark flags that are refused and flags without effect', 
       .split('\n')
       .find(text => text.startsWith(`| --${flag} |`)) ?? '';
 
-  t.true(help.includes('(refused: it is not supported yet: encrypt the disk of the store)'));
-  t.true(line('encryption-provider-config').endsWith('| always refused: it is not supported yet: encrypt the disk of the store |'));
+  t.true(help.includes('(refused: it is not supported: one revision counts for all resources'));
+  t.true(line('kvstore-servers-overrides').includes('| always refused: it is not supported: one revision counts for all resources'));
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
   t.true(line('enable-admission-plugins').endsWith(`| yes; ImagePolicyWebhook is always refused: it ${noImagePolicy} |`));
   t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));

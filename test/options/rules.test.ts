@@ -148,7 +148,6 @@ refusals(apiserverFlags, [
     '--authorization-policy-file=f --authorization-mode=ABAC',
     `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`,
   ],
-  ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk of the store'],
   ['--audit-log-version=audit.k8s.io/v1', '--audit-log-version must be audit.plat.io/v1 with --naming=plat'],
   [
     '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',

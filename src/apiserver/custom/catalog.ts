@@ -23,7 +23,7 @@ import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
-import {translatedStore} from './translated-store.js';
+import {translatedStore} from '#src/storage/translated-store.js';
 
 /** The resources of a definition: its served versions, and the store of its objects. */
 interface EntryResources {

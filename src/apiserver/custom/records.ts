@@ -10,7 +10,7 @@ import type {CustomFamily, CustomVersion} from '#src/resources/custom/family.js'
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Conversion} from './conversion.js';
-import type {Translation} from './translated-store.js';
+import type {Translation} from '#src/storage/translated-store.js';
 
 /** Converted records are cached, those of all versions together. */
 const bound = new CacheBound('converted_objects', 32 << 20);
@@ -57,7 +57,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     const made = known.get(`${record.key} ${record.revision}`);
     return made && {...record, ...made};
   };
-  const isCurrent = (value: Buffer): boolean => isStored && markOf(value) === mark;
+  const isCurrent = ({value}: Pick<StoredRecord, 'value'>): boolean => isStored && markOf(value) === mark;
   const toStored = (value: Buffer): Eventually<Buffer> => {
     if (isStored) {
       setMark(value, mark);
@@ -80,7 +80,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
   return {
     isCurrent,
     fromStored(records) {
-      const result = records.map(record => (isCurrent(record.value) ? record : remember(record)));
+      const result = records.map(record => (isCurrent(record) ? record : remember(record)));
       const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
       if (left.length === 0) return result as StoredRecord[];
       const converted = conversion.convert(

@@ -1,6 +1,6 @@
 import {groupResource, kinds} from '#src/api/kinds/index.js';
 import {naming, type NamingName} from '#src/api/naming.js';
-import {flagSection, notSupportedYet} from '#src/options/flag.js';
+import {flagSection} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
 const {protobufMediaType} = naming('plat');
@@ -32,8 +32,6 @@ const validateCacheSizes = (sizes: readonly string[]): string | undefined => {
 const second = 1000;
 /** The longest lease that etcd grants. */
 const maxLeaseMs = 9_000_000_000 * second;
-
-const encryptionUnsupported = notSupportedYet('encrypt the disk of the store');
 
 /** Flags of the storage engine, the watch cache and etcd connections. */
 export const storage = flagSection('Storage', {
@@ -118,13 +116,11 @@ export const storage = flagSection('Storage', {
   'encryption-provider-config': {
     type: 'path',
     help: 'File with the configuration of encryption at rest.',
-    refused: encryptionUnsupported,
   },
   'encryption-provider-config-automatic-reload': {
     type: 'bool',
     help: 'Read that file again when it changes. Health endpoints then cannot distinguish key-management plugins.',
     requires: ['encryption-provider-config'],
-    refused: encryptionUnsupported,
   },
   'watch-cache': {
     type: 'bool',

@@ -60,6 +60,7 @@ import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {ServerHealth} from './health.js';
 import {proxyClient} from './proxy-client.js';
+import {withEncryption} from './encryption.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
@@ -332,7 +333,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const {looping, following} = lifetimes;
   setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
   try {
-    return await assembled(parts, lifetimes);
+    const encryption = await withEncryption(parts, following.signal);
+    const running = await assembled(encryption.parts, lifetimes);
+    for (const {name, check} of encryption.checks) running.health.add(name, check);
+    return running;
   } catch (error) {
     following.abort(); // Files are followed already when a later one cannot be used.
     looping.abort();

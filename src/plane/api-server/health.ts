@@ -2,7 +2,7 @@ import {formatDuration} from '#src/api/duration.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Naming} from '#src/api/naming.js';
-import {HealthChecks} from '#src/observe/health.js';
+import {HealthChecks, type Check} from '#src/observe/health.js';
 import type {Store} from '#src/storage/store.js';
 
 /** Work of the server that begins when it serves, and must finish before it is ready. */
@@ -65,6 +65,11 @@ export class ServerHealth {
 
   get #all(): readonly HealthChecks[] {
     return [this.healthz, this.livez, this.readyz];
+  }
+
+  /** Adds a check to all three endpoints. */
+  add(name: string, check: Check): void {
+    for (const checks of this.#all) checks.add(name, check);
   }
 
   /** Makes readiness fail from now on. */

@@ -1,6 +1,7 @@
 import {posix} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {withEncrypted} from '#src/storage/encryption/encrypted-store.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
 
 /** The prefix of all keys: a path without a trailing slash. */
@@ -27,12 +28,13 @@ export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreS
     encoding: async () => {
       const {recordEncoding} = await import('#src/apiserver/registry/record-encoding.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');
-      return recordEncoding({
+      const encoding = await recordEncoding({
         naming,
         mediaType: isBinary ? naming.protobufMediaType : storageMediaType,
         cbor: gate('CBORServingAndStorage'),
         minCompatibility,
       });
+      return options.encryptionProviderConfig ? withEncrypted(encoding, naming.encryptedPrefix) : encoding;
     },
   };
 };

@@ -75,7 +75,8 @@ const verbosity = new Verbosity(v, vmodule.join(','));
 const start = async (): Promise<RunningApiServer> => {
   store = new PortStore(message => post({from: 'store', message}), await servers?.encoding());
   const server = await assembleApiServer({
-    options: parsed.options,
+    // The store of the main thread encrypts.
+    options: {...parsed.options, encryptionProviderConfig: '', encryptionProviderConfigAutomaticReload: false},
     naming,
     clock,
     random,

@@ -1,18 +1,24 @@
-// A store in which one version of a custom resource reads and writes its objects. Revisions, order and keys are those of the underlying store; only values
-// differ. Changes that arrive together are converted together.
+// A view of a store whose values are translated on reads and translated back on writes: to one version of a custom resource, or from encrypted values. Revisions,
+// order and keys are those of the underlying store; only values differ. Changes that arrive together are translated together.
 
 import {andThen} from '#src/base/eventually.js';
-import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
+import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 
-/** The translation of stored records to one version of a kind, and back. Both directions keep revisions and order. */
+/** What a value is written under, and its bytes for a store that encodes them, if another thread has made those. */
+export interface Target {
+  readonly key: string;
+  readonly encoded?: Buffer | undefined;
+}
+
+/** The translation of stored records, and back. Both directions keep revisions and order. */
 export interface Translation {
-  /** Whether a stored record needs no translation for this version. */
-  isCurrent(value: Buffer): boolean;
-  /** The records in this version, in the same order. Rejects if one cannot be converted. */
+  /** Whether a stored record needs no translation. */
+  isCurrent(record: Pick<StoredRecord, 'key' | 'value'>): boolean;
+  /** The translated records, in the same order. Rejects if one cannot be translated. */
   fromStored(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
-  /** The stored form of a value of this version. */
-  toStored(value: Buffer): Eventually<Buffer>;
-  /** Returns how this version would read a value of its own after it was stored. */
+  /** The stored form of a value; undefined if the value, and its encoded bytes, are stored as they are. */
+  toStored(value: Buffer, target: Target): Eventually<Buffer | undefined>;
+  /** Returns how a value would be read after it was stored. */
   wouldReadBack(value: Buffer): Eventually<Buffer>;
 }
 
@@ -32,27 +38,14 @@ const withRecords = (change: Change, records: readonly StoredRecord[]): Change =
   ...(change.previous ? {previous: records[change.record ? 1 : 0]!} : {}),
 });
 
-/** A view of a store in one version: values are translated on reads and translated back on writes. Watches end when `signal` aborts. */
-export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
-  const translatedRecords = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
-    if (records.every(({value}) => translation.isCurrent(value))) return records;
-    try {
-      return translation.fromStored(records);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  };
-  const put = new WeakMap<Buffer, Buffer>();
-  const toStore = async (value: Buffer): Promise<Buffer> => {
-    const translated = await translation.toStored(value);
-    put.set(value, translated);
-    return translated;
-  };
+/** Returns a function that translates changes: each once for all watchers, those that come together in one step. */
+const changeTranslator = (
+  translatedRecords: (records: readonly StoredRecord[]) => Eventually<readonly StoredRecord[]>,
+): ((batch: readonly Change[]) => readonly Eventually<Change>[]) => {
   const changes = new WeakMap<Change, Eventually<Change>>();
   const alone = (change: Change): Eventually<Change> =>
     andThen(translatedRecords(recordsOf(change)), records => withRecords(change, records));
-  /** Each change is translated once for all watchers; those that come together are translated together. */
-  const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
+  return (batch: readonly Change[]): readonly Eventually<Change>[] => {
     const fresh = batch.filter(change => !changes.has(change));
     if (fresh.length === 1) changes.set(fresh[0]!, alone(fresh[0]!));
     else if (fresh.length > 1) {
@@ -74,6 +67,41 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     }
     return batch.map(change => changes.get(change)!);
   };
+};
+
+/** A view of a store: values are translated on reads and translated back on writes. Watches end when `signal` aborts. */
+export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
+  const translatedRecords = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
+    if (records.every(record => translation.isCurrent(record))) return records;
+    try {
+      return translation.fromStored(records);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
+  const put = new WeakMap<Buffer, Buffer>();
+  /** Writes a value after its translation: at once if that needs no waiting, so that writes keep their order. */
+  const translatedWrite = (
+    key: string,
+    value: Buffer,
+    options: WriteOptions | undefined,
+    write: (value: Buffer, options: WriteOptions | undefined) => Promise<number>,
+  ): Promise<number> => {
+    const stored = (translated: Buffer | undefined): Promise<number> => {
+      if (!translated || translated === value) return write(value, options);
+      put.set(value, translated);
+      // What another thread has encoded is the value before its translation.
+      const {encoded: _, ...rest} = options ?? {};
+      return write(translated, rest);
+    };
+    try {
+      const translated = translation.toStored(value, {key, encoded: options?.encoded});
+      return translated instanceof Promise ? translated.then(stored) : stored(translated);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
+  const translated = changeTranslator(translatedRecords);
   return {
     shared: store.shared,
     revision: () => store.revision(),
@@ -82,7 +110,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
       // Filters apply after the translation of records stored in another version.
       const early = filter && {
         known: (key: string, revision: number) => filter.known(key, revision),
-        passes: (record: StoredRecord) => !translation.isCurrent(record.value) || filter.passes(record),
+        passes: (record: StoredRecord) => !translation.isCurrent(record) || filter.passes(record),
       };
       return andThen(store.range({...query, filter: early}), range =>
         andThen(translatedRecords(range.records), (records): Range => {
@@ -100,8 +128,10 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
       );
     },
     count: (start, end, revision) => store.count(start, end, revision),
-    create: async (key, value, options) => store.create(key, await toStore(value), options),
-    update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
+    create: (key, value, options) => translatedWrite(key, value, options, (stored, rest) => store.create(key, stored, rest)),
+    update: (key, value, expected, options) =>
+      translatedWrite(key, value, options, (stored, rest) => store.update(key, stored, expected, rest)),
+    ...(store.takeTurn && {takeTurn: (turn: number, revision: number) => store.takeTurn!(turn, revision)}),
     wouldReadBack: value => translation.wouldReadBack(value),
     readBack: (key, written, revision) =>
       andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
