@@ -58,9 +58,9 @@ const create = async (
   {cronJob, status}: CronJobSync,
   at: number,
 ): Promise<Job | undefined> => {
-  const wanted = jobFor(cronJob, at, naming);
+  const desired = jobFor(cronJob, at, naming);
   try {
-    const job = await writer(kinds.jobs).create(wanted);
+    const job = await writer(kinds.jobs).create(desired);
     created(job, at);
     events.normal(cronJob, 'SuccessfulCreate', `Created job ${job.metadata?.name}`);
     return job;
@@ -71,7 +71,7 @@ const create = async (
       events.warning(cronJob, 'FailedCreate', `Error creating job: ${messageOf(error)}`);
       throw error;
     }
-    const {namespace, name} = keyOf(wanted);
+    const {namespace, name} = keyOf(desired);
     const existing = await unlessMissing(client.resource(kinds.jobs).get(name, {namespace}));
     if (!existing) throw error;
     return isControlledBy(existing, cronJob) && !isActive(status, existing.metadata?.uid) ? existing : undefined;

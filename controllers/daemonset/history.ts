@@ -48,7 +48,7 @@ export class Histories {
     const claimed = await this.#claim(set, possibleChildren(this.#cached, set, selector), {selector});
     const own = await Promise.all(claimed.map(revision => this.#withHash(revision)));
     const {template} = set.spec!;
-    const wanted = {
+    const desired = {
       parent: set,
       kind: kinds.daemonSets,
       labels: template.metadata?.labels ?? {},
@@ -56,7 +56,7 @@ export class Histories {
       hashLabel,
       naming,
     };
-    const made = newRevision({...wanted, revision: 0, collisionCount: set.status?.collisionCount});
+    const made = newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount});
     const old = own.filter(revision => !sameRevision(revision, made)).sort(byRevision);
     const current = own.filter(revision => sameRevision(revision, made)).sort(byRevision);
     const number = nextRevision(old);

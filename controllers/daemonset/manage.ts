@@ -36,9 +36,9 @@ const changesForNode = (
 
 /** Returns the changes needed so that each node has its pod, of whichever template. */
 export const podChangesFor = (sync: DaemonSetSync, pods: PodsByNode, onTerminal: OnTerminal): PodChanges => {
-  const wanted = sync.placements.map(place => changesForNode(place, pods.get(place.name), sync, onTerminal));
+  const desired = sync.placements.map(place => changesForNode(place, pods.get(place.name), sync, onTerminal));
   const known = new Set(sync.placements.map(({name}) => name));
   // No other controller deletes pods that wait for a deleted node.
   const waiting = [...pods].filter(([node]) => !known.has(node)).flatMap(([, nodePods]) => nodePods.filter(({spec}) => !spec?.nodeName));
-  return {create: wanted.flatMap(({create}) => create), delete: [...wanted.flatMap(each => each.delete), ...waiting]};
+  return {create: desired.flatMap(({create}) => create), delete: [...desired.flatMap(each => each.delete), ...waiting]};
 };

@@ -20,12 +20,12 @@ const failing = 'ReplicaFailure';
 
 /** Whether all pods are updated and available, and no others exist. */
 export const isComplete = (deployment: Deployment, status: DeploymentStatus | undefined): boolean => {
-  const wanted = replicasOf(deployment);
+  const desired = replicasOf(deployment);
   const {updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0} = status ?? {};
   return (
-    updatedReplicas === wanted &&
-    replicas === wanted &&
-    availableReplicas === wanted &&
+    updatedReplicas === desired &&
+    replicas === desired &&
+    availableReplicas === desired &&
     observedGeneration >= (deployment.metadata?.generation ?? 0)
   );
 };

@@ -41,8 +41,8 @@ export const roll = async (sync: DeploymentSync): Promise<boolean> => {
   await ensureNewest(sync);
   const {deployment} = sync;
   const newest = sync.newest!;
-  const wanted = replicasOf(deployment);
-  const size = replicasOf(newest) >= wanted ? wanted : newestSize(deployment, sync.all, replicasOf(newest));
+  const desired = replicasOf(deployment);
+  const size = replicasOf(newest) >= desired ? desired : newestSize(deployment, sync.all, replicasOf(newest));
   return (await scaleTo(sync, newest, size)) || (await scaleDownOld(sync));
 };
 

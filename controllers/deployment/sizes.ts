@@ -18,20 +18,20 @@ export const maxUnavailable = (deployment: Deployment): number =>
 
 /** Returns the size of the newest set, within the surge limit. `present` is its current size. */
 export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], present: number): number => {
-  const wanted = replicasOf(deployment);
-  if (!isRolling(deployment)) return wanted;
-  const room = wanted + maxSurge(deployment) - wantedIn(all);
-  return room <= 0 ? present : present + Math.min(room, wanted - present);
+  const desired = replicasOf(deployment);
+  if (!isRolling(deployment)) return desired;
+  const room = desired + maxSurge(deployment) - wantedIn(all);
+  return room <= 0 ? present : present + Math.min(room, desired - present);
 };
 
 /** Whether the set alone has all requested pods, and they are available. */
 export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: AnnotationKeys): boolean => {
-  const wanted = replicasOf(deployment);
+  const desired = replicasOf(deployment);
   return (
     set !== undefined &&
-    replicasOf(set) === wanted &&
-    wholeNumber(annotationsOf(set)[keys.desired]) === wanted &&
-    (set.status?.availableReplicas ?? 0) === wanted
+    replicasOf(set) === desired &&
+    wholeNumber(annotationsOf(set)[keys.desired]) === desired &&
+    (set.status?.availableReplicas ?? 0) === desired
   );
 };
 
@@ -61,8 +61,8 @@ export const proportionalSizes = (
   sets: readonly ReplicaSet[],
   keys: AnnotationKeys,
 ): readonly (readonly [ReplicaSet, number])[] => {
-  const wanted = replicasOf(deployment);
-  const change = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - wantedIn(sets);
+  const desired = replicasOf(deployment);
+  const change = (desired > 0 ? desired + maxSurge(deployment) : 0) - wantedIn(sets);
   // Of sets of equal size the newer are scaled up first, the older down first.
   const inOrder = change > 0 ? sets.toReversed() : change < 0 ? [...sets] : sets;
   const ordered = change === 0 ? inOrder : inOrder.toSorted((a, b) => replicasOf(b) - replicasOf(a));

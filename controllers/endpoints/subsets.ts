@@ -97,7 +97,7 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
     else if (!set) sets.set(text, {ports: port ? [port] : [], at: sorted});
   }
   return [...sets.values()].map(({ports: shared, at}) => {
-    const addressesOfState = (wanted: boolean) => at.filter(([, {ready}]) => ready === wanted).map(([, {address}]) => address);
+    const addressesOfState = (isReady: boolean) => at.filter(([, {ready}]) => ready === isReady).map(([, {address}]) => address);
     const [ready, notReady] = [addressesOfState(true), addressesOfState(false)];
     return {
       ...(ready.length > 0 ? {addresses: ready} : {}),

@@ -69,10 +69,10 @@ const isUpToDate = (
 ): boolean => {
   const {names} = rules;
   const {[names.service]: _, [names.managedBy]: __, ...labels} = slice.metadata?.labels ?? {};
-  const {[names.service]: ___, [names.managedBy]: ____, ...wanted} = object.metadata?.labels ?? {};
+  const {[names.service]: ___, [names.managedBy]: ____, ...desired} = object.metadata?.labels ?? {};
   return (
     changes.added + changes.updated + changes.removed === 0 &&
-    sameContent(labels, wanted) &&
+    sameContent(labels, desired) &&
     sameContent(slice.metadata?.annotations, annotationsFor(object, rules))
   );
 };

@@ -83,14 +83,14 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: numbe
 };
 
 /** Returns the number of endpoints to add, update and remove in a slice. */
-export const differences = ({endpoints}: Frozen<EndpointSlice>, wanted: ReadonlyMap<string, Endpoint>) => {
+export const differences = ({endpoints}: Frozen<EndpointSlice>, desired: ReadonlyMap<string, Endpoint>) => {
   let [matching, updated] = [0, 0];
   const existing = endpoints ?? [];
   for (const old of existing) {
-    const endpoint = wanted.get(endpointText(old));
+    const endpoint = desired.get(endpointText(old));
     if (!endpoint) continue;
     matching++;
     if (!sameEndpoint(old, endpoint)) updated++;
   }
-  return {added: wanted.size - matching, updated, removed: existing.length - matching};
+  return {added: desired.size - matching, updated, removed: existing.length - matching};
 };

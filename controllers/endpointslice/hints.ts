@@ -50,8 +50,8 @@ export const withoutHints = (plan: SlicePlan): SlicePlan =>
 
 /** Returns the service's traffic distribution, if it is a known one. */
 export const distributionOf = ({spec}: Frozen<Service>): string | undefined => {
-  const wanted = (spec as {readonly trafficDistribution?: string} | undefined)?.trafficDistribution;
-  return wanted === 'PreferClose' || wanted === 'PreferSameZone' || wanted === 'PreferSameNode' ? wanted : undefined;
+  const desired = (spec as {readonly trafficDistribution?: string} | undefined)?.trafficDistribution;
+  return desired === 'PreferClose' || desired === 'PreferSameZone' || desired === 'PreferSameNode' ? desired : undefined;
 };
 
 /** Returns the plan with each ready endpoint hinted to its own zone, and to its own node if requested. */

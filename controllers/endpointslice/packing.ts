@@ -37,8 +37,8 @@ const draftOf = (existing: Frozen<EndpointSlice>, endpoints: readonly Frozen<End
   endpoints: [...endpoints] as Endpoint[],
 });
 
-/** Keeps the wanted endpoints of each slice, and removes them from `wanted`. */
-const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
+/** Keeps the desired endpoints of each slice, and removes them from `desired`. */
+const keepWanted = (slices: readonly Frozen<EndpointSlice>[], desired: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
   const [updates, deletes, unchanged]: [Draft[], Frozen<EndpointSlice>[], Frozen<EndpointSlice>[]] = [[], [], []];
   let removed = 0;
   for (const slice of slices) {
@@ -47,11 +47,11 @@ const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string
     let changed = false;
     for (const old of before) {
       const text = endpointText(old);
-      const endpoint = wanted.get(text);
+      const endpoint = desired.get(text);
       if (!endpoint) continue;
       endpoints.push(endpoint);
       changed ||= !sameEndpoint(old, endpoint);
-      wanted.delete(text);
+      desired.delete(text);
     }
     removed += before.length - endpoints.length;
     if (changed || endpoints.length !== before.length) {

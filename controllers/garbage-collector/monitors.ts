@@ -44,9 +44,9 @@ export class Monitors implements Disposable {
 
   /** Monitors exactly these resources. Each informer starts in a turn of its own: there are about sixty, and each sends a list. */
   async sync(resources: Iterable<FoundResource>): Promise<void> {
-    const wanted = new Map([...resources].map(found => [monitorKey(found), found]));
-    for (const key of this.#monitors.keys()) if (!wanted.has(key)) this.#stop(key);
-    for (const [key, found] of wanted) {
+    const desired = new Map([...resources].map(found => [monitorKey(found), found]));
+    for (const key of this.#monitors.keys()) if (!desired.has(key)) this.#stop(key);
+    for (const [key, found] of desired) {
       if (this.#isDisposed) return;
       if (this.#monitors.has(key)) continue;
       this.#monitors.set(key, this.#start(found));

@@ -37,7 +37,7 @@ export interface PodChanges {
 const nothingDone: PodChanges = {action: 'tracking', created: 0, deleted: 0, deletedReady: 0};
 
 /** Returns how many pods are to be active. */
-const wanted = ({job, succeeded, active}: JobSync): number => {
+const desiredActive = ({job, succeeded, active}: JobSync): number => {
   const {completions, parallelism = 0} = job.spec ?? {};
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(completions - succeeded, parallelism));
@@ -83,10 +83,10 @@ type Decision =
 const decide = (sync: JobSync, marks: JobNames): Decision => {
   const {job, active, terminating, record, now} = sync;
   if (isSuspended(job)) return {kind: 'delete', pods: surplusPods(job, active, active.length, marks)};
-  const wantedCount = wanted(sync);
-  const surplus = surplusPods(job, active, Math.max(0, active.length - wantedCount), marks).slice(0, burst);
+  const desiredCount = desiredActive(sync);
+  const surplus = surplusPods(job, active, Math.max(0, active.length - desiredCount), marks).slice(0, burst);
   if (surplus.length > 0) return {kind: 'delete', pods: surplus};
-  const missing = wantedCount - active.length - (replacesFailedOnly(job) ? terminating : 0);
+  const missing = desiredCount - active.length - (replacesFailedOnly(job) ? terminating : 0);
   if (missing <= 0) return {kind: 'nothing'};
   const delay = limitPerIndex(job) === undefined ? remainingDelay(record.failures, record.lastFailureAt, now) : 0;
   if (delay > 0) return {kind: 'wait', ms: delay};

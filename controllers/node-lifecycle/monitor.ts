@@ -112,11 +112,11 @@ export class HealthMonitor {
     return zoneOf(this.#parts.context.naming, node);
   }
 
-  async #change(node: Frozen<Node>, wanted: TaintChange): Promise<boolean> {
+  async #change(node: Frozen<Node>, desired: TaintChange): Promise<boolean> {
     const {context} = this.#parts;
     const {clock, log, signal} = context;
     try {
-      await changeTaints({...context, pause: ms => sleep(clock, ms, signal)}, node, wanted);
+      await changeTaints({...context, pause: ms => sleep(clock, ms, signal)}, node, desired);
       return true;
     } catch (error) {
       if (!isNotFound(error) && !signal.aborted)

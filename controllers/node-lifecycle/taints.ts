@@ -44,12 +44,12 @@ export interface TaintChange {
 /** The NoSchedule taints follow from a node's conditions and whether it is cordoned. Taints with other keys or effects are left alone. */
 export const schedulingChange = (naming: Naming, node: Frozen<Node>): TaintChange => {
   const conditionTaints = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
-  const wanted = new Set([...conditionTaints, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
+  const desired = new Set([...conditionTaints, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
   const managedKeys = new Set([...byCondition.map(([, , name]) => name), cordoned].map(name => naming.subKey('node', name)));
   const has = (node.spec?.taints ?? []).filter(({key, effect}) => effect === 'NoSchedule' && managedKeys.has(key));
   return {
-    add: [...wanted].filter(key => !has.some(taint => taint.key === key)).map(key => ({key, effect: 'NoSchedule'})),
-    remove: has.filter(({key}) => !wanted.has(key)),
+    add: [...desired].filter(key => !has.some(taint => taint.key === key)).map(key => ({key, effect: 'NoSchedule'})),
+    remove: has.filter(({key}) => !desired.has(key)),
   };
 };
 

@@ -71,8 +71,8 @@ export const hasRightOwners = (ownership: ClaimOwnership): boolean => {
   if (isStaleFor(ownership, set, kinds.statefulSets) || isStaleForPod(ownership)) return true;
   if (hasForeignController(ownership)) return !bySet && !byPod;
   if ([bySet, byPod].some(reference => reference && !reference.controller)) return false;
-  const wanted = owners(ownership);
-  return Boolean(bySet) === wanted.set && Boolean(byPod) === wanted.pod;
+  const desired = owners(ownership);
+  return Boolean(bySet) === desired.set && Boolean(byPod) === desired.pod;
 };
 
 /** Returns the owner references of the claim: others are kept, and none is added besides a foreign controller. */
@@ -80,10 +80,10 @@ export const rightOwners = (ownership: ClaimOwnership): OwnerReference[] => {
   const {set, pod, naming} = ownership;
   const others = referencesOf(ownership).filter(reference => !isOurs(reference, ownership)) as OwnerReference[];
   if (hasForeignController(ownership)) return others;
-  const wanted = owners(ownership);
+  const desired = owners(ownership);
   return [
     ...others,
-    ...(wanted.set ? [controllerRefTo(set, kinds.statefulSets, naming)] : []),
-    ...(wanted.pod ? [controllerRefTo(pod, kinds.pods, naming)] : []),
+    ...(desired.set ? [controllerRefTo(set, kinds.statefulSets, naming)] : []),
+    ...(desired.pod ? [controllerRefTo(pod, kinds.pods, naming)] : []),
   ];
 };

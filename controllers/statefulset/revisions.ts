@@ -71,7 +71,7 @@ export const revisionPairOf = async (
 ): Promise<RevisionPair | undefined> => {
   const {naming} = client;
   const number = nextRevision(revisions);
-  const wanted: RevisionOf = {
+  const desired: RevisionOf = {
     parent: set,
     kind: kinds.statefulSets,
     labels: set.spec?.template.metadata?.labels ?? {},
@@ -81,7 +81,7 @@ export const revisionPairOf = async (
     naming,
   };
   const label = revisionHashLabel(naming);
-  const candidate = newRevision(wanted);
+  const candidate = newRevision(desired);
   const latest = revisions.at(-1);
   const equal = revisions.findLast(revision => isEqual(revision, candidate, label));
   const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
@@ -94,6 +94,6 @@ export const revisionPairOf = async (
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));
   if (semanticComparison && latest && isSemanticallyEqual(set, latest)) return at(latest);
-  const {revision, collisionCount} = await createRevision(client, wanted);
+  const {revision, collisionCount} = await createRevision(client, desired);
   return at(revision, collisionCount);
 };

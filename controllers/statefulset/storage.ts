@@ -26,13 +26,13 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
   const claims = lister(kinds.persistentVolumeClaims);
   const claimWriter = writer(kinds.persistentVolumeClaims);
 
-  const wanted = (set: StatefulSet, pod: Frozen<Pod>): Claim[] => {
+  const desiredClaims = (set: StatefulSet, pod: Frozen<Pod>): Claim[] => {
     const ordinal = ordinalOf(pod.metadata?.name ?? '');
     return ordinal === undefined ? [] : claimsAt(set, ordinal);
   };
   const cached = ({metadata}: Claim) => claims.get({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
   const claimOwnershipsOf = (set: StatefulSet, pod: Frozen<Pod>): ClaimOwnership[] =>
-    wanted(set, pod).flatMap(each => {
+    desiredClaims(set, pod).flatMap(each => {
       const claim = cached(each);
       return claim ? [{claim, set, pod, naming}] : [];
     });
@@ -59,7 +59,7 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
   return {
     async create(set, pod) {
       const errors: unknown[] = [];
-      for (const claim of wanted(set, pod)) {
+      for (const claim of desiredClaims(set, pod)) {
         const existing = cached(claim);
         if (existing?.metadata?.deletionTimestamp) errors.push(new Error(`pvc ${claim.metadata?.name} is being deleted`));
         else if (!existing) {

@@ -8,16 +8,16 @@ export const ttlReconciler = ({lister, listen, writer, naming}: KeyedContext): R
   const nodes = lister(kinds.nodes);
   const writes = writer(kinds.nodes);
   const annotation = naming.subKey('node.alpha', 'ttl');
-  const wanted = bandedSeconds();
+  const bands = bandedSeconds();
   let count = 0;
   listen(kinds.nodes, ({type}) => {
-    if (type === 'added') wanted.update(++count);
-    else if (type === 'deleted') wanted.update(--count);
+    if (type === 'added') bands.update(++count);
+    else if (type === 'deleted') bands.update(--count);
   });
 
   return async key => {
     const node = nodes.get(key);
-    const {seconds} = wanted;
+    const {seconds} = bands;
     if (!node || node.metadata?.annotations?.[annotation] === String(seconds)) return settled;
     await unlessMissing(writes.patch(node, 'strategic', {metadata: {annotations: {[annotation]: String(seconds)}}}));
     return settled;

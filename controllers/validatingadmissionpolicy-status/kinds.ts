@@ -64,7 +64,7 @@ export const documentedKinds = (client: Client) => {
     if (!document)
       documents.set(
         path,
-        (document = client.request('GET', path, {accept: 'application/json'}).then(answer => answer as TypesDocument, ignoreNotFound)),
+        (document = client.request('GET', path, {accept: 'application/json'}).then(response => response as TypesDocument, ignoreNotFound)),
       );
     return documentedKind(await document, name);
   };

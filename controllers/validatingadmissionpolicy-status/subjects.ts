@@ -19,9 +19,9 @@ const byText = (one: KindName, other: KindName): number => {
 export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): Promise<readonly KindName[]> => {
   const found = new Map<string, KindName>();
   const sorted = () => [...found.values()].sort(byText);
-  for (const {apiGroups, apiVersions, resources: wanted = []} of spec?.matchConstraints?.resourceRules ?? []) {
+  for (const {apiGroups, apiVersions, resources: desired = []} of spec?.matchConstraints?.resourceRules ?? []) {
     let count = 0;
-    const plain = wanted.filter(item => !/[*/]/.test(item)).sort();
+    const plain = desired.filter(item => !/[*/]/.test(item)).sort();
     for (const group of named(apiGroups))
       for (const version of named(apiVersions))
         for (const resource of plain) {

@@ -49,8 +49,8 @@ export interface Certificate extends AlternativeNames {
 const pemLabel = 'CERTIFICATE';
 
 const readExtensionFields = (extensions: readonly Extension[]) => {
-  const read = <T>(wanted: string, reader: (value: Buffer) => T): T | undefined => {
-    const found = extensions.find(({oid}) => oid === wanted);
+  const read = <T>(requested: string, reader: (value: Buffer) => T): T | undefined => {
+    const found = extensions.find(({oid}) => oid === requested);
     return found && reader(found.value);
   };
   return {

@@ -109,12 +109,12 @@ export class Http2Request implements ApiRequest {
   }
 }
 
-const abortedByClose = (answer: ServerResponse | ServerHttp2Stream): AbortSignal => {
+const abortedByClose = (response: ServerResponse | ServerHttp2Stream): AbortSignal => {
   const controller = new AbortController();
-  if (answer.destroyed) controller.abort(disconnected());
+  if (response.destroyed) controller.abort(disconnected());
   else
-    answer.once('close', () => {
-      if (!answer.writableFinished) controller.abort(disconnected());
+    response.once('close', () => {
+      if (!response.writableFinished) controller.abort(disconnected());
     });
   return controller.signal;
 };

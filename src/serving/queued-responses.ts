@@ -8,19 +8,19 @@ import type {Socket} from 'node:net';
 export class QueuedResponses {
   readonly #bySocket = new WeakMap<Socket, Set<ServerResponse>>();
 
-  add(socket: Socket, answer: ServerResponse): void {
+  add(socket: Socket, response: ServerResponse): void {
     const queued = this.#bySocket.get(socket) ?? this.#follow(socket);
-    queued.add(answer);
-    answer.once('socket', () => queued.delete(answer));
+    queued.add(response);
+    response.once('socket', () => queued.delete(response));
   }
 
   #follow(socket: Socket): Set<ServerResponse> {
     const queued = new Set<ServerResponse>();
     this.#bySocket.set(socket, queued);
     socket.once('close', () => {
-      for (const answer of queued) {
-        answer.destroy();
-        answer.emit('close');
+      for (const response of queued) {
+        response.destroy();
+        response.emit('close');
       }
       queued.clear();
     });

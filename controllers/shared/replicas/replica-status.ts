@@ -47,10 +47,10 @@ const nextConditions = (parent: Frozen<Replicated>, {active, failure, now}: Repl
 /** Returns the status. Counters of zero are omitted, as upstream does. */
 export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCount): Frozen<ReplicaStatus> => {
   const {active, terminating, now} = count;
-  const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
+  const desired = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
   const minReadySeconds = parent.spec?.minReadySeconds ?? 0;
   const fullyLabeledReplicas = countOfAll(
-    active.filter(({representative}) => wanted.every(([key, value]) => representative.metadata?.labels?.[key] === value)),
+    active.filter(({representative}) => desired.every(([key, value]) => representative.metadata?.labels?.[key] === value)),
   );
   const ready = active.filter(({representative}) => isReady(representative));
   const readyReplicas = countOfAll(ready);

@@ -66,8 +66,8 @@ export const runPhase = async (
 ): Promise<void> => {
   let isCalled = false;
   for (const plugin of plugins) {
-    const answer = plugin[phase]?.(attributes);
-    if ((answer instanceof Promise ? await answer : answer) === 'again') isCalled = true;
+    const result = plugin[phase]?.(attributes);
+    if ((result instanceof Promise ? await result : result) === 'again') isCalled = true;
   }
   if (isCalled) for (const plugin of plugins) await plugin[phase]?.(attributes);
 };

@@ -28,9 +28,9 @@ export const loggedPlugins = (
     const startedAt = clock.monotonic();
     const duration = () => `${(clock.monotonic() - startedAt).toFixed(3)}ms`;
     try {
-      const answer = await run();
+      const result = await run();
       log.v(durations).info({...fieldsOf(plugin, phase, attributes), duration: duration()}, 'admission plugin has finished');
-      return answer;
+      return result;
     } catch (error) {
       log
         .v(refusals)

@@ -73,10 +73,10 @@ export class RemoteOpenApi {
   /** Requests the index of the version 3 documents again. Never rejects. */
   refreshThree(name: string): Promise<void> {
     return this.#refresh(name, this.#three, async registration => {
-      const answer = await this.#request(registration, '/openapi/v3');
-      if (answer.status === 404) return this.#madeThree(registration);
-      if (answer.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
-      const index: unknown = JSON.parse(answer.body.toString());
+      const response = await this.#request(registration, '/openapi/v3');
+      if (response.status === 404) return this.#madeThree(registration);
+      if (response.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
+      const index: unknown = JSON.parse(response.body.toString());
       const paths = isPlainObject(index) ? own(index, 'paths') : undefined;
       return {listed: isPlainObject(paths) ? paths : {}};
     });
@@ -132,14 +132,14 @@ export class RemoteOpenApi {
 
   /** Undefined if it has not changed or there is none. */
   async #requestTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
-    const answer = await this.#request(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
-    if (answer.status === 304 || answer.status === 404) return undefined;
-    if (answer.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${answer.status}`);
-    const document: unknown = JSON.parse(answer.body.toString());
+    const response = await this.#request(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
+    if (response.status === 304 || response.status === 404) return undefined;
+    if (response.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${response.status}`);
+    const document: unknown = JSON.parse(response.body.toString());
     if (!isPlainObject(document)) throw new Error('the OpenAPI document is no object');
     const {pathsUnder} = await import('#src/schema/openapi/aggregated.js');
     const {paths: _, definitions: __, parameters: ___, ...frame} = document;
-    return {etag: answer.header('etag'), part: pathsUnder(document, `${rootOf(registration)}/`), frame};
+    return {etag: response.header('etag'), part: pathsUnder(document, `${rootOf(registration)}/`), frame};
   }
 
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {

@@ -73,9 +73,9 @@ const checkRouted = (type: string): void => {
   if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
 };
 
-const portOf = ({spec, metadata}: Service, wanted: number) => {
-  const port = spec?.ports?.find(({port}) => port === wanted);
-  if (!port) throw serviceUnavailable(`no service port ${wanted} found for service ${JSON.stringify(metadata?.name)}`);
+const portOf = ({spec, metadata}: Service, requested: number) => {
+  const port = spec?.ports?.find(({port}) => port === requested);
+  if (!port) throw serviceUnavailable(`no service port ${requested} found for service ${JSON.stringify(metadata?.name)}`);
   return port;
 };
 

@@ -83,19 +83,19 @@ const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined 
   loadedCodec()?.hasProtobuf(apiVersion, kind, naming) ? naming : undefined;
 
 /** Negotiates the form of the response. Throws 406 when the client accepts none of the available ones. */
-export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {
-  const stream = wanted === 'watch';
+export const acceptedShape = ({request}: RequestContext, requested: Wanted, responseKind: ResponseKind): Accepted => {
+  const stream = requested === 'watch';
   const binary = binaryOf(responseKind);
   const accept = header(request, 'accept');
   const accepted =
     passesRoute(accept, responseKind) &&
-    negotiate(accept, wanted, shapes[wanted], {
+    negotiate(accept, requested, shapes[requested], {
       stream,
       binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
       onlyMetadata: !binary,
       cbor: responseKind.cbor,
     });
-  if (!accepted) throw unacceptable(accept ?? '', wanted, responseKind);
+  if (!accepted) throw unacceptable(accept ?? '', requested, responseKind);
   return accepted;
 };
 
@@ -111,31 +111,31 @@ const passesRoute = (accept: string | undefined, responseKind: ResponseKind): bo
   responseKind.package === undefined || !accept?.includes('application/*') || namedClauses(accept, mediaTypes(responseKind)).length > 0;
 
 /** The 406: no media type matches, or only in an unsupported shape. */
-const unacceptable = (accept: string, wanted: Wanted, responseKind: ResponseKind): StatusError => {
+const unacceptable = (accept: string, requested: Wanted, responseKind: ResponseKind): StatusError => {
   const media = mediaTypes(responseKind);
   const clauses = namedClauses(accept, media);
   const isBuiltIn = responseKind.package !== undefined;
-  if (clauses.length === 0 && isBuiltIn) return notAcceptable(offered(responseKind, wanted));
-  const other = wanted === 'list' ? 'PartialObjectMetadata' : wanted === 'item' ? 'PartialObjectMetadataList' : undefined;
+  if (clauses.length === 0 && isBuiltIn) return notAcceptable(offered(responseKind, requested));
+  const other = requested === 'list' ? 'PartialObjectMetadata' : requested === 'item' ? 'PartialObjectMetadataList' : undefined;
   const isOther = isBuiltIn && other !== undefined && clauses.some(({params}) => params.get('as') === other);
   return isOther ? shapeMismatch(other, `*${responseKind.package}.${responseKind.kind}`) : shapeNotAcceptable(media);
 };
 
 /** The available media types: a kind without a binary form has at least one for its metadata. */
-const offered = (responseKind: ResponseKind, wanted: Wanted): string[] => {
+const offered = (responseKind: ResponseKind, requested: Wanted): string[] => {
   const media = mediaTypes(responseKind);
   const streams = ['application/json', responseKind.naming.protobufMediaType].map(type => `${type};stream=watch`);
-  return wanted === 'list' || wanted === 'watch' ? [...media, ...streams] : media;
+  return requested === 'list' || requested === 'watch' ? [...media, ...streams] : media;
 };
 
-export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
+export const representationFor = (context: RequestContext, served: ServedResource, requested: Wanted): Representation => {
   const {kind, resource} = served;
   const {naming, cbor} = resource.settings;
-  const accepted = acceptedShape(context, wanted, {
+  const accepted = acceptedShape(context, requested, {
     naming,
     cbor,
     apiVersion: naming.apiVersion(kind.group, kind.version),
-    kind: wanted === 'list' ? kind.listKind : kind.kind,
+    kind: requested === 'list' ? kind.listKind : kind.kind,
     package: resource.isCustom ? undefined : naming.packageOf(kind.group),
   });
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');

@@ -35,15 +35,15 @@ class Waiting<T> {
   #over = false;
   #expired = false;
 
-  constructor(ms: number, work: Promise<T>, late: (answer: T) => void) {
+  constructor(ms: number, work: Promise<T>, late: (result: T) => void) {
     this.#ms = ms;
     this.#promise = new Promise((resolve, reject) => {
       this.#reject = reject;
       work.then(
-        answer => {
-          if (this.#expired) late(answer);
+        result => {
+          if (this.#expired) late(result);
           this.#end();
-          resolve(answer);
+          resolve(result);
         },
         (error: Error) => {
           this.#end();
@@ -81,7 +81,7 @@ export class Deadlines {
   }
 
   /** Returns the result of `work`, or rejects with 504 after `ms`. A result that comes later is passed to `late`. */
-  within<T>(ms: number | undefined, work: Promise<T>, late: (answer: T) => void): Promise<T> {
+  within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void): Promise<T> {
     if (ms === undefined) return work;
     const waiting = new Waiting(ms, work, late);
     if (this.#fresh.push(waiting as Waiting<unknown>) === 1)

@@ -93,10 +93,10 @@ export class RequestLog {
   #logBodies(request: ApiRequest, info: RequestInfo | undefined, {body}: ApiResponse): void {
     const log = this.#http.v(bodies);
     const sent = this.#bodies.get(request);
-    const answer = body.kind === 'bytes' ? body.bytes : body.kind === 'object' ? body.bytes() : undefined;
+    const response = body.kind === 'bytes' ? body.bytes : body.kind === 'object' ? body.bytes() : undefined;
     const shown = (content: string | Buffer) => (info && holdsSecrets(info) ? '[redacted]' : bodyText(content, this.#verbosity()));
     if (sent?.length) log.info({verb: verbOf(request, info), URI: uriOf(request), body: shown(sent)}, 'request body');
-    if (answer?.length) log.info({verb: verbOf(request, info), URI: uriOf(request), body: shown(answer)}, 'response body');
+    if (response?.length) log.info({verb: verbOf(request, info), URI: uriOf(request), body: shown(response)}, 'response body');
   }
 
   #verbosity(): number {

@@ -5,13 +5,13 @@ import {charge, type Step} from '#src/cel/values/frame.js';
 import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf} from '#src/cel/values/values.js';
 
 /** `value in [constants]` as a set lookup, free of charge. Returns undefined where the list contains values that are not scalar. */
-export const membership = (wanted: Node, list: Node): Node | undefined => {
+export const membership = (sought: Node, list: Node): Node | undefined => {
   if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
   if (list.constant.size === 0) return {constant: false};
   const keys = [...list.constant].map(keyOf);
   if (keys.includes(undefined)) return undefined;
   const set: ReadonlySet<unknown> = new Set(keys);
-  const step = stepOf(wanted);
+  const step = stepOf(sought);
   return {
     step: frame => {
       const value = step(frame);

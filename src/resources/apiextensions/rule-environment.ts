@@ -32,18 +32,18 @@ export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnviron
 /** A compiled expression: its program, or why there is none. */
 export type Compiled = {readonly program: Program} | {readonly problem: string};
 
-const compiled = (environment: Environment, text: string, wanted: 'bool' | 'string'): Compiled => {
+const compiled = (environment: Environment, text: string, expected: 'bool' | 'string'): Compiled => {
   const made = compile(environment, text);
   if (!isCompileError(made)) {
-    if (made.type.kind === wanted) return {program: made};
-    return {problem: wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'messageExpression must evaluate to a string'};
+    if (made.type.kind === expected) return {program: made};
+    return {problem: expected === 'bool' ? 'cel expression must evaluate to a bool' : 'messageExpression must evaluate to a string'};
   }
   const what =
     made.reason === 'constant'
-      ? wanted === 'bool'
+      ? expected === 'bool'
         ? 'program instantiation failed'
         : 'messageExpression instantiation failed'
-      : wanted === 'bool'
+      : expected === 'bool'
         ? 'compilation failed'
         : 'messageExpression compilation failed';
   return {problem: `${what}: ${made.message}`};

@@ -13,8 +13,8 @@ const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 const withAffinityOf = (spec: PodSpec, before: PodSpec): PodSpec => {
   const {affinity: _, ...rest} = before;
   const {nodeAffinity: __, ...others} = before.affinity ?? {};
-  const wanted = spec.affinity?.nodeAffinity;
-  const affinity = {...others, ...(wanted ? {nodeAffinity: wanted} : {})};
+  const requested = spec.affinity?.nodeAffinity;
+  const affinity = {...others, ...(requested ? {nodeAffinity: requested} : {})};
   return isEmpty(affinity) ? rest : {...rest, affinity};
 };
 

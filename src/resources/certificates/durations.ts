@@ -32,9 +32,9 @@ export function* countDurations(
     labels,
   };
 
-  const wanted = expirationSeconds * 1000;
+  const expected = expirationSeconds * 1000;
   const issued = issuedDuration(certificate);
-  if (issued !== undefined && Math.abs(wanted - issued) < 5 * minutes + wanted / 20) {
+  if (issued !== undefined && Math.abs(expected - issued) < 5 * minutes + expected / 20) {
     yield {
       name: `${prefix}_honored_duration_total`,
       help: 'Total number of issued CSRs with a requested duration that was honored, sliced by signer',

@@ -6,7 +6,7 @@ import {parseYaml} from './yaml.js';
 /** The worker's response: the value as JSON, which is cheaper to receive than an object, or the error. */
 export type YamlAnswer = {readonly json: string; readonly problems: ReturnType<typeof parseYaml>['problems']} | {readonly refusal: string};
 
-const answer = (text: string): YamlAnswer => {
+const respond = (text: string): YamlAnswer => {
   try {
     const {value, problems} = parseYaml(text);
     return {json: jsonText(value), problems};
@@ -17,4 +17,4 @@ const answer = (text: string): YamlAnswer => {
 };
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
-parentPort?.on('message', (text: string) => parentPort?.postMessage(answer(text)));
+parentPort?.on('message', (text: string) => parentPort?.postMessage(respond(text)));

@@ -114,7 +114,7 @@ const endpointOperations = (
 const deletion = (place: ResourceLocation): Operation[] => {
   const {resource, groupVersionName, scope} = place;
   if (!resource.verbs.includes('delete')) return [];
-  const answer = resource.deleteResponse === 'object' ? typeOf(resource.kind) : meta('Status');
+  const response = resource.deleteResponse === 'object' ? typeOf(resource.kind) : meta('Status');
   return [
     operation(place, 'delete', `delete${groupVersionName}${scope}${resource.kind.kind}`, {
       description: `delete ${resource.kind.kind}`,
@@ -122,7 +122,7 @@ const deletion = (place: ResourceLocation): Operation[] => {
       action: 'delete',
       kind: resource.kind,
       body: {type: meta('DeleteOptions'), required: false},
-      responses: {200: answer, 202: answer},
+      responses: {200: response, 202: response},
     }),
   ];
 };

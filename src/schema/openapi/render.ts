@@ -36,7 +36,8 @@ const typesOf = ({objects}: MediaTypes, {streams, plain, responseFormat, media}:
   return streams ? [...known, ...known.flatMap(streamOf)] : [...known];
 };
 
-const schemaOf = (definitions: Definitions, answer: ResponseType): Json => (answer === 'text' ? {type: 'string'} : definitions.ref(answer));
+const schemaOf = (definitions: Definitions, response: ResponseType): Json =>
+  response === 'text' ? {type: 'string'} : definitions.ref(response);
 
 const marks = (naming: Naming, {action, kind}: Operation): Json => ({
   ...(action ? extension(naming, 'action', action) : {}),

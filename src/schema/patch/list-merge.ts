@@ -38,8 +38,8 @@ const sortedBy = (items: readonly unknown[], order: Map<unknown, number>, mergeK
   [...items].sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
 
 /** Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item that it preceded in the live list. */
-const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
-  const [wantedAt, liveAt] = [indexesByKey(wanted, mergeKey), indexesByKey(live, mergeKey)];
+const ordered = (merged: readonly unknown[], desired: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
+  const [wantedAt, liveAt] = [indexesByKey(desired, mergeKey), indexesByKey(live, mergeKey)];
   const named = sortedBy(
     merged.filter(item => wantedAt.has(keyOf(item, mergeKey))),
     wantedAt,

@@ -17,14 +17,15 @@ const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean =>
 /** Returns the streams that a request selects. Throws if it selects none. */
 export const requestedStreams = (query: URLSearchParams): RequestedStreams => {
   const tty = truthy(query, 'tty');
-  const wanted = {
+  const requested = {
     stdin: truthy(query, 'input', 'stdin'),
     stdout: truthy(query, 'output', 'stdout'),
     stderr: truthy(query, 'error', 'stderr') && !tty,
     tty,
   };
-  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentError(400, 'you must specify at least 1 of stdin, stdout, stderr');
-  return wanted;
+  if (!requested.stdin && !requested.stdout && !requested.stderr)
+    throw new AgentError(400, 'you must specify at least 1 of stdin, stdout, stderr');
+  return requested;
 };
 
 interface WebSocketForm {
@@ -45,15 +46,15 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 ]);
 
 /** Connects a client with a command, over SPDY or WebSocket. */
-export const commandResponse = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
-  if (isWebSocketRequest(request)) return byWebSocket(request, wanted, running, clock);
+export const commandResponse = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
+  if (isWebSocketRequest(request)) return byWebSocket(request, requested, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
-  const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
+  const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => requested[kind])];
   return acceptedSpdy(version, session => {
     void waitForStreams(session, kinds, clock).then(
       streams =>
         serveSpdy(streams, running, {
-          wanted,
+          requested,
           version: Number(/^v(\d)/.exec(version)?.[1] ?? 1),
           closed: session.closed,
           close: () => session.close(),
@@ -72,7 +73,7 @@ const ended = async (running: RunCommand, streams: CommandStreams, signal: Abort
 };
 
 interface Serving {
-  readonly wanted: RequestedStreams;
+  readonly requested: RequestedStreams;
   readonly version: number;
   readonly closed: Promise<unknown>;
   close(): void;
@@ -81,22 +82,22 @@ interface Serving {
 const serveSpdy = async (
   streams: ReadonlyMap<string, SpdyStream>,
   running: RunCommand,
-  {wanted, version, closed, close}: Serving,
+  {requested, version, closed, close}: Serving,
 ): Promise<void> => {
   const closing = new AbortController();
   void closed.then(() => closing.abort());
   const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
-  const ending = await ended(running, {stdin, stdout, stderr, tty: wanted.tty}, closing.signal);
+  const ending = await ended(running, {stdin, stdout, stderr, tty: requested.tty}, closing.signal);
   error?.end(endingText(ending, version));
   for (const stream of streams.values()) stream.resume().end();
   await flushed([...streams.values()]);
   close();
 };
 
-const byWebSocket = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
+const byWebSocket = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
   const protocol = negotiatedProtocol(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
-  return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!));
+  return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, requested, overWebSocket.get(protocol)!));
 };
 
 const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
@@ -109,21 +110,21 @@ const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
 const serveWebSocket = async (
   client: WebSocketClient,
   running: RunCommand,
-  wanted: RequestedStreams,
+  requested: RequestedStreams,
   {version, isText}: WebSocketForm,
 ): Promise<void> => {
   const closing = new AbortController();
   client.onClose(() => closing.abort());
   const pace = paced(client);
   const send = (channel: number, bytes: Buffer) => pace.send(isText ? `${channel}${bytes.toString('base64')}` : message(channel, bytes));
-  const input = inputOf(client, wanted, isText);
+  const input = inputOf(client, requested, isText);
   const outlets = {
-    stdout: wanted.stdout ? outlet(bytes => send(channels.stdout, bytes)) : undefined,
-    stderr: wanted.stderr ? outlet(bytes => send(channels.stderr, bytes)) : undefined,
+    stdout: requested.stdout ? outlet(bytes => send(channels.stdout, bytes)) : undefined,
+    stderr: requested.stderr ? outlet(bytes => send(channels.stderr, bytes)) : undefined,
   };
   // An empty message before any output shows the client that it is connected.
-  void send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
-  const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, closing.signal);
+  void send(requested.stdout ? channels.stdout : requested.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
+  const ending = await ended(running, {stdin: requested.stdin ? input.stdin : undefined, ...outlets, tty: requested.tty}, closing.signal);
   input.ignore();
   for (const stream of Object.values(outlets)) stream?.end();
   await flushed(Object.values(outlets).filter(stream => stream !== undefined));

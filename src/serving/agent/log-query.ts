@@ -31,8 +31,8 @@ const sinceOf = (query: URLSearchParams, now: number): number | undefined => {
 const streams: readonly LogStream[] = ['All', 'Stdout', 'Stderr'];
 
 const streamOf = (query: URLSearchParams, tailLines: number | undefined): LogStream => {
-  const wanted = query.get('stream') ?? 'All';
-  const found = streams.find(stream => stream === wanted);
+  const requested = query.get('stream') ?? 'All';
+  const found = streams.find(stream => stream === requested);
   if (!found || (found !== 'All' && tailLines !== undefined)) throw invalid();
   return found;
 };

@@ -30,14 +30,14 @@ const test: Program = ([flag = '', name = '', ...more], _, context) => {
   const path = resolvePath(context, name);
   const file = context.files.get(path);
   const isDirectory = context.files.isDirectory(path);
-  const answers: Readonly<Record<string, boolean>> = {
+  const results: Readonly<Record<string, boolean>> = {
     '-d': isDirectory,
     '-f': file !== undefined,
     '-e': file !== undefined || isDirectory,
     '-s': (file?.content.length ?? 0) > 0,
   };
-  const answer = more.length === 0 && Object.hasOwn(answers, flag) ? answers[flag] : undefined;
-  return Promise.resolve(answer === undefined ? undefined : answer ? 0 : 1);
+  const result = more.length === 0 && Object.hasOwn(results, flag) ? results[flag] : undefined;
+  return Promise.resolve(result === undefined ? undefined : result ? 0 : 1);
 };
 
 const ls: Program = async (args, io, context) => {

@@ -48,7 +48,7 @@ const summary = ({pod}: PodRecord, generation: number, error?: string): string =
 
 const startOrDefer = (
   record: PodRecord,
-  wanted: ReadonlyMap<string, Amounts>,
+  requested: ReadonlyMap<string, Amounts>,
   {now, checkRoom, reserve, recordEvent}: ResizeContext,
 ): void => {
   const {resizing, pod} = record;
@@ -56,7 +56,7 @@ const startOrDefer = (
   const rejection = checkRoom();
   if (!rejection) {
     reserve();
-    resizing.allocated = wanted;
+    resizing.allocated = requested;
     resizing.progress = {doneAt: now + actuationMs, generation};
     delete resizing.pending;
     recordEvent('Normal', 'ResizeStarted', `Pod resize started: ${summary(record, generation)}`);
@@ -94,9 +94,9 @@ export const resize = (record: PodRecord, context: ResizeContext): number => {
     delete resizing.progress;
     return Infinity;
   }
-  const wanted = requestedAmounts(record.pod);
-  if (sameAmounts(wanted, resizing.allocated)) delete resizing.pending;
-  else startOrDefer(record, wanted, context);
+  const requested = requestedAmounts(record.pod);
+  if (sameAmounts(requested, resizing.allocated)) delete resizing.pending;
+  else startOrDefer(record, requested, context);
   if (!resizing.progress) return Infinity;
   if (context.now < resizing.progress.doneAt) return resizing.progress.doneAt;
   const {generation} = resizing.progress;

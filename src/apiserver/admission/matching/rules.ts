@@ -33,8 +33,8 @@ const isInScope = ({scope = '*'}: Rule, {group, version, resource, namespace}: R
 
 const isResource = (pattern: string, {resource, subresource}: RuleSubject): boolean => {
   const slash = pattern.indexOf('/');
-  const [wanted, sub] = slash < 0 ? [pattern, ''] : [pattern.slice(0, slash), pattern.slice(slash + 1)];
-  return (wanted === '*' || wanted === resource) && (sub === '*' || sub === subresource);
+  const [expected, sub] = slash < 0 ? [pattern, ''] : [pattern.slice(0, slash), pattern.slice(slash + 1)];
+  return (expected === '*' || expected === resource) && (sub === '*' || sub === subresource);
 };
 
 /** Whether a rule selects a request. */

@@ -14,10 +14,10 @@ const checksFor = ({level, minor}: LevelVersion): PodCheck[] => {
 };
 
 /** Returns all violations of a level by a pod. Versions after `newest` count as that one. */
-export const findings = (wanted: LevelVersion, pod: CheckedPod, newest: number): Finding[] =>
-  wanted.level === 'privileged'
+export const findings = (requested: LevelVersion, pod: CheckedPod, newest: number): Finding[] =>
+  requested.level === 'privileged'
     ? []
-    : checksFor({level: wanted.level, minor: Math.min(wanted.minor, newest)}).flatMap(podCheck => podCheck(pod) ?? []);
+    : checksFor({level: requested.level, minor: Math.min(requested.minor, newest)}).flatMap(podCheck => podCheck(pod) ?? []);
 
 export const inFull = (all: readonly Finding[]): string =>
   all.map(({reason, detail}) => (detail ? `${reason} (${detail})` : reason)).join(', ');

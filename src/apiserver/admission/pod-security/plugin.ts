@@ -104,8 +104,8 @@ class PodSecurityChecks {
       operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming, settings.defaults) : undefined;
     if (now.errors.length > 0 && !(before && sameJson(now.errors, before.errors)))
       throw invalidObject({group: '', kind: 'Namespace'}, name, now.errors);
-    const [wanted, old] = [now.policy.enforce, before?.policy.enforce];
-    if (old && (wanted.level === 'privileged' || (wanted.minor === old.minor && !isStricter(wanted.level, old.level)))) return;
+    const [requested, old] = [now.policy.enforce, before?.policy.enforce];
+    if (old && (requested.level === 'privileged' || (requested.minor === old.minor && !isStricter(requested.level, old.level)))) return;
     if (settings.exempt.namespaces.has(name)) {
       const text = exemptNamespaceWarning(name, labels, now.policy, settings, naming);
       if (text) warn(text);
@@ -115,7 +115,7 @@ class PodSecurityChecks {
     const pods = (await reader.list(kinds.pods, name)).filter(
       ({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''),
     );
-    for (const text of existingPodWarnings(name, pods, wanted, pod => this.#checkedPod(pod), minor)) warn(text);
+    for (const text of existingPodWarnings(name, pods, requested, pod => this.#checkedPod(pod), minor)) warn(text);
   }
 
   #evaluate(attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void {

@@ -15,7 +15,7 @@ export const defaultTolerationSeconds = ({
   readonly naming: Naming;
   readonly seconds: TolerationSeconds;
 }): AdmissionPlugin => {
-  const wanted = [
+  const desired = [
     {key: naming.subKey('node', 'not-ready'), tolerationSeconds: seconds.notReady},
     {key: naming.subKey('node', 'unreachable'), tolerationSeconds: seconds.unreachable},
   ];
@@ -25,7 +25,7 @@ export const defaultTolerationSeconds = ({
       const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
       if (!pod) return;
       const own = pod.spec.tolerations ?? [];
-      const missing = wanted.filter(
+      const missing = desired.filter(
         ({key}) => !own.some(one => (!one.key || one.key === key) && (!one.effect || one.effect === 'NoExecute')),
       );
       if (missing.length > 0)

@@ -14,11 +14,11 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
       Object.keys(resources?.requests ?? {}),
     );
     for (const key of [...new Set(requested)].filter(name => isExtendedResource(name, naming)).sort()) {
-      const wanted = {key, operator: 'Exists', effect: 'NoSchedule'};
+      const desired = {key, operator: 'Exists', effect: 'NoSchedule'};
       const own = pod.spec.tolerations ?? [];
       const at = own.findIndex(one => one.key === key && one.operator === 'Exists' && one.effect === 'NoSchedule' && !one.value);
-      if (at >= 0 && sameJson(own[at], wanted)) continue;
-      pod.spec.tolerations = at >= 0 ? own.with(at, wanted) : [...own, wanted];
+      if (at >= 0 && sameJson(own[at], desired)) continue;
+      pod.spec.tolerations = at >= 0 ? own.with(at, desired) : [...own, desired];
     }
   },
 });

@@ -29,10 +29,10 @@ const zeroed = (value: unknown): unknown => {
 
 /** Merges a configuration into an object, as an apply that removes nothing. Throws the reason of a failure, as upstream words it. */
 export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
-  const wanted = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
-  const wrong = typeMismatches(wanted, node);
+  const desired = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
+  const wrong = typeMismatches(desired, node);
   if (wrong.length > 0) throw new Error(`failed to convert patch object to typed object: ${typeMismatchText(wrong)}`);
-  const found = atomics(wanted, node);
+  const found = atomics(desired, node);
   if (found.length > 0) throw new Error(`invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${found.join(', ')}`);
-  return mergeIntent(live as PlainObject, wanted, node) as KubeObject;
+  return mergeIntent(live as PlainObject, desired, node) as KubeObject;
 };

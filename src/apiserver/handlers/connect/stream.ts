@@ -35,13 +35,13 @@ export const connectStream = async (
   const relayed = {request, to, path};
   const command = has(connect, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
   if (command) {
-    const wanted = {
+    const requested = {
       stdin: options['stdin'] === true,
       stdout: options['stdout'] === true,
       stderr: options['stderr'] === true,
       tty: options['tty'] === true,
     };
-    return commandRelay(backends, {relayed, wanted, ...command, ended: code => metrics.translated(code)});
+    return commandRelay(backends, {relayed, wanted: requested, ...command, ended: code => metrics.translated(code)});
   }
   const tunnels = has(connect, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
   try {

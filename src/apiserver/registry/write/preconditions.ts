@@ -13,7 +13,7 @@ interface Refusal {
 export const checkPreconditions = (
   {settings}: Resource,
   key: string,
-  wanted: Preconditions,
+  requested: Preconditions,
   {metadata}: Readonly<KubeObject>,
   {ref, dryRun}: Refusal,
 ): void => {
@@ -23,7 +23,7 @@ export const checkPreconditions = (
       metadata?.name ?? '',
       `StorageError: invalid object, Code: 4, Key: ${dryRun ? key.slice(settings.prefix.length) : key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${found}`,
     );
-  if (wanted.uid && wanted.uid !== metadata?.uid) throw refuse('UID', wanted.uid, metadata?.uid);
-  if (wanted.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion)
-    throw refuse('ResourceVersion', wanted.resourceVersion, metadata?.resourceVersion);
+  if (requested.uid && requested.uid !== metadata?.uid) throw refuse('UID', requested.uid, metadata?.uid);
+  if (requested.resourceVersion && requested.resourceVersion !== metadata?.resourceVersion)
+    throw refuse('ResourceVersion', requested.resourceVersion, metadata?.resourceVersion);
 };

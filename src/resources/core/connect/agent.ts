@@ -7,9 +7,9 @@ const agentPort = 10250;
 
 const hostOf = ({status}: Readonly<Node>, preferred: readonly string[]): string => {
   const known = status?.addresses ?? [];
-  for (const wanted of preferred) {
+  for (const requested of preferred) {
     // An empty host would be this machine.
-    const found = known.find(({type, address}) => type === wanted && address !== '');
+    const found = known.find(({type, address}) => type === requested && address !== '');
     if (found) return found.address;
   }
   throw plainFailure(

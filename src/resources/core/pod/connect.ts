@@ -16,11 +16,11 @@ const podOf = async ({reader, namespace}: ConnectContext, name: string): Promise
 };
 
 /** Returns the requested container, or the only one. */
-const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: ConnectOptions): string => {
+const containerOf = ({metadata, spec}: Readonly<Pod>, {container: requested}: ConnectOptions): string => {
   const names = [...everyContainer(spec!)].map(({container}) => container.name);
-  if (wanted) {
-    if (names.includes(String(wanted))) return String(wanted);
-    throw badRequest(`container ${String(wanted)} is not valid for pod ${metadata?.name}`);
+  if (requested) {
+    if (names.includes(String(requested))) return String(requested);
+    throw badRequest(`container ${String(requested)} is not valid for pod ${metadata?.name}`);
   }
   if (spec!.containers.length === 1) return spec!.containers[0]!.name;
   throw badRequest(`a container name must be specified for pod ${metadata?.name}, choose one of: [${names.join(' ')}]`);

@@ -41,10 +41,10 @@ const mayEvictUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Rea
 const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error => {
   const verdict = status?.conditions?.find(({type}) => type === 'DisruptionAllowed');
   const condition = verdict?.status === 'False' && verdict.message ? verdict : undefined;
-  const [healthy, wanted] = [status?.currentHealthy ?? 0, status?.desiredHealthy ?? 0];
+  const [healthy, requested] = [status?.currentHealthy ?? 0, status?.desiredHealthy ?? 0];
   const message = (): string => {
     if (condition?.reason === 'SyncFailed') return `does not allow evicting pods currently because it failed sync: ${condition.message}`;
-    if (healthy <= wanted) return `needs ${wanted} healthy pods and has ${healthy} currently`;
+    if (healthy <= requested) return `needs ${requested} healthy pods and has ${healthy} currently`;
     return `does not allow evicting pods currently${condition ? ` (${condition.reason}): ${condition.message}` : ''}`;
   };
   return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message: `The disruption budget ${metadata?.name} ${message()}`}]);

@@ -40,10 +40,10 @@ export function* validateLogOptions(
 
 /** Returns the query for the same log at the node's agent, sorted by name. */
 export const logQuery = (options: ConnectOptions, {gate}: {gate(name: string): boolean}): string => {
-  const wanted: ConnectOptions = gate('PodLogsQuerySplitStreams') ? {stream: 'All', ...options} : options;
+  const requested: ConnectOptions = gate('PodLogsQuerySplitStreams') ? {stream: 'All', ...options} : options;
   const query = new URLSearchParams();
   for (const {name} of logFields) {
-    const value = wanted[name];
+    const value = requested[name];
     if (name !== 'container' && name !== 'insecureSkipTLSVerifyBackend' && value !== undefined && value !== false)
       query.set(name, String(value));
   }

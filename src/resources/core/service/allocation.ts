@@ -22,8 +22,8 @@ const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): E
 
 const holderOf = ({metadata}: Readonly<Service>): AddressHolder => ({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
 
-const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean =>
-  type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
+const allocatesPorts = ({type, allocateLoadBalancerNodePorts: requested}: Readonly<ServiceSpec>): boolean =>
+  type === 'NodePort' || (type === 'LoadBalancer' && requested !== false);
 
 /** Sets the first list item from the single address, for clients that do not know the list. */
 const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined): void => {
