@@ -1,3 +1,5 @@
+// Reads and writes the `scale` subresource of objects of any kind, whose resource is found by discovery. Used by the autoscaler and by disruption budgets.
+
 import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {groupOfVersion, type Kind} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';

@@ -1,3 +1,6 @@
+// The admission plugins: their order, the selection by flags, and their creation with the dependencies that each needs. A plugin without objects to act on
+// has a name only.
+
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';

@@ -1,3 +1,5 @@
+// Creates the clients of a component over a connection: rate limits, retries, metrics, encoding, and the detection of the naming.
+
 import {type Naming, naming, namingOfMediaType} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';

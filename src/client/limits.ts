@@ -1,3 +1,5 @@
+// Decorators of a caller: a rate limit with a burst, and retries after `Retry-After`. They record the metrics of client libraries.
+
 import {type Clock, sleep} from '#src/base/clock.js';
 import {type Histogram, type Meter, noMeter} from '#src/base/meter.js';
 import {TokenBucket} from '#src/base/token-bucket.js';

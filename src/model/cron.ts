@@ -1,3 +1,6 @@
+// Cron schedules as upstream's library parses them: five fields, `@hourly` and the like, `@every`, and a time zone prefix. Computes the times of a schedule;
+// starts nothing.
+
 import {parseDuration} from '#src/api/duration.js';
 
 /** Thrown for an invalid schedule. The message is worded as upstream words it. */

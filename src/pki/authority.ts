@@ -1,3 +1,5 @@
+// Certificate authorities: loading, creation, and issuing of certificates for signing requests. An authority does not decide who gets a certificate.
+
 import {createHash, type KeyObject} from 'node:crypto';
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {certificatePem, parseCertificate, parseCertificateBundle, type Certificate} from './certificate.js';

@@ -1,3 +1,6 @@
+// Issues the certificates of plat's own components and of its administrator, from an authority at hand. Certificates for signing requests are issued by
+// `signRequest` in authority.ts.
+
 import type {KeyObject} from 'node:crypto';
 import {isIP} from 'node:net';
 import {noAlternativeNames, type AlternativeNames} from './alternative-names.js';

@@ -1,3 +1,6 @@
+// Distinguished names (RFC 5280 §4.1.2.4): parsing, encoding, and the subject that an issued certificate gets from a request's name. Functions `…InSteps`
+// yield regularly, so that names with very many attributes do not block the event loop.
+
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {DerReader, readOid, tags, type Element} from '#src/pki/encoding/der.js';
 import {

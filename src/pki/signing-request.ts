@@ -1,3 +1,6 @@
+// PKCS #10 certification requests (RFC 2986): parsing, verification of their signature, and creation. Parsed requests are cached, since the server and
+// several controllers parse the same ones. Whether a request may be issued is decided elsewhere.
+
 import type {KeyObject} from 'node:crypto';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';

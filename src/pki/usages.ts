@@ -1,3 +1,5 @@
+// Key usages and extended key usages: the names in signing requests, and the bits and object identifiers in certificates.
+
 import {PkiError} from '#src/pki/encoding/error.js';
 
 /** Bits of the key usage extension by name (RFC 5280 §4.2.1.3). */

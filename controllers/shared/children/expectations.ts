@@ -1,3 +1,6 @@
+// Expectations, as upstream's controllers use them: a controller does not act on a parent again before its cache has caught up with its own creations and
+// deletions, or five minutes have passed.
+
 import type {Clock} from '#src/base/clock.js';
 
 /** The time after which an expectation expires. */

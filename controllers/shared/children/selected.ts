@@ -1,3 +1,5 @@
+// Finds the objects that a selector matches by an index of labels, so that a reconcile does not visit all objects of a namespace.
+
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';

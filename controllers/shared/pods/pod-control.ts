@@ -1,3 +1,5 @@
+// Creation and deletion of the pods of a parent, with the events that upstream records. It does not decide how many pods there are.
+
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';

@@ -1,3 +1,5 @@
+// The handles of all built-in kinds, and the conversions between a handle and its names on the wire, which depend on the naming.
+
 import {kind as makeKind, type Kind} from '#src/api/kind.js';
 import {coreKinds} from './core.js';
 import {admissionregistrationKinds} from './admissionregistration.js';

@@ -1,3 +1,6 @@
+// The interface of a node's agent: logs, commands, ports and metrics of its pods. The HTTP handler of agents (`src/serving/agent`) calls it, and the
+// simulation implements it.
+
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {Frozen} from '#src/api/key.js';
 import type {NodeStats} from './stats.js';

@@ -1,3 +1,5 @@
+// Field selectors of queries as predicates over selectable fields. Which fields a kind has is checked by the caller.
+
 import {badRequest} from '#src/api/status.js';
 
 /** One term of a field selector. `==` is read as `=`. */

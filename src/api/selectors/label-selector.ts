@@ -1,3 +1,5 @@
+// Label selectors, from queries and from objects, as predicates over labels. An absent selector in an object matches nothing, an empty one everything.
+
 import {badRequest} from '#src/api/status.js';
 import {checkedRequirement, LabelParser} from './label-parser.js';
 import {meets, requirementText, type LabelOperator, type LabelRequirement} from './requirement.js';

@@ -1,3 +1,6 @@
+// The type checker: infers the type of every node, resolves names and overloads, and substitutes type parameters. It collects problems instead of stopping at
+// the first. It does not change the tree and evaluates nothing.
+
 import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from '#src/cel/syntax/ast.js';
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {resolveFunction, resolveName, type Environment, type ResolvedName} from './environment.js';

@@ -1,3 +1,6 @@
+// The CEL library of authorizer checks (`authorizer.group('').resource('pods').check('get').allowed()`): types, functions and variables. Decisions come from
+// `Authorizations` (authorization.ts), which caches them for one request.
+
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown} from '#src/api/user.js';

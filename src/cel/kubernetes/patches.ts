@@ -1,3 +1,5 @@
+// The types `JSONPatch` and `Object` of mutating admission policies, and the functions on patches. Patches are only constructed here; admission applies them.
+
 import {equalMaps} from '#src/cel/values/compare.js';
 import {declare, overload, type Library, type TypeSource} from '#src/cel/check/declarations.js';
 import {dyn, objectType, string, type Type} from '#src/cel/values/types.js';

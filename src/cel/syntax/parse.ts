@@ -1,3 +1,6 @@
+// The parser of the expression language: recursive descent over the published grammar, with macros expanded while parsing. It stops at the first syntax
+// error; syntax-problems.ts then parses the text again to report all errors as upstream does. Length and nesting are limited.
+
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {LiteralError, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroError, standardMacros, type Macro, type ExprFactory} from './macros.js';

@@ -1,3 +1,5 @@
+// Equality and order of CEL values, across the numeric types and recursively for lists and maps, as cel-go defines them.
+
 import {
   Bytes,
   Duration,

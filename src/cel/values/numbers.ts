@@ -1,3 +1,5 @@
+// Numbers of CEL: 64-bit overflow checks, conversions between int, uint and double, and the text form of doubles.
+
 import {Failure, Uint, type Value} from './values.js';
 
 const int64 = {least: -(2n ** 63n), most: 2n ** 63n - 1n};

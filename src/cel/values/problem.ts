@@ -1,3 +1,5 @@
+// Problems of an expression with positions, and their text as upstream formats it. Shared by the parsers and the checker.
+
 import {characters} from './values.js';
 
 /** An error in an expression with its position: line from 1, column from 0 in characters. Line -1 means no position. */

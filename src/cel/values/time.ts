@@ -1,3 +1,5 @@
+// Durations and timestamps of CEL: parsing, formatting, limits, and time zones. Both count nanoseconds as bigint.
+
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {intOverflow} from './numbers.js';

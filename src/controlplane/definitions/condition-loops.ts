@@ -1,3 +1,6 @@
+// Control loops that maintain conditions of custom resource definitions which depend only on their content: `NonStructuralSchema` and
+// `KubernetesAPIApprovalPolicyConformant`. They do not establish definitions.
+
 import {keyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// Builds ASN.1 nodes and encodes them as DER, with node-forge's encoder. Long sequences are encoded in one pass and in steps; der.ts reads.
+
 import {createRequire} from 'node:module';
 import type {asn1} from 'node-forge';
 import {sortedInSteps} from '#src/base/sort-steps.js';

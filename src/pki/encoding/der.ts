@@ -1,3 +1,6 @@
+// Reads DER, as the parsers of certificates, signing requests and keys do. It validates the encoding strictly and knows nothing about the structures;
+// der-builder.ts encodes.
+
 import {PkiError} from './error.js';
 
 /** Identifier octets of the universal types, and of context-specific types by number. */

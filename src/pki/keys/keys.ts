@@ -1,3 +1,5 @@
+// Private and public keys: generation, and their PEM and DER encodings. Supports RSA, ECDSA and Ed25519.
+
 import {createPrivateKey, createPublicKey, generateKeyPair, type KeyObject} from 'node:crypto';
 import {promisify} from 'node:util';
 import {readOid, tags, DerReader} from '#src/pki/encoding/der.js';

@@ -1,3 +1,6 @@
+// Encodes objects and watch events as CBOR (RFC 8949) in the original's deterministic form, into a buffer that is reused. It does not validate: fields that
+// the schema does not have are encoded like the others.
+
 import type {SchemaNode} from '#src/schema/node.js';
 import {halfBits} from './reader.js';
 

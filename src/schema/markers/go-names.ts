@@ -1,3 +1,5 @@
+// Names of the original's Go types, which its decoding errors contain. Read only when such an error is reported; nothing else depends on Go.
+
 import type {TypeRef} from '#src/schema/node.js';
 
 /**

@@ -1,3 +1,5 @@
+// Derives what a container's command does from its command line: output, exit code and duration. Nothing is executed.
+
 import {parseCommandList, type Redirect} from './shell.js';
 
 /** A text that a command writes: when, in ms after its start, and to which output. */

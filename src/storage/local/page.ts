@@ -1,3 +1,5 @@
+// Pages of a range: the bounds of a read, and the collection of records up to a number, a size or a number of filtered keys. Shared by the storage engines.
+
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 
 /** Bounds on the part of a range that is read. */
