@@ -12,9 +12,6 @@ import {noImagePolicy} from './flag-texts.js';
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
 
-const otherCredentials =
-  'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
-
 const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
 const refusals = (table: unknown, cases: readonly (readonly [string, string])[]) => {
   const {program} = table as FlagTable;
@@ -134,7 +131,6 @@ refusals(apiserverFlags, [
     '--tls-sni-cert-key=alone',
     'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma',
   ],
-  ['--authentication-token-webhook-config-file=f', `--authentication-token-webhook-config-file ${otherCredentials}`],
   [
     '--service-account-signing-endpoint=/s',
     '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file',

@@ -6,10 +6,6 @@ import {requestHeader} from '#src/options/shared/serving.js';
 const plat = naming('plat');
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
 
-/** What to use instead of credentials that are not supported yet. */
-const credentialAlternatives =
-  'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
-
 const oidcFlags = [
   'oidc-issuer-url',
   'oidc-client-id',
@@ -47,21 +43,18 @@ export const authentication = flagSection('Authentication', {
   'authentication-token-webhook-config-file': {
     type: 'path',
     help: 'kubeconfig file of the webhook that authenticates bearer tokens.',
-    refused: notSupportedYet(credentialAlternatives),
   },
   'authentication-token-webhook-version': {
     type: 'string',
     help: 'The API version of the TokenReview exchanged with it.',
     default: 'v1beta1',
     oneOf: ['v1beta1', 'v1'],
-    implementation: 'pending',
   },
   'authentication-token-webhook-cache-ttl': {
     type: 'duration',
     help: 'How long its results are cached.',
     default: '2m0s',
     range: {min: '0'},
-    implementation: 'pending',
   },
   'api-audiences': {
     type: 'strings',

@@ -40,7 +40,7 @@ import {dialer} from '#src/transport/dial.js';
 import {connections} from '#src/transport/http1/connections.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {configuredAuthentication} from './jwt-authentication.js';
-import {tokenAuthenticators} from './token-authenticators.js';
+import {openTokenWebhook, tokenAuthenticators} from './token-authenticators.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
@@ -156,6 +156,8 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
   const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal});
+  const tokenWebhook = await openTokenWebhook(options, {clock, log});
+  signal.addEventListener('abort', () => void tokenWebhook?.[Symbol.asyncDispose]());
   const loopback = new Loopback();
   const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) =>
     inProcessClient(loopback.handler, {naming, user, userAgent, clock});
@@ -164,6 +166,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     authorizers,
     authenticators,
     configured,
+    tokenWebhook,
     anonymous: anonymousOf(options, log, configured?.configuration.anonymous),
     proxy,
     admission,
@@ -212,7 +215,20 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
   const address = externalAddress(options, serverAddress);
   const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address});
   const {configured} = settings;
-  const otherTokens = tokenAuthenticators({options, configured, naming, reader, clock, log, meter, dial: dialer(network, clock), signal});
+  const otherTokens = tokenAuthenticators({
+    options,
+    configured,
+    webhook: settings.tokenWebhook,
+    audiences: tokens.audiences,
+    naming,
+    reader,
+    clock,
+    random,
+    log,
+    meter,
+    dial: dialer(network, clock),
+    signal,
+  });
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};

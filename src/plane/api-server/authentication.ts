@@ -126,6 +126,7 @@ export const authenticatesClients = ({
   authenticationConfig,
   oidcIssuerUrl,
   enableBootstrapTokenAuth,
+  authenticationTokenWebhookConfigFile,
 }: Pick<
   ApiserverOptions,
   | 'clientCaFile'
@@ -135,10 +136,18 @@ export const authenticatesClients = ({
   | 'authenticationConfig'
   | 'oidcIssuerUrl'
   | 'enableBootstrapTokenAuth'
+  | 'authenticationTokenWebhookConfigFile'
 >): boolean =>
-  Boolean(
-    clientCaFile || tokenAuthFile || requestheaderClientCaFile || authenticationConfig || oidcIssuerUrl || enableBootstrapTokenAuth,
-  ) || serviceAccountKeyFile.length > 0;
+  [
+    clientCaFile,
+    tokenAuthFile,
+    requestheaderClientCaFile,
+    authenticationConfig,
+    oidcIssuerUrl,
+    enableBootstrapTokenAuth,
+    authenticationTokenWebhookConfigFile,
+    serviceAccountKeyFile.length > 0,
+  ].some(Boolean);
 
 /**
  * The anonymous user, if enabled by the flag or by the section of the configuration file, which may limit it to paths. With AlwaysAllow it is disabled, with a

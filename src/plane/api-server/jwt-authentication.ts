@@ -33,6 +33,8 @@ export interface ConfiguredAuthentication {
   readonly authenticators: readonly CompiledAuthenticator[];
   /** The allowed signature algorithms. */
   readonly algorithms: readonly string[];
+  /** The text of the configuration file, if it comes from one. */
+  readonly text?: string;
 }
 
 /** The algorithms that a configuration file allows: all that are asymmetric. */
@@ -42,6 +44,7 @@ const allAlgorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS
 export const parseAuthentication = (text: string, naming: Naming, options: JwtOptions): ConfiguredAuthentication => ({
   ...valid(readAuthenticationConfiguration(text, naming), options),
   algorithms: allAlgorithms,
+  text,
 });
 
 const valid = (configuration: AuthenticationConfiguration, {serviceAccountIssuer}: JwtOptions) => {

@@ -1,24 +1,47 @@
+import {hostname} from 'node:os';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import {bootstrapTokenAuthenticator} from '#src/apiserver/authentication/bootstrap-token.js';
 import {jwtAuthenticator} from '#src/apiserver/authentication/jwt/authenticator.js';
 import {Issuers} from '#src/apiserver/authentication/jwt/issuers.js';
-import {jwtMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
+import {jwtMetrics, reloadMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
+import {readSettingsFile} from '#src/transport/settings-file.js';
+import {ReloadedIssuers} from '#src/apiserver/authentication/jwt/reload.js';
+import {webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
+import {systemFiles} from '#src/base/files/files.js';
+import type {Random} from '#src/base/random.js';
+import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import type {Dial} from '#src/transport/dial.js';
-import type {ConfiguredAuthentication} from './jwt-authentication.js';
+import {parseAuthentication, type ConfiguredAuthentication, type JwtOptions} from './jwt-authentication.js';
+
+/** The options of these authenticators. */
+export type TokenOptions = JwtOptions &
+  Pick<
+    ApiserverOptions,
+    | 'enableBootstrapTokenAuth'
+    | 'authenticationTokenWebhookConfigFile'
+    | 'authenticationTokenWebhookVersion'
+    | 'authenticationTokenWebhookCacheTtl'
+  >;
 
 export interface TokenAuthenticatorParts {
-  readonly options: Pick<ApiserverOptions, 'enableBootstrapTokenAuth'>;
+  readonly options: TokenOptions;
   /** The configured issuers; undefined if there are none. */
   readonly configured: ConfiguredAuthentication | undefined;
+  /** The webhook that authenticates tokens. */
+  readonly webhook: HttpConnection | undefined;
+  /** The audiences of this server. */
+  readonly audiences: readonly string[];
   readonly naming: Naming;
   readonly reader: Reader;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
   readonly dial: Dial;
@@ -29,28 +52,65 @@ export interface TokenAuthenticatorParts {
 /** The authenticators of tokens besides those of service accounts, in the order in which they are tried. */
 export interface TokenAuthenticators {
   readonly authenticators: readonly Authenticator[];
-  /** Begins the work in the background: issuers are reached. */
+  /** Begins the work in the background: issuers are reached, and the configuration file is followed. */
   start(): void;
 }
 
+/** Opens the webhook that authenticates tokens, if there is one. Rejects with an error of one line that names the flag. */
+export const openTokenWebhook = async (
+  {authenticationTokenWebhookConfigFile: file}: TokenOptions,
+  {clock, log}: Pick<TokenAuthenticatorParts, 'clock' | 'log'>,
+): Promise<HttpConnection | undefined> => {
+  const flag = '--authentication-token-webhook-config-file';
+  return file ? connect(await readSettingsFile(file, {flag}), {clock, log}) : undefined;
+};
+
 /** Returns the authenticators that the flags configure. */
 export const tokenAuthenticators = (parts: TokenAuthenticatorParts): TokenAuthenticators => {
-  const {options, configured} = parts;
-  const issuers = configured && trustedIssuers(configured, parts);
+  const {options, configured, webhook} = parts;
+  const issuers = configured && configuredIssuers(configured, parts);
   return {
     authenticators: [
       ...(options.enableBootstrapTokenAuth ? [bootstrapTokenAuthenticator(parts)] : []),
-      ...(issuers ? [jwtAuthenticator({current: issuers})] : []),
+      ...(issuers ? [jwtAuthenticator(issuers)] : []),
+      ...(webhook
+        ? [
+            webhookTokenAuthenticator({
+              ...parts,
+              connection: webhook,
+              version: options.authenticationTokenWebhookVersion,
+              cacheTtlMs: options.authenticationTokenWebhookCacheTtl,
+            }),
+          ]
+        : []),
     ],
     start: () => issuers?.start(),
   };
 };
 
-const trustedIssuers = (
-  {authenticators, algorithms}: ConfiguredAuthentication,
-  {clock, log, meter, dial, signal}: TokenAuthenticatorParts,
-): Issuers => {
-  const issuers = new Issuers(authenticators, {clock, log, dial, metrics: jwtMetrics(meter), algorithms});
-  signal.addEventListener('abort', () => issuers.close(), {once: true});
-  return issuers;
+/** The issuers of the flags, or those of the file, which may change. */
+const configuredIssuers = (
+  configured: ConfiguredAuthentication,
+  {options, naming, clock, log, meter, dial, signal}: TokenAuthenticatorParts,
+): {readonly current: Issuers; start(): void} => {
+  const metrics = jwtMetrics(meter);
+  const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
+    new Issuers(authenticators, {clock, log, dial, metrics, algorithms});
+  const current = issuersOf(configured);
+  const {text} = configured;
+  if (text === undefined) {
+    signal.addEventListener('abort', () => current.close(), {once: true});
+    return {current, start: () => current.start()};
+  }
+  return new ReloadedIssuers({
+    path: options.authenticationConfig,
+    files: systemFiles,
+    clock,
+    log,
+    metrics: reloadMetrics(meter, serverIdentity(hostname())),
+    signal,
+    text,
+    current,
+    parse: changed => issuersOf(parseAuthentication(changed, naming, options)),
+  });
 };

@@ -56,6 +56,11 @@ export class Issuers {
     return undefined;
   }
 
+  /** Resolves once the tokens of all issuers can be verified. */
+  async reached(): Promise<void> {
+    for (const {provider} of this.#trusted.values()) await provider.reached();
+  }
+
   /** Authenticates a token of one of the issuers; undefined for others. */
   authenticate(text: string): Authentication | Promise<Authentication> {
     const token = parseToken(text);

@@ -19,3 +19,45 @@ export const jwtMetrics = (meter: Meter): JwtMetrics => {
   });
   return {verified: (issuer, result, seconds) => latency.observe(seconds, {result, jwt_issuer_hash: metricHash(issuer)})};
 };
+
+/** Metrics of the configuration file. */
+export interface ReloadMetrics {
+  /** A configuration is in force, with this text. */
+  applied(text: string): void;
+  /** An attempt to reload ended at `now`, in ms since the epoch. */
+  reloaded(status: 'success' | 'failure', now: number): void;
+}
+
+/** Creates the metrics of the configuration file of a server. */
+export const reloadMetrics = (meter: Meter, server: string): ReloadMetrics => {
+  const prefix = 'apiserver_authentication_config_controller';
+  const labels = ['status', 'apiserver_id_hash'];
+  const own = {apiserver_id_hash: metricHash(server)};
+  const total = meter.counter({
+    name: `${prefix}_automatic_reloads_total`,
+    help: 'Total number of automatic reloads of authentication configuration split by status and apiserver identity.',
+    labels,
+  });
+  const last = meter.gauge({
+    name: `${prefix}_automatic_reload_last_timestamp_seconds`,
+    help: 'Timestamp of the last automatic reload of authentication configuration split by status and apiserver identity.',
+    labels,
+  });
+  const info = meter.gauge({
+    name: `${prefix}_last_config_info`,
+    help: 'Information about the last applied authentication configuration with hash as label, split by apiserver identity.',
+    labels: ['apiserver_id_hash', 'hash'],
+  });
+  let shown: string | undefined;
+  return {
+    applied(text) {
+      if (shown !== undefined) info.remove({...own, hash: shown});
+      shown = metricHash(text);
+      info.set(1, {...own, hash: shown});
+    },
+    reloaded(status, now) {
+      total.add({...own, status});
+      last.set(now / 1000, {...own, status});
+    },
+  };
+};

@@ -32,6 +32,8 @@ const quoted = (texts: readonly string[]): string => `[${texts.map(text => JSON.
  */
 export class Provider {
   readonly #options: ProviderOptions;
+  #markFound!: () => void;
+  readonly #found = new Promise<void>(resolve => (this.#markFound = resolve));
   #keys: KeySet | undefined;
   #problem: string;
 
@@ -48,6 +50,11 @@ export class Provider {
   /** Why tokens cannot be verified yet; undefined once they can. */
   get problem(): string | undefined {
     return this.#keys ? undefined : this.#problem;
+  }
+
+  /** Resolves once tokens can be verified. */
+  reached(): Promise<void> {
+    return this.#found;
   }
 
   /** Returns the claims of a valid token: its signature, issuer, audience and times. Rejects with go-oidc's message. */
@@ -75,7 +82,7 @@ export class Provider {
     while (!signal.aborted) {
       try {
         this.#keys = await this.#discovered();
-        return;
+        return this.#markFound();
       } catch (error) {
         if (signal.aborted) return;
         log.error({issuer, err: error}, 'oidc authenticator: initializing plugin');

@@ -1,0 +1,141 @@
+import {createHash} from 'node:crypto';
+import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
+import type {Naming} from '#src/api/naming.js';
+import {StatusError} from '#src/api/status.js';
+import type {TokenReview} from '#src/api/types.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import {isPlainObject} from '#src/schema/decode/plain.js';
+import {bearerToken} from '#src/serving/authenticators/bearer.js';
+import {ResultCache, review} from '#src/serving/delegation.js';
+import type {HttpConnection} from '#src/transport/client/http-connection.js';
+
+export interface WebhookTokenOptions {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The webhook, with the credentials for it. Reviews are posted to the exact address that it has. */
+  readonly connection: Pick<HttpConnection, 'send'>;
+  /** The version of the TokenReview that is exchanged. */
+  readonly version: 'v1' | 'v1beta1';
+  readonly cacheTtlMs: number;
+  /** The audiences of this server. */
+  readonly audiences: readonly string[];
+}
+
+const bound = new CacheBound('webhook_token_reviews', 16 << 20);
+const timeoutMs = 30_000;
+
+/** The webhook refused a token and said why: such an answer is not cached. */
+class Refused extends Error {}
+
+/**
+ * Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or not; failures are not. Failures that
+ * may pass are retried: after 500 ms at first, half as long again each time, five attempts in total.
+ */
+export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authenticator => {
+  const {naming, clock, log, connection, version, cacheTtlMs, audiences} = options;
+  const apiVersion = naming.apiVersion('authentication', version);
+  const cache = new ResultCache<Authentication | null>(bound, clock, () => cacheTtlMs);
+
+  const request = async (method: string, _path: string, {body}: {readonly body?: unknown} = {}): Promise<unknown> => {
+    const reply = await connection.send({
+      method,
+      path: `?timeout=${timeoutMs / 1000}s`,
+      headers: {'content-type': 'application/json', accept: 'application/json'},
+      body: JSON.stringify(body),
+      timeoutMs,
+    });
+    if (reply.status >= 300)
+      throw new StatusError({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        code: reply.status,
+        message: `the webhook answered ${reply.status}: ${reply.body.toString('utf8', 0, 200)}`,
+      });
+    return answerIn(reply.body, apiVersion);
+  };
+
+  const reviewed = async (token: string, wanted: readonly string[]): Promise<Authentication | null> => {
+    const spec = {token, ...(wanted.length > 0 ? {audiences: wanted} : {})};
+    const answer = (await review(
+      {naming, request},
+      '',
+      {apiVersion, kind: 'TokenReview', metadata: {}, spec, status: {user: {}}},
+      options,
+    ).catch((error: unknown) => {
+      log.error({err: error}, 'the webhook that authenticates tokens failed');
+      throw error;
+    })) as TokenReview;
+    return verdict(answer, wanted, audiences);
+  };
+
+  const authenticate = async (token: string, {audiences: named = audiences}: AuthenticationRequest): Promise<Authentication> => {
+    const key = createHash('sha256')
+      .update(JSON.stringify([token, named]))
+      .digest('base64');
+    try {
+      return (await cache.get(key, () => reviewed(token, named))) ?? undefined;
+    } catch (error) {
+      return {rejected: (error as Error).message};
+    }
+  };
+
+  return {
+    name: 'webhook',
+    takesTokens: true,
+    authenticate(given) {
+      const token = bearerToken(given);
+      return token ? authenticate(token, given) : undefined;
+    },
+  };
+};
+
+const answerIn = (body: Buffer, apiVersion: string): TokenReview => {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(body.toString());
+  } catch {
+    answer = undefined;
+  }
+  if (isPlainObject(answer) && answer['kind'] === 'TokenReview' && answer['apiVersion'] === apiVersion) return answer as TokenReview;
+  throw new StatusError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code: 422,
+    message: `the webhook's answer is not a TokenReview of ${apiVersion}`,
+  });
+};
+
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+
+const extraIn = (value: unknown): Record<string, string[]> | undefined =>
+  isPlainObject(value)
+    ? Object.fromEntries(Object.entries(value).flatMap(([key, texts]) => (key === '__proto__' ? [] : [[key, textsIn(texts)]])))
+    : undefined;
+
+/** The user that the webhook named; null if it does not know the token, or not for a wanted audience. */
+const verdict = ({status}: TokenReview, wanted: readonly string[], own: readonly string[]): Authentication | null => {
+  const granted = textsIn(status?.audiences);
+  const shared = (granted.length > 0 ? granted : own).filter(audience => wanted.includes(audience));
+  if (wanted.length > 0 && shared.length === 0) return null;
+  if (status?.authenticated !== true) {
+    if (status?.error) throw new Refused(String(status.error));
+    return null;
+  }
+  const {username, uid, groups, extra} = status.user ?? {};
+  if (typeof username !== 'string' || !username) throw new Refused('the webhook named no user');
+  const found = extraIn(extra);
+  return {
+    user: {name: username, ...(typeof uid === 'string' && uid ? {uid} : {}), groups: textsIn(groups), ...(found ? {extra: found} : {})},
+    ...(wanted.length > 0 ? {audiences: shared} : {}),
+  };
+};
