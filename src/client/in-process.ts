@@ -9,7 +9,7 @@ import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
 import type {Client} from './client.js';
 import {eventSink} from './event-sink.js';
@@ -44,7 +44,12 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
   const bodyOf = (body: unknown): ApiBody | undefined | Promise<ApiBody> => {
     if (body === undefined) return undefined;
     if (typeof body === 'string') return ofBytes(Buffer.from(body));
-    return weightLeft(body, mostWeight) < 0 ? slowly(encodedInSteps(body)).then(ofBytes) : {kind: 'object', value: detached(body)};
+    const heavy = new Set<object>();
+    if (weightLeft(body, mostWeight, heavy) >= 0) return {kind: 'object', value: detached(body)};
+    // In another turn: the caller made the body in this one, and weighing it took as long as it has keys.
+    return held(clock, nextTurn)
+      .then(() => slowly(encodedInSteps(body, heavy)))
+      .then(ofBytes);
   };
   const request = (call: Call, body: ApiBody | undefined): ApiRequest => ({
     method: call.method,

@@ -7,6 +7,7 @@ import {StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/s
 import type {ConfigMap} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {inProcessClient} from '#src/client/in-process.js';
+import {nextTurn} from '#src/base/turn.js';
 
 const user = {name: 'system:plat-controller-manager', groups: ['system:authenticated']};
 
@@ -219,4 +220,33 @@ test('a watch without a subscriber is closed', async t => {
 
   t.is(stopped, 1);
   t.true(seen[0]!.signal.aborted);
+});
+
+test('a map of very many keys that is sent is looked through once in a turn', async t => {
+  let looks = 0;
+  const data = new Proxy(Object.fromEntries(Array.from({length: 20_000}, (_, index) => [`key-${index}`, 'x'])), {
+    ownKeys(target) {
+      looks++;
+      return Reflect.ownKeys(target);
+    },
+  });
+  const seen: ApiRequest[] = [];
+  const made = clientOf(() => object({}), seen)
+    .resource(kinds.configMaps)
+    .create({metadata: {name: 'a', namespace: 'x'}, data});
+  const atEach = [looks];
+  for (let hop = 0; hop < 50; hop++) await Promise.resolve();
+  t.is(looks, 1, 'it is written in another turn');
+  while (seen.length === 0) {
+    await nextTurn();
+    atEach.push(looks);
+  }
+  await made;
+
+  t.deepEqual([...new Set(atEach)], [1, 2]); // Once to weigh it, and once to write it.
+  const {body} = seen[0]!;
+  t.is(
+    body?.kind === 'bytes' ? (await body.read(2 ** 20)).toString() : '',
+    JSON.stringify({metadata: {name: 'a', namespace: 'x'}, data, apiVersion: 'v1', kind: 'ConfigMap'}),
+  );
 });

@@ -67,9 +67,12 @@ const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): St
   pieces.add(isFirst ? '{}' : '}');
 };
 
-/** Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not change meanwhile. */
-export const encodedInSteps = function* (value: unknown): Steps<Buffer> {
+/**
+ * Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not
+ * change meanwhile. `heavy` are values within it that were found heavy already (`weightLeft`): weighing takes long, too.
+ */
+export const encodedInSteps = function* (value: unknown, heavy: ReadonlySet<object> = new Set()): Steps<Buffer> {
   const pieces = new Pieces();
-  yield* write(value, pieces, new Set());
+  yield* write(value, pieces, new Set(heavy));
   return pieces.whole();
 };
