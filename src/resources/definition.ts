@@ -12,7 +12,6 @@ import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
-import type {Emptied} from '#src/schema/decode/emptied.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {Reservation} from './pools.js';
 
@@ -33,8 +32,6 @@ export interface HookContext {
   warn(text: string): void;
   /** Whether privileged containers are allowed. */
   readonly allowPrivileged: boolean;
-  /** The empty lists and maps of the request that are omitted from the object. */
-  readonly emptied: Emptied;
 }
 
 /** Issues tokens of service accounts. */
@@ -332,8 +329,8 @@ export interface MetadataRules<T extends KubeObject> {
   readonly anyFinalizers?: boolean;
   /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
-  /** Whether the generation also counts empty lists and maps of the request, although they are not stored. */
-  readonly generationCountsEmptied?: (emptied: Emptied) => boolean;
+  /** Whether the generation also counts what an object of a request gives as empty (`emptiedWithin`), although it is not stored. */
+  readonly generationCountsEmptied?: (object: Readonly<T>) => boolean;
   /** Whether the generation also counts changes that `prepare` reverts. */
   readonly generationCountsUnprepared?: boolean;
 }

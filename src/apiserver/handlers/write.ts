@@ -4,7 +4,6 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
-import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {createObject} from '#src/apiserver/registry/write/create.js';
@@ -71,11 +70,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
-  const done = await updateObject(
-    targetOf(services, served, context),
-    () => withEmptied(copied(hub), emptiedOf(incoming)),
-    writeContext(context, served, query.dryRun),
-  );
+  const done = await updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun));
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };
 

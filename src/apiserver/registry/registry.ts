@@ -14,7 +14,6 @@ import type {Meter} from '#src/base/meter.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
-import {emptiedOf} from '#src/schema/decode/emptied.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
@@ -186,10 +185,10 @@ export class Resource {
     return this.definition.served?.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
-  /** Returns the context of the definition's functions. `warn` adds a warning to the response, if there is one; `incoming` is the object in the request. */
-  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind, incoming?: KubeObject): HookContext {
+  /** Returns the context of the definition's functions. `warn` adds a warning to the response, if there is one. */
+  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind): HookContext {
     const {naming, clock, random, gate, allowPrivileged} = this.settings;
-    return {naming, clock, random, user, gate, served, warn, allowPrivileged, emptied: emptiedOf(incoming)};
+    return {naming, clock, random, user, gate, served, warn, allowPrivileged};
   }
 }
 

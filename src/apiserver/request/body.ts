@@ -1,7 +1,6 @@
 // Reads the objects of request bodies: media type, parsing, kind and version checks, decoding by the schema with field validation. It never defaults,
 // converts or admits; handlers and the registry do that.
 
-import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
 import {jsonText} from '#src/base/json/json.js';
 import type {ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -119,7 +118,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
       invalid('kind', body.kind, `must be ${kind.kind}`),
     ]);
   }
-  return withEmptied({...decoded.object, kind: kind.kind, apiVersion}, emptiedOf(decoded.object));
+  return {...decoded.object, kind: kind.kind, apiVersion};
 };
 
 /** A parsed body, with its bytes unless it came as an object. */

@@ -1,3 +1,4 @@
+import {emptiedWithin} from '#src/schema/decode/emptied.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -109,16 +110,11 @@ const ruleValidation = (definition: Readonly<Definition>, old: Readonly<Definiti
   return (schema, path, {version, problems}) => rules!.ruleProblems(schema, path, {free: unchanged.has(version), problems});
 };
 
-function* validate(
-  definition: Readonly<Definition>,
-  old: Readonly<Definition> | undefined,
-  {naming, emptied}: HookContext,
-): Iterable<FieldError> {
+function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Iterable<FieldError> {
   const {spec = {} as Spec, status} = definition;
   if (!old) yield* validateName(definition);
   yield* validateSpec(spec, {
     ratcheting: old ? ratchetingFrom(definition, old) : noRatcheting,
-    emptied,
     rules: ruleValidation(definition, old),
   });
   if (old) yield* validateChange(definition, old);
@@ -144,7 +140,10 @@ export const customResourceDefinitions = defineResource<Definition>({
     anyFinalizers: true,
     generation: true,
     // Upstream, a keyword with an unreadable value counts, an empty one does not.
-    generationCountsEmptied: emptied => [...emptied.values()].includes(undefined),
+    generationCountsEmptied({spec}) {
+      for (const fields of emptiedWithin(spec)) for (const value of fields.values()) if (value === undefined) return true;
+      return false;
+    },
   },
   update: {unconditional: false},
   ready: ({spec}) => (rules || !hasRules(spec) ? undefined : loadRules()),

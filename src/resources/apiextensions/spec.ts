@@ -2,7 +2,6 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import {internalList} from '#src/resources/validation/internal-form.js';
 import {someSchema, type JsonSchema} from '#src/schema/json-schema.js';
-import type {Emptied} from '#src/schema/decode/emptied.js';
 import {validateConversion} from './conversion.js';
 import type {Ratcheting} from './ratcheting.js';
 import {requireNames, validateNames} from './names.js';
@@ -135,13 +134,12 @@ function* validateVersions(
 
 export interface SpecContext {
   readonly ratcheting: Ratcheting;
-  readonly emptied: Emptied;
   readonly rules: RuleValidation | undefined;
 }
 
 /** Validates the spec. Errors have the paths of the original's internal form of definitions. */
-export function* validateSpec(spec: Readonly<Spec>, {ratcheting, emptied, rules}: SpecContext): Iterable<FieldError> {
-  const all = hoistShared(withEmptyKeywords(spec, emptied));
+export function* validateSpec(spec: Readonly<Spec>, {ratcheting, rules}: SpecContext): Iterable<FieldError> {
+  const all = hoistShared(withEmptyKeywords(spec));
   const {shared, versions} = all;
   const preservesUnknown = spec.preserveUnknownFields === true;
   yield* validateGroup(spec.group ?? '', 'spec.group');

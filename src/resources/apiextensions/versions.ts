@@ -1,5 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
-import type {Emptied} from '#src/schema/decode/emptied.js';
+import {emptiedFields} from '#src/schema/decode/emptied.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
@@ -19,23 +19,16 @@ export interface VersionFields {
 }
 
 /** Restores the empty keywords at the root of each schema, where the original distinguishes empty from absent. */
-export const withEmptyKeywords = (spec: Readonly<Spec>, emptied: Emptied): Readonly<Spec> => {
-  if (emptied.size === 0) return spec;
-  return {
-    ...spec,
-    versions: (spec.versions ?? []).map((version, i) => {
-      const schema = schemaOf(version);
-      const root = `spec.versions[${i}].schema.openAPIV3Schema.`;
-      const keywords = [...emptied]
-        .filter(([path, value]) => value && path.startsWith(root))
-        .map(([path, value]) => [path.slice(root.length), value] as const)
-        .filter(([keyword]) => !/[.[]/.test(keyword));
-      return schema && keywords.length > 0
-        ? {...version, schema: {openAPIV3Schema: {...schema, ...Object.fromEntries(keywords)}} as NonNullable<Version['schema']>}
-        : version;
-    }),
-  };
-};
+export const withEmptyKeywords = (spec: Readonly<Spec>): Readonly<Spec> => ({
+  ...spec,
+  versions: (spec.versions ?? []).map(version => {
+    const schema = schemaOf(version);
+    const keywords = [...emptiedFields(schema)].filter(([, value]) => value);
+    return schema && keywords.length > 0
+      ? {...version, schema: {openAPIV3Schema: {...schema, ...Object.fromEntries(keywords)}} as NonNullable<Version['schema']>}
+      : version;
+  }),
+});
 
 /** A version with the fields that are not shared. */
 export interface OwnVersion extends VersionFields {

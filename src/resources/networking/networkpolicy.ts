@@ -1,3 +1,4 @@
+import {emptiedWithin} from '#src/schema/decode/emptied.js';
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
@@ -133,7 +134,10 @@ export const networkPolicies = defineResource<NetworkPolicy>({
     nameProblems: subdomainName,
     generation: true,
     // The original compares the spec as it was sent, with default policy types.
-    generationCountsEmptied: emptied => [...emptied.keys()].some(path => path.startsWith('spec.') && path !== 'spec.policyTypes'),
+    generationCountsEmptied({spec}) {
+      for (const fields of emptiedWithin(spec)) for (const field of fields.keys()) if (field !== 'policyTypes') return true;
+      return false;
+    },
   },
   default(policy) {
     const spec = (policy.spec ??= {} as NonNullable<NetworkPolicy['spec']>);

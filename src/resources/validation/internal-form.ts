@@ -1,6 +1,6 @@
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
-import {givenEmpty} from '#src/schema/decode/given-empty.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 

@@ -1,6 +1,6 @@
 // JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
 
-import {keepNotes} from './given-empty.js';
+import {keepNotes} from './emptied.js';
 
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;

@@ -3,9 +3,8 @@ import {jsonText} from '#src/base/json/json.js';
 import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
-import {withEmptied} from './emptied.js';
+import {noteEmpty} from './emptied.js';
 import {DecodeError} from './error.js';
-import {noteEmpty} from './given-empty.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {isPlainObject, put, type PlainObject} from './plain.js';
 
@@ -45,9 +44,6 @@ export class TypedDecoder {
   #mismatch: string | undefined;
   /** Set when an unknown field was found. */
   unknown = false;
-  /** For each list on the path: the number of fields that lead to it, and the index of its current item. */
-  readonly #items: number[] = [];
-  #emptied: Map<string, [] | Record<string, never> | undefined> | undefined;
 
   /** The number literals by field path, where they differ from the usual form. */
   readonly #literals: ReadonlyMap<string, string> | undefined;
@@ -61,7 +57,7 @@ export class TypedDecoder {
   decode(value: unknown, node: SchemaNode): PlainObject {
     const object = this.#value(value, node);
     if (this.#mismatch !== undefined) throw new DecodeError(this.#mismatch);
-    return this.#emptied ? withEmptied(object as PlainObject, this.#emptied) : (object as PlainObject);
+    return object as PlainObject;
   }
 
   #value(value: unknown, node: SchemaNode): unknown {
@@ -109,11 +105,9 @@ export class TypedDecoder {
       const omitsEmpty =
         field.omitsEmpty || (field.omitsEmptyNested && this.#path.length > 2) || (field.showsNull && field.type === 'array');
       const isOmitted = decoded === undefined || (omitsEmpty && isEmpty(decoded));
-      if (isOmitted && (field.variants || isCollection(decoded)))
-        (this.#emptied ??= new Map()).set(this.#place(), decoded as [] | undefined);
       this.#path.pop();
       if (isOmitted) {
-        if (isCollection(decoded)) noteEmpty(result, key, decoded);
+        if (field.variants || isCollection(decoded)) noteEmpty(result, key, decoded);
         continue;
       }
       put(result, key, decoded);
@@ -139,25 +133,7 @@ export class TypedDecoder {
 
   #array(value: unknown, node: SchemaNode): unknown {
     if (!Array.isArray(value)) return this.#mismatched(value, node);
-    const items = this.#items;
-    const at = items.push(this.#path.length, 0) - 1;
-    const result = value.map((item, i) => {
-      items[at] = i;
-      return this.#element(item, node);
-    });
-    items.length = at - 1;
-    return result;
-  }
-
-  /** Returns the path with the indexes of list items. Keys of maps are not included. */
-  #place(): string {
-    let text = '';
-    let next = 0;
-    for (const [depth, field] of this.#path.entries()) {
-      text += text === '' ? field : `.${field}`;
-      for (; this.#items[next] === depth + 1; next += 2) text += `[${this.#items[next + 1]}]`;
-    }
-    return text;
+    return value.map(item => this.#element(item, node));
   }
 
   #element(value: unknown, {items}: SchemaNode): unknown {

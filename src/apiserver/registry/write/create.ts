@@ -7,7 +7,6 @@ import {nameSuffix} from '#src/base/random.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
-import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
@@ -39,7 +38,7 @@ export const createObject = async (
   if (generated) resource.definition.default?.(incoming, resource.settings);
   for (let attempt = 1; ; attempt++) {
     // The copy separates parts that defaults share, such as the labels of a job and of its template.
-    const candidate = generated && attempt < attempts ? withEmptied(copied(incoming), emptiedOf(incoming)) : incoming;
+    const candidate = generated && attempt < attempts ? copied(incoming) : incoming;
     try {
       return await write(new Creation(resource, namespace, context), candidate);
     } catch (error) {

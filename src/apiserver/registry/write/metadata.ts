@@ -2,7 +2,6 @@ import {sameJson} from '#src/api/equal.js';
 import type {KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 import type {Endpoint, HookContext, MetadataValidation} from '#src/resources/definition.js';
 import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
-import type {Emptied} from '#src/schema/decode/emptied.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
 // What the pipeline does to the metadata of written objects by the rules of their kind: validation, duplicate owners, and the generation.
@@ -42,16 +41,11 @@ export const dropDuplicateOwners = (meta: ObjectMeta, warn: (text: string) => vo
 };
 
 /** Raises the generation of an updated object whose desired state changes. Writing through a view of another kind is writing the object. */
-export const raiseGeneration = (
-  {definition}: Resource,
-  object: KubeObject,
-  old: Readonly<KubeObject>,
-  {subresource, emptied}: {readonly subresource: string; readonly emptied: Emptied},
-): void => {
+export const raiseGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
   const {generation, generationCountsEmptied} = definition.metadata;
   if (!generation || (subresource && !definition.subresources?.[subresource]?.view)) return;
   const changes = typeof generation === 'function' ? generation : changesDesiredState;
-  if (changes(object, old) || generationCountsEmptied?.(emptied)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+  if (changes(object, old) || generationCountsEmptied?.(object)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
 };
 
 /** Whether anything outside metadata and status differs. */

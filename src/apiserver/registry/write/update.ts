@@ -131,7 +131,7 @@ class Update implements WriteOperation {
   prepare(object: KubeObject, hooks: HookContext): void {
     const {resource, endpoint, old, subresource} = this;
     const {generationCountsUnprepared} = resource.definition.metadata;
-    const raise = () => raiseGeneration(resource, object, old, {subresource, emptied: hooks.emptied});
+    const raise = () => raiseGeneration(resource, object, old, subresource);
     if (generationCountsUnprepared) raise();
     endpoint.prepare?.(object, old, hooks);
     if (!generationCountsUnprepared) raise();

@@ -90,7 +90,7 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject, attr
   const {definition, settings} = resource;
   const loading = definition.ready?.(object);
   if (loading) await loading;
-  const hooks = resource.hooks(context.user, context.warn, context.served, attributes.object);
+  const hooks = resource.hooks(context.user, context.warn, context.served);
   operation.prepare(object, hooks);
   const errors = operation.validate(object, hooks);
   // Authorization is asked only about a write that is valid by the rules of its fields.
