@@ -24,7 +24,7 @@ import type {Handler, ResourceContext} from './request/context.js';
 import {handleOrMove} from './request/large.js';
 import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
-import type {ServedResource} from './registry/registry.js';
+import type {Resource, ServedResource} from './registry/registry.js';
 
 /** Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other routes. */
 export const router = (services: ResourceServices, discovery: Discovery, others: readonly Route[]): ((info: RequestInfo) => Handler) => {
@@ -105,7 +105,9 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
       if (warning && isWarned(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
-    return services.largeRequests ? context => handleOrMove(services.largeRequests, context, handler) : handler;
+    const {largeRequests} = services;
+    const moving: Handler = largeRequests ? context => handleOrMove(largeRequests, context, handler) : handler;
+    return writes.has(verb) ? acknowledging(served.resource, moving) : moving;
   }
   return ({warnings}) => {
     if (definition.virtual && warning) warnings.add(warning);
@@ -176,6 +178,21 @@ const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameter
   ['update', updateView],
   ['patch', patchView],
 ]);
+
+const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/**
+ * Responds to a write when all parts of the server that follow the resource know of it: a permission that is revoked, or a webhook that is configured, counts
+ * for the next request, however long the object or those before it take to be parsed.
+ */
+const acknowledging =
+  (resource: Resource, handler: Handler): Handler =>
+  async context => {
+    const response = await handler(context);
+    const behind = resource.takenIn();
+    if (behind) await behind;
+    return response;
+  };
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 

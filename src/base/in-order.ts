@@ -9,6 +9,11 @@ export class InOrder {
     this.#failed = failed;
   }
 
+  /** Resolves when what has been added until now is done; undefined if it is. */
+  passed(): Promise<void> | undefined {
+    return this.#isWaiting ? new Promise(resolve => this.#behind.push(resolve)) : undefined;
+  }
+
   add(act: () => void | Promise<void>): void {
     if (this.#isWaiting) this.#behind.push(act);
     else this.#run(act);

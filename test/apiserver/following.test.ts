@@ -1,7 +1,8 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
+import {nextTurn} from '#src/base/turn.js';
+import {listAndWatchKind, listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {Compacted} from '#src/storage/errors.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {startCustom, widgets} from './custom.js';
@@ -103,4 +104,32 @@ test('custom resources are served from definitions that were read after the hist
   await env.define();
 
   t.is((await env.get(widgets)).status, 200);
+});
+
+test('a write is acknowledged when the followers of its kind have handled it', async t => {
+  const {server, post, remove, following} = await start();
+  const waiting: (() => void)[] = [];
+  await listAndWatchRecords(
+    server.registry.of(kinds.configMaps),
+    {handle: () => new Promise<void>(resolve => void waiting.push(resolve))},
+    following.signal,
+  );
+  const acknowledged: string[] = [];
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+  };
+
+  const made = post(configMaps, aConfigMap('a')).then(() => acknowledged.push('created'));
+  await turns();
+  const removed = remove(`${configMaps}/a`).then(() => acknowledged.push('deleted'));
+  await turns();
+  t.deepEqual([waiting.length, acknowledged], [1, []]);
+  waiting[0]!();
+  await made;
+  await turns();
+  t.deepEqual([waiting.length, acknowledged], [2, ['created']]);
+  waiting[1]!();
+  await removed;
+  t.deepEqual(acknowledged, ['created', 'deleted']);
+  following.abort();
 });

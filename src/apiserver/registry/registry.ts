@@ -109,11 +109,18 @@ export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySetting
   resource: kind.plural,
 });
 
+/** What follows the objects of a resource inside the server. */
+export interface Follower {
+  /** Resolves once it has handled the changes that were delivered until now; undefined if it has. */
+  takenIn(): Promise<void> | undefined;
+}
+
 /** One kind in the store: its definition, its keys, and the cache of its parsed objects. */
 export class Resource {
   readonly definition: ResourceDefinition;
   readonly settings: ResourceSettings;
   readonly objects = new ObjectCache();
+  readonly followers = new Set<Follower>();
   /** The cached attributes of its objects for selectors and tables. */
   readonly attributes: CollectionAttributes;
   /** The getters of the selectable fields of all versions. */
@@ -153,6 +160,13 @@ export class Resource {
   /** Whether the kind is defined at runtime. */
   get isCustom(): boolean {
     return this.definition.custom !== undefined;
+  }
+
+  /** Resolves once all followers have handled the changes that were delivered until now; undefined if they have, as they have of all short objects. */
+  takenIn(): Promise<unknown> | undefined {
+    if (this.followers.size === 0) return undefined;
+    const behind = [...this.followers].flatMap(follower => follower.takenIn() ?? []);
+    return behind.length > 0 ? Promise.all(behind) : undefined;
   }
 
   /** Returns how an address is written: the main one, or a subresource that the kind has. */
@@ -269,6 +283,11 @@ export class Registry {
   /** Whether a kind is served. */
   serves(kind: Kind): boolean {
     return this.#served.has(this.#address(kind));
+  }
+
+  /** Resolves once all followers of built-in resources have handled the changes that were delivered until now. */
+  async takenIn(): Promise<void> {
+    await Promise.all(this.#resources.map(resource => resource.takenIn()));
   }
 
   /** The built-in resources. */

@@ -127,6 +127,8 @@ const answered = async (
   signal: AbortSignal,
 ): Promise<PlainResponse> => {
   await ownTurn();
+  // What the main thread acknowledged before this request may be long, and still being parsed here.
+  await server.server.registry.takenIn();
   if (signal.aborted) return timedOut;
   const notes = audit && new CollectedNotes(audit);
   const response = await server.handler({

@@ -9,7 +9,7 @@ import {StoreClosed} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {readAll} from './list.js';
 import {objectInPieces} from './read.js';
-import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {Follower, Registry, Resource} from '#src/apiserver/registry/registry.js';
 
 /** Called when an object was added, changed or deleted. Objects are shared and must not be changed; of a deleted one only name and namespace are passed. */
 export type ObjectHandler<T extends KubeObject> = (object: Readonly<T>, isDeleted: boolean) => void;
@@ -32,13 +32,14 @@ const restartDelayMs = 1000;
 export const listAndWatchRecords = (resource: Resource, handler: RecordHandler, signal: AbortSignal): Promise<void> =>
   new ListWatch(resource, handler, signal).begin();
 
-class ListWatch {
+class ListWatch implements Follower {
   readonly #resource: Resource;
   readonly #handler: RecordHandler;
   readonly #signal: AbortSignal;
   /** The revision of each key that was handled. */
   #known = new Map<string, number>();
   #watch: Disposable | undefined;
+  #order: InOrder | undefined;
 
   constructor(resource: Resource, handler: RecordHandler, signal: AbortSignal) {
     this.#resource = resource;
@@ -47,8 +48,18 @@ class ListWatch {
   }
 
   async begin(): Promise<void> {
-    this.#signal.addEventListener('abort', () => this.#watch?.[Symbol.dispose](), {once: true});
+    const {followers} = this.#resource;
+    followers.add(this);
+    const end = (): void => {
+      followers.delete(this);
+      this.#watch?.[Symbol.dispose]();
+    };
+    this.#signal.addEventListener('abort', end, {once: true});
     await this.#listAndWatch();
+  }
+
+  takenIn(): Promise<void> | undefined {
+    return this.#order?.passed();
   }
 
   async #listAndWatch(): Promise<void> {
@@ -76,7 +87,7 @@ class ListWatch {
       root,
     } = this.#resource;
     const begunAt = clock.monotonic();
-    const order = new InOrder(error => clock.unhandled(error));
+    const order = (this.#order = new InOrder(error => clock.unhandled(error)));
     this.#watch = store.watch(
       {start: root, end: endOfPrefix(root), after},
       {
@@ -114,8 +125,9 @@ class ListWatch {
 }
 
 /**
- * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the initial list was handled. The store delivers
- * a write no later than the response to it; that of a long object follows as soon as the object is parsed.
+ * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the initial list was handled. A write of this
+ * server is passed before it is acknowledged: the store delivers it no later than the response, which waits until a long object is parsed (`Resource.takenIn`).
+ * A write of another server over the same store, and one made while the watch is restarted, is passed as soon as it is known.
  */
 export const listAndWatchKind = <T extends KubeObject>(
   registry: Registry,
