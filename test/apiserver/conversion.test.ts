@@ -1,8 +1,15 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
+import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
 import {first, hostPort, later, reviewOf, second, startConverting, twoVersions, type ConversionRequest, type Widget} from './converting.js';
 import {widgets} from './custom.js';
 import {asking, converter, webhook} from './conversion-stage.js';
+import {words} from './wire.js';
 
 test.after.always(() => webhook.close());
 
@@ -287,4 +294,40 @@ test('where a webhook fails, nothing is written, changed or deleted in its versi
   t.deepEqual((await env.remove(`${second}/a`)).json<object>(), failed('example.com/v1'), 'DELETE');
   t.is((await env.get(`${widgets}/b`)).status, 404);
   t.is((await env.remove(`${widgets}/a`)).status, 200);
+});
+
+test('the objects of one call to a conversion webhook are limited by size', async t => {
+  using env = await startConverting();
+  const hook = converter();
+  const clock = new VirtualClock();
+  const {convert} = webhookConversion(twoVersions(asking(hook)) as unknown as Definition, {
+    naming: words,
+    clock,
+    random: seededRandom(1),
+    caller: env.caller,
+    metrics: conversionMetrics(noMeter, clock),
+  });
+  const objects = ['a', 'b', 'c', 'd', 'e'].map(name => first(name, 'x'.repeat(2_500_000)));
+
+  t.is((await convert(objects, 'example.com/v2')).length, 5);
+  t.deepEqual(
+    hook.requested.map(({request}) => request.objects.length),
+    [3, 2],
+  );
+});
+
+test('a conversion webhook whose response has too many bytes or values has failed, and no error shows a whole large object', async t => {
+  using env = await startConverting();
+  const hook = converter();
+  await env.define(twoVersions(asking(hook)));
+  await env.post(widgets, first('a', 'one:1'));
+  const messageFor = async (more: object): Promise<string> => {
+    hook.answer = requested => reviewOf(requested, object => ({...(hostPort(object, 'example.com/v2') as Widget), ...more}));
+    return (await env.get(`${second}/a`)).json<Status>().message ?? '';
+  };
+  const failed = 'conversion webhook for example.com/v1, Kind=Widget failed: the response has more than';
+
+  t.is(await messageFor({spec: {text: 'x'.repeat(17 << 20)}}), `${failed} ${16 << 20} bytes`);
+  t.is(await messageFor({spec: {list: Array.from({length: 1_100_000}, () => 0)}}), `${failed} 1000000 values`);
+  t.regex(await messageFor({kind: '', spec: {text: 'x'.repeat(2 << 20)}}), /Object 'Kind' is missing in '...'$/);
 });

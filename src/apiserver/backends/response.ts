@@ -2,7 +2,12 @@ import {genericReasons} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {CallResult} from '#src/transport/http1/calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {parseBody} from '#src/schema/decode/document.js';
+import {jsonExtentInSteps} from '#src/base/json/json-extent.js';
+import {pieceBytes} from '#src/base/json/json-steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import type {Pieces} from '#src/base/turn.js';
+import {parseBody, parseJsonBodyInSteps} from '#src/schema/decode/document.js';
+import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 
 /** The length of a response's text that error messages contain. */
 const maxShown = 2048;
@@ -45,35 +50,50 @@ const refusal = (answer: CallResult): StatusError => {
   });
 };
 
-/** Parses a response as JSON or, by its first character, YAML. */
-const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toString('utf8', 0, maxShown)) ? 'json' : 'yaml').value;
+/** How responses are parsed. */
+export interface Parsing {
+  /** A response with more values is refused: its objects would take many times the memory of its text. */
+  readonly maxValues: number;
+  /** Splits the parsing of long responses. */
+  readonly pieces: Pieces;
+  readonly yaml: YamlThread;
+}
 
-/** The error for a Status in the response, if there is one. */
-const statedFailure = (body: Buffer): StatusError | undefined => {
-  try {
-    const value = JSON.parse(body.toString('utf8')) as unknown;
-    if (
-      !isPlainObject(value) ||
-      (value['kind'] ?? 'Status') !== 'Status' ||
-      (value['apiVersion'] ?? 'v1') !== 'v1' ||
-      value['status'] !== 'Failure'
-    )
-      return undefined;
-    return new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, ...value} as Status);
-  } catch {
-    return undefined;
-  }
+const inSteps = function* (body: Buffer, maxValues: number): Steps<unknown> {
+  const {values, depth} = yield* jsonExtentInSteps(body, maxValues);
+  if (values > maxValues) throw new Error(`the response has more than ${maxValues} values`);
+  return (yield* parseJsonBodyInSteps(body, depth)).value;
 };
 
-/** Returns the object of a response. Throws a `StatusError` for a refusal, another error for a malformed object. */
-export const responseObject = (answer: CallResult): PlainObject => {
+/** Parses a response as JSON or, by its first character, YAML. */
+const parsed = async (body: Buffer, {maxValues, pieces, yaml}: Parsing): Promise<unknown> => {
+  const start = body.toString('utf8', 0, maxShown);
+  if (body.length <= pieceBytes) return (/^\s*\{/.test(start) ? parseBody(body, 'json') : await yaml.parse(body)).value;
+  if (!/^\s*[{["]/.test(start)) throw new Error(`the response has more than ${pieceBytes} bytes and is not JSON`);
+  return runStepsInPieces(inSteps(body, maxValues), pieces);
+};
+
+/** The error for a response that is a Status of a failure. */
+const statedFailure = (value: unknown): StatusError | undefined =>
+  isPlainObject(value) &&
+  (value['kind'] ?? 'Status') === 'Status' &&
+  (value['apiVersion'] ?? 'v1') === 'v1' &&
+  value['status'] === 'Failure'
+    ? new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, ...value} as Status)
+    : undefined;
+
+/** Returns the object of a response. Rejects with a `StatusError` for a refusal, with another error for a malformed object or one of too many values. */
+export const responseObject = async (answer: CallResult, parsing: Parsing): Promise<PlainObject> => {
   const {status, body} = answer;
-  if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);
+  if (status < 200 || status > 206) {
+    const isJson = /^\s*\{/.test(body.toString('utf8', 0, maxShown));
+    throw (isJson && statedFailure(await parsed(body, parsing).catch(() => undefined))) || refusal(answer);
+  }
   if (body.length === 0)
     throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
-  const value = parsed(body);
+  const value = await parsed(body, parsing);
   if (!isPlainObject(value)) return {};
-  const failure = value['kind'] === 'Status' ? statedFailure(body) : undefined;
+  const failure = value['kind'] === 'Status' ? statedFailure(value) : undefined;
   if (failure) throw failure;
   return value;
 };

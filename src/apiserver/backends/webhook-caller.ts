@@ -1,7 +1,9 @@
 // Calls webhooks: locates them, verifies their certificates, authenticates to them, reuses connections, and words failures as upstream does. It does not know
 // what a review contains; admission and conversion check the responses.
 
-import {jsonText} from '#src/base/json/json.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -15,7 +17,9 @@ import {BrokenResponse, callsTo, CallAborted, type CallResult, type KeepAliveCal
 import type {ClientPair} from '#src/transport/request-credentials.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {responseObject} from './response.js';
+import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {AnswerBudget} from './answer-budget.js';
+import {responseObject, type Parsing} from './response.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
 import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
 
@@ -59,6 +63,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The size limit of the response; by default that for an object of the largest size. */
   readonly maxBytes?: number | undefined;
+  /** The limit of values in the response. */
+  readonly maxValues?: number | undefined;
 }
 
 /** Calls webhooks with an object and returns the object of the response. */
@@ -92,6 +98,10 @@ const webhookBytes = 64 << 10;
 const bound = new CacheBound('webhook_clients', 32 << 20);
 /** The default size limit of responses: an object of the largest size, as a patch of it in base64. */
 const maxResponseBytes = 8 * 1024 * 1024;
+/** The default limit of values in a response; a patch in base64 is one value. */
+const maxResponseValues = 50_000;
+/** The limit of all responses at a time. */
+const maxAllBytes = 64 * 1024 * 1024;
 const maxRetries = 10;
 
 /** A webhook that is ready to be called. */
@@ -102,8 +112,17 @@ interface Webhook {
   readonly credentials: Credentials;
 }
 
+/** The dependencies of one call. */
+interface Calling {
+  readonly clock: Clock;
+  readonly userAgent: string;
+  readonly budget: AnswerBudget;
+  readonly yaml: YamlThread;
+}
+
 export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
-  const {clock, log = noLog} = parts;
+  const {clock, userAgent, log = noLog} = parts;
+  const calling: Calling = {clock, userAgent, budget: new AnswerBudget(maxAllBytes), yaml: new YamlThread(clock)};
   const calls = new CallLog(log, clock);
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(bound, {
@@ -130,7 +149,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
         throw new WebhookFailure((cause as Error).message, {cause, isMisconfigured: true});
       });
       const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
-      return post(reasonOf(webhook, calls), review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
+      return post(reasonOf(webhook, calls), review, {...options, signal}, calling, clock.monotonic() + options.timeoutMs);
     },
     close() {
       closing.abort();
@@ -198,13 +217,15 @@ const open = async (
 const post = async (
   {calls, host, path, credentials}: Webhook,
   review: object,
-  {timeoutMs, signal, maxBytes = maxResponseBytes}: CallOptions,
-  {clock, userAgent}: WebhookCallerParts,
+  {timeoutMs, signal, maxBytes = maxResponseBytes, maxValues = maxResponseValues}: CallOptions,
+  {clock, userAgent, budget, yaml}: Calling,
   deadline: number,
 ): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
-  const body = jsonText(review);
+  const pieces = new Pieces(clock);
+  const body = await runStepsInPieces(encodedInSteps(review), pieces);
   for (let retries = 0; ; retries++) {
+    using held = budget.hold();
     let answer: CallResult;
     try {
       const headers = {
@@ -222,6 +243,7 @@ const post = async (
         timeoutMs: deadline - clock.monotonic(),
         signal,
         maxBytes,
+        onBytes: held.add,
         // Reviews may be repeated: a webhook is also called again for other reasons, such as reinvocation.
         isRepeatable: true,
       });
@@ -232,18 +254,19 @@ const post = async (
       });
     }
     const waitMs = retries < maxRetries ? retryAfterMs(answer) : undefined;
-    if (waitMs === undefined) return objectOf(answer);
+    if (waitMs === undefined) return await objectOf(answer, {maxValues, pieces, yaml});
     if (clock.monotonic() + waitMs >= deadline)
       throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {
         cause: new CallAborted(false),
       });
+    held[Symbol.dispose]();
     if (waitMs > 0) await sleep(clock, waitMs, signal);
   }
 };
 
-const objectOf = (answer: CallResult): PlainObject => {
+const objectOf = async (answer: CallResult, parsing: Parsing): Promise<PlainObject> => {
   try {
-    return responseObject(answer);
+    return await responseObject(answer, parsing);
   } catch (cause) {
     throw new WebhookFailure((cause as Error).message, {cause, status: cause instanceof StatusError ? cause : undefined});
   }

@@ -1,3 +1,4 @@
+import {collectErrors} from '#src/api/collect-errors.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {KubeObject} from '#src/api/types.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
@@ -66,7 +67,7 @@ export const restoreMetadata = (original: Readonly<KubeObject>, converted: Plain
     }
     // Entries that the original has are not validated again.
     if (entries.length !== Object.keys(before).length || entries.some(([key, value]) => before[key] !== value)) {
-      const errors = [...validate(now as Record<string, string>)];
+      const errors = collectErrors(validate(now as Record<string, string>));
       if (errors.length > 0) throw new Error(joined(errors));
     }
     metadata[field] = now;

@@ -1,4 +1,6 @@
 import {jsonText} from '#src/base/json/json.js';
+import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
+import {Pieces} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import {plainFailure, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -24,8 +26,13 @@ export interface WebhookConversionParts {
 const timeoutMs = 30_000;
 /** The number of objects per call: the size of a page that clients request. */
 const maxObjects = 500;
-/** The size limit of a response in bytes; objects of the largest size would exceed it, but do not occur in such numbers. */
-const maxResponseBytes = 256 * 1024 * 1024;
+/** The weight of the objects of a call, unless there is just one: that of 8 MiB of text. */
+const maxCallWeight = (8 * 1024 * 1024) / bytesOfWeight;
+/** The limits of a response: twice what a call contains, or many times the largest object. */
+const maxResponseBytes = 16 * 1024 * 1024;
+const maxResponseValues = 1_000_000;
+
+const limits = {timeoutMs, maxBytes: maxResponseBytes, maxValues: maxResponseValues} as const;
 
 /** An error with its cause. */
 class Fault extends Error {
@@ -51,15 +58,13 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
   const location = locationOf(definition);
   const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
   const {name = ''} = definition.metadata ?? {};
+  const pieces = new Pieces(clock);
 
   const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
     const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readResponse(
-        await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}),
-        request,
-      );
+      answer = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), limits), request);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
@@ -79,9 +84,12 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
       const answered = await callWebhook(originals.map(withoutRevision), apiVersion);
       if (answered.length !== originals.length)
         throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
-      const converted = answered.map((value, index) =>
-        accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}),
-      );
+      const converted: KubeObject[] = [];
+      for (const [index, value] of answered.entries()) {
+        converted.push(accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
+        const pause = pieces.pause();
+        if (pause) await pause;
+      }
       metrics.called(startedAt);
       metrics.converted(name, from, versionOf(apiVersion), startedAt, true);
       return converted;
@@ -99,12 +107,25 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     }
   };
 
+  /** Returns the indexes of the objects of the next call. */
+  const nextPart = async (objects: readonly KubeObject[], others: readonly number[], from: number): Promise<readonly number[]> => {
+    let to = from;
+    for (let weight = maxCallWeight; to < others.length && to - from < maxObjects; to++) {
+      weight = weightLeft(objects[others[to]!], weight);
+      if (weight < 0 && to > from) break;
+      const pause = pieces.pause();
+      if (pause) await pause;
+    }
+    return others.slice(from, to);
+  };
+
   return {
     async convert(objects, apiVersion) {
       const result = [...objects];
       const others = [...objects.keys()].filter(index => objects[index]!.apiVersion !== apiVersion);
-      for (let at = 0; at < others.length; at += maxObjects) {
-        const part = others.slice(at, at + maxObjects);
+      for (let at = 0; at < others.length;) {
+        const part = await nextPart(objects, others, at);
+        at += part.length;
         const converted = await convertPart(
           part.map(index => objects[index]!),
           apiVersion,
@@ -150,11 +171,15 @@ const accept = (
   return converted;
 };
 
+/** An error shows values up to this weight: that of a MiB of text. */
+const maxShownWeight = (1024 * 1024) / bytesOfWeight;
+
 /** Why a value is not an object of any kind. */
 const formProblem = (value: unknown): string | undefined => {
   if (value === null) return 'unexpected end of JSON input';
   if (!isPlainObject(value))
     return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
-  if (typeof value['kind'] !== 'string' || value['kind'] === '') return `Object 'Kind' is missing in '${jsonText(value)}'`;
+  if (typeof value['kind'] !== 'string' || value['kind'] === '')
+    return `Object 'Kind' is missing in '${weightLeft(value, maxShownWeight) < 0 ? '...' : jsonText(value)}'`;
   return undefined;
 };

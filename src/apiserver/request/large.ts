@@ -21,7 +21,7 @@ export interface LargeRequests {
 }
 
 /** Thrown when a request should be moved to the other thread; nothing has been done for it yet. */
-class TooLarge extends Error {
+export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
@@ -78,6 +78,11 @@ export const checkCopies = ({mayMove}: Pick<RequestContext, 'mayMove'>): ((value
     left = weightLeft(value, left);
     if (left < 0) throw new TooLarge();
   };
+};
+
+/** Throws `TooLarge` for an object that a webhook has made large, if the request can be moved: its webhooks are called again then. */
+export const checkChanged = ({mayMove}: Pick<RequestContext, 'mayMove'>, change: Buffer | object): void => {
+  if (mayMove && (Buffer.isBuffer(change) ? isLarge(change) : weightLeft(change, maxWeight) < 0)) throw new TooLarge();
 };
 
 type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;

@@ -138,7 +138,7 @@ class Reader {
   }
 
   #keyOf({entry, start}: Open): string {
-    const keys = Object.keys(JSON.parse(`{${this.#body.toString('utf8', entry, start)}0}`) as object);
+    const keys = Object.keys(this.#read(`{${this.#body.toString('utf8', entry, start)}0}`) as object);
     if (keys.length !== 1) throw malformed(entry);
     return keys[0]!;
   }

@@ -1,6 +1,8 @@
+import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {parseJson as readJson} from '#src/base/json/json.js';
+import type {Steps} from '#src/base/steps.js';
 import {DecodeError, NoObject, type DecodeProblem} from './error.js';
-import {jsonSyntaxProblem} from './json-syntax.js';
+import {jsonSyntaxProblem, jsonSyntaxProblemInSteps} from './json-syntax.js';
 import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
@@ -56,6 +58,19 @@ export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody
   return labelledBody(notation === 'yaml' ? parseYaml(text) : {value: parseJson(text), problems: []}, text, notation);
 };
 
+/** Parses a long JSON body in steps; `depth` is how deep its brackets are nested. Throws `DecodeError`. */
+export const parseJsonBodyInSteps = function* (body: Buffer, depth: number): Steps<ParsedBody> {
+  if (depth > maxDepth) throw unreadable('exceeded max depth');
+  let value: unknown;
+  try {
+    value = yield* parsedInSteps(body, {parse: text => wellFormed(readJson(text), text)});
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw unreadable(yield* jsonSyntaxProblemInSteps(body), error);
+  }
+  return labelled(value, []);
+};
+
 /** Returns the parsed body of a text. Throws `DecodeError`. */
 export const labelledBody = (
   {value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>,
@@ -63,7 +78,11 @@ export const labelledBody = (
   notation: Notation,
 ): ParsedBody => {
   if (isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
-  const value = wellFormed(read, text);
+  const body = labelled(wellFormed(read, text), problems);
+  return notation === 'json' ? {...body, text} : body;
+};
+
+const labelled = (value: unknown, problems: ParsedBody['problems']): ParsedBody => {
   if (value !== null && !isPlainObject(value))
     throw new NoObject(
       unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message,
@@ -73,7 +92,6 @@ export const labelledBody = (
     value: value ?? {},
     apiVersion: checkedVersion(label(value, 'apiVersion')),
     kind: label(value, 'kind'),
-    ...(notation === 'json' ? {text} : {}),
     problems,
   };
 };

@@ -1,3 +1,5 @@
+import {runSteps, type Steps} from '#src/base/steps.js';
+
 /** The error of a text that ends too early. */
 const ended = 'unexpected end of JSON input';
 
@@ -21,6 +23,13 @@ const quoted = (byte: string): string => {
   return (code > 0x7f && code <= 0xa0) || code === 0xad ? String.raw`'\u00${code.toString(16)}'` : `'${byte}'`;
 };
 
+/** How many values are looked at in one step. */
+const valuesPerStep = 10_000;
+
+const plainText = /[^"\\\u0000-\u001F]*/y;
+const spaces = /[ \t\r\n]*/y;
+const digits = /[0-9]*/y;
+
 /** Parses JSON one byte at a time, only to report where the syntax error is, with the original parser's text. */
 class SyntaxCheck {
   readonly #text: string;
@@ -31,9 +40,9 @@ class SyntaxCheck {
   }
 
   /** Returns the syntax error. */
-  problem(): string {
+  *problem(): Steps<string> {
     try {
-      this.#document();
+      yield* this.#document();
       return 'invalid JSON';
     } catch (error) {
       return (error as Error).message;
@@ -41,10 +50,11 @@ class SyntaxCheck {
   }
 
   /** Keeps a stack of open brackets instead of recursing: the nesting may be as deep as the text is long. */
-  #document(): void {
+  *#document(): Steps<void> {
     const open: ('{' | '[')[] = [];
     let closable = false;
-    for (;;) {
+    for (let values = 1; ; values++) {
+      if (values % valuesPerStep === 0) yield;
       this.#space();
       const next = this.#text[this.#at];
       if (closable && next === (open.at(-1) === '{' ? '}' : ']')) {
@@ -123,6 +133,7 @@ class SyntaxCheck {
 
   #string(): void {
     for (this.#at += 1; ; this.#at++) {
+      this.#pass(plainText);
       const character = this.#text[this.#at];
       if (character === '"') break;
       if (character === undefined || character < ' ') this.#fail('in string literal');
@@ -159,11 +170,18 @@ class SyntaxCheck {
 
   #digits(where: string): void {
     if (!/[0-9]/.test(this.#text[this.#at] ?? '')) this.#fail(where);
-    while (/[0-9]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    this.#pass(digits);
   }
 
   #space(): void {
-    while (/[ \t\r\n]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    this.#pass(spaces);
+  }
+
+  /** Moves behind the characters that match. */
+  #pass(characters: RegExp): void {
+    characters.lastIndex = this.#at;
+    characters.test(this.#text);
+    this.#at = characters.lastIndex;
   }
 
   #fail(where: string): never {
@@ -172,6 +190,9 @@ class SyntaxCheck {
   }
 }
 
+/** Returns in steps why a text is not JSON. */
+export const jsonSyntaxProblemInSteps = (text: Buffer): Steps<string> => new SyntaxCheck(text.toString('latin1')).problem();
+
 /** Returns why a text is not JSON, with the original's text: `invalid character 'x' looking for beginning of value`. */
 export const jsonSyntaxProblem = (text: Buffer | string): string =>
-  new SyntaxCheck((typeof text === 'string' ? Buffer.from(text) : text).toString('latin1')).problem();
+  runSteps(jsonSyntaxProblemInSteps(typeof text === 'string' ? Buffer.from(text) : text));

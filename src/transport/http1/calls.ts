@@ -13,11 +13,13 @@ export interface Call {
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<OutgoingHttpHeaders>;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** A response with a longer body is rejected. */
   readonly maxBytes: number;
+  /** Told of the bytes of the response as they arrive; the response is given up if it throws. */
+  readonly onBytes?: (length: number) => void;
   /** Whether the server may receive it twice, although its method is not safe. */
   readonly isRepeatable?: boolean;
 }
@@ -106,7 +108,7 @@ const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clo
     });
     clientRequest.on('response', response => {
       isAnswering = true;
-      void read(response, call.maxBytes).then(answer => settle(() => resolve(answer)), fail);
+      void read(response, call).then(answer => settle(() => resolve(answer)), fail);
     });
     clientRequest.end(body);
   });
@@ -114,16 +116,18 @@ const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clo
 const brokenOff = (why: string, cause: unknown): BrokenResponse =>
   new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
-const read = async (response: IncomingMessage, maxBytes: number): Promise<CallResult> => {
+const read = async (response: IncomingMessage, {maxBytes, onBytes}: Call): Promise<CallResult> => {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > maxBytes) break;
+      onBytes?.(chunk.length);
       chunks.push(chunk);
     }
   } catch (cause) {
+    if (cause instanceof BrokenResponse) throw cause;
     throw brokenOff('unexpected EOF', cause);
   }
   if (length > maxBytes) {

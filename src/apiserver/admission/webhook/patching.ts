@@ -4,6 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
 import {parsePatch} from '#src/schema/patch/patch.js';
+import {checkChanged, checkCopies, TooLarge} from '#src/apiserver/request/large.js';
 import {replaceContent} from '#src/apiserver/admission/replace-content.js';
 import type {HookCall} from './call.js';
 import type {HookContext} from './context.js';
@@ -11,9 +12,9 @@ import {CallFailed} from './outcome.js';
 import type {ReviewResult} from './review.js';
 
 /** Parses the operations of a patch. Throws `CallingFailed` if it is invalid. */
-const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[] => {
+const operationsOf = (patch: Buffer, hook: string): readonly JsonPatchOperation[] => {
   try {
-    return parsePatch('json', Buffer.from(patch, 'base64'), 'Ignore').content as readonly JsonPatchOperation[];
+    return parsePatch('json', patch, 'Ignore').content as readonly JsonPatchOperation[];
   } catch (cause) {
     throw new CallFailed(
       hook,
@@ -58,7 +59,9 @@ export const applyReview = async (
   context: HookContext,
 ): Promise<Patched | undefined> => {
   if (!patch) return undefined;
-  const operations = operationsOf(patch, hook.name);
+  const bytes = Buffer.from(patch, 'base64');
+  checkChanged(attributes.original ?? {}, bytes);
+  const operations = operationsOf(bytes, hook.name);
   if (operations.length === 0) return undefined;
   const {object} = attributes;
   if (!object)
@@ -68,14 +71,16 @@ export const applyReview = async (
   if (patchType !== 'JSONPatch') throw new CallFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
   const before = await matched.of(object);
   try {
-    const after = applyJsonPatch(before, operations) as KubeObject;
+    const after = applyJsonPatch(before, operations, checkCopies(attributes.original ?? {})) as KubeObject;
     checkKind(before, after, matched, context);
+    checkChanged(attributes.original ?? {}, after);
     const content = await matched.back(after, object);
     // Audited before it replaces the object: until then the two share nothing.
     const changed = !sameContent(before, after);
     replaceContent(object, content);
     return {changed, operations};
   } catch (error) {
+    if (error instanceof TooLarge) throw error;
     throw internalError(error instanceof StatusError && error.cause instanceof Error ? error.cause : error);
   }
 };
