@@ -1,9 +1,9 @@
-import type {Subscriber} from 'rxjs';
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Change} from './change.js';
+import type {Listener} from './replay.js';
 
 export interface DeliveryOptions<T extends KubeObject> {
   readonly clock: Clock;
@@ -11,7 +11,7 @@ export interface DeliveryOptions<T extends KubeObject> {
   /** Names the informer in logs. */
   readonly name: string;
   /** Returns the present subscribers. */
-  readonly listeners: () => readonly Subscriber<Change<T>>[];
+  readonly listeners: () => readonly Listener<T>[];
   /** Called with the error of a change that could not be applied to the cache. */
   readonly failed: (error: unknown) => void;
 }
@@ -19,7 +19,7 @@ export interface DeliveryOptions<T extends KubeObject> {
 /** The changes of one update of the cache, with the subscribers at that time. */
 interface News<T extends KubeObject> {
   readonly changes: readonly Change<T>[];
-  readonly listeners: readonly Subscriber<Change<T>>[];
+  readonly listeners: readonly Listener<T>[];
   readonly handled: () => void;
   /** The number of changes that have been delivered. */
   told: number;

@@ -1,4 +1,4 @@
-import {Observable, type Subscriber, type Subscription} from 'rxjs';
+import {Observable, type Subscription} from 'rxjs';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {isGone, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -7,6 +7,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
+import {Pieces} from '#src/base/turn.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
 import {Delivery} from './delivery.js';
@@ -15,6 +16,7 @@ import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
 import {Refusals} from './refusal.js';
+import {Replay, type Listener} from './replay.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
 export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize' | 'watchSeconds'> {
@@ -44,7 +46,7 @@ const pieceSize = 200;
 /**
  * Lists and watches one collection, keeps a cache of it, and delivers its changes to many listeners. The cache is updated before a change is delivered. All listeners
  * receive all changes in the same order: at once, or in slices between which the event loop runs, where there are many, as after a list. A listener that is added later
- * first receives every cached object as `added`. The informer is synced once every object of the first list has been delivered.
+ * first receives every cached object as `added`, in slices as well. The informer is synced once every object of the first list has been delivered.
  */
 export class SharedInformer<T extends KubeObject = KubeObject> {
   /** An `added` for each cached object, and then every change. Completes when the informer is stopped. */
@@ -52,17 +54,21 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly #api: ListerWatcher<T>;
   readonly #options: SharedInformerOptions;
   readonly #cache: Cache<T>;
-  readonly #listeners = new Set<Subscriber<Change<T>>>();
+  readonly #listeners = new Set<Listener<T>>();
+  readonly #pieces: Pieces;
   readonly #delivery: Delivery<T>;
   readonly #waiters = new Set<{readonly synced: () => void; readonly refused: (error: Error) => void}>();
   #metrics: InformerMetrics | undefined;
   #subscription: Subscription | undefined;
   #resync: Disposable | undefined;
   #synced = false;
+  /** The number of subscribers that have not received all cached objects yet. */
+  #replays = 0;
 
   constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
     this.#api = api;
     this.#options = options;
+    this.#pieces = new Pieces(options.clock);
     this.#cache = new Cache<T>((error, object) => this.#stumbled(error, 'an index failed on an object', object));
     this.#delivery = new Delivery({
       ...options,
@@ -70,10 +76,17 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       failed: error => this.#stumbled(error, 'an event could not be taken in'),
     });
     this.changes = new Observable(subscriber => {
-      // Replay and subscription happen in one turn, so that no change is missed or delivered twice.
-      this.#listeners.add(subscriber);
-      subscriber.add(() => this.#listeners.delete(subscriber));
-      for (const object of this.#cache.list()) subscriber.next({type: 'added', object, initial: true});
+      // The list is read and the subscriber added in one turn, so that no change is missed or delivered twice.
+      const replay = new Replay(subscriber, this.#cache.list());
+      this.#listeners.add(replay);
+      subscriber.add(() => this.#listeners.delete(replay));
+      const told = replay.run(this.#pieces, options.clock);
+      if (!told) return;
+      this.#replays++;
+      void told.finally(() => {
+        this.#replays--;
+        this.#tellSynced();
+      });
     });
   }
 
@@ -132,11 +145,11 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Resolves once synced. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server has refused the list (401, 403, 404) for
+   * Resolves once synced, and once the present listeners have received all cached objects. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server has refused the list (401, 403, 404) for
    * half a minute; the informer then continues to retry.
    */
   whenSynced(signal: AbortSignal): Promise<void> {
-    if (this.#synced) return Promise.resolve();
+    if (this.#synced && this.#replays === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       let aborted: Disposable | undefined;
       const settle = (then: () => void) => {
@@ -207,6 +220,11 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   #becomeSynced(): void {
     if (this.#synced) return;
     this.#synced = true;
+    this.#tellSynced();
+  }
+
+  #tellSynced(): void {
+    if (!this.#synced || this.#replays > 0) return;
     for (const {synced} of this.#waiters) synced();
   }
 

@@ -160,3 +160,48 @@ test('an index function that throws is reported and counted, and handlers receiv
   t.is(lines.filter(line => line.includes('a listener failed on a change')).length, 1);
   t.is(meter.value('informer_handler_failures_total', {name: 'configmaps'}), 3);
 });
+
+test('late handlers receive a large cache in pieces, then changes in order, and synced means they know of all objects', async t => {
+  const {clock, create, maps, informer, life} = await crowded(t);
+  informer.start(life.signal);
+  await clock.drain();
+  clock.longestMs = 0;
+  const late: string[] = [];
+  const leaving: string[] = [];
+  const known: number[] = [];
+  const listening = informer.listen(({type, object}) => {
+    clock.work(1);
+    late.push(`${type} ${object.metadata?.name}`);
+    if (late.length === 40) void create('map-new').then(() => maps.delete('map-200', {namespace: 'default'}));
+  });
+  const brief = informer.listen(({object}) => {
+    clock.work(1);
+    leaving.push(object.metadata!.name!);
+    if (leaving.length === 30) brief[Symbol.dispose]();
+  });
+  void informer.whenSynced(life.signal).then(() => known.push(new Set(late.map(text => text.split(' ')[1])).size));
+  t.true(late.length < count, 'told in pieces');
+  await clock.drain();
+
+  t.deepEqual(late.slice(count), ['added map-new', 'deleted map-200']);
+  t.is(new Set(late.slice(0, count)).size, count);
+  t.is(leaving.length, 30);
+  t.true(known.length === 1 && known[0]! >= count, `${known.join()} of ${count} objects`);
+  t.true(clock.longestMs <= 15, `${clock.longestMs} ms in one turn`);
+  listening[Symbol.dispose]();
+});
+
+test('an informer that stops while a late handler receives its cache tells no more', async t => {
+  const {clock, informer, life} = await crowded(t);
+  informer.start(life.signal);
+  await clock.drain();
+  const late: string[] = [];
+  informer.listen(({object}) => {
+    clock.work(1);
+    late.push(object.metadata!.name!);
+    if (late.length === 30) life.abort();
+  });
+  await clock.drain();
+
+  t.is(late.length, 30);
+});
