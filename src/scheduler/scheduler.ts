@@ -123,6 +123,7 @@ export class Scheduler {
         this.#hold ??= clock.hold();
         this.#wake();
       },
+      onError: error => parts.log.error({err: error}, 'an event could not be applied to the queue'),
       onIncoming: (subQueue, event) => this.#metrics.countIncoming(subQueue, event),
       onRejection: (plugin, {pod}, by) => this.#metrics.countRejection(plugin, pod.spec?.schedulerName ?? '', by),
     });

@@ -5,6 +5,7 @@ import type {PluginName} from '#src/scheduler/framework/plugin.js';
 import {Nominator} from '#src/scheduler/queue/nominator.js';
 import {SchedulingQueue} from '#src/scheduler/queue/queue.js';
 import {PodWrites} from '#src/scheduler/pod-writes.js';
+import {WorkingClock} from '#test/fixtures/working-clock.js';
 import {aPod} from './objects.js';
 import {toPodInfo} from './cluster-state.js';
 
@@ -12,8 +13,8 @@ import {toPodInfo} from './cluster-state.js';
 const aQueue = ({
   popsFromBackoff: popFromBackoff = false,
   helps = () => true,
-}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
-  const clock = new VirtualClock(0);
+  clock = new VirtualClock(0),
+}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean; clock?: VirtualClock} = {}) => {
   const gated = new Set<string>();
   const came: string[] = [];
   const byEvent: Partial<Record<EventKind, PluginName[]>> = {
@@ -32,6 +33,9 @@ const aQueue = ({
     onReady: () => {},
     onIncoming: (place, event: QueueEvent) => void came.push(`${place} ${event}`),
     onRejection: () => {},
+    onError(error) {
+      throw error;
+    },
   });
   const add = (name: string, priority = 0) => {
     const info = {...toPodInfo(aPod(name)), uid: name, priority};
@@ -250,4 +254,35 @@ test('of the status updates of a pod the last is sent, one at a time, and none a
   await concluded;
 
   t.deepEqual(sent, ['first', 'third', 'bound']);
+});
+
+test('an event moves many pods in pieces, before later events, and none that was tried after it', async t => {
+  const clock = new WorkingClock(0);
+  const count = 100;
+  const helped: string[] = [];
+  const {queue, add, fail} = aQueue({
+    clock,
+    helps({kind}) {
+      clock.work(1);
+      helped.push(kind);
+      return kind === 'AssignedPodDelete';
+    },
+  });
+  for (let at = 0; at < count; at++) add(`p${at}`);
+  for (let at = 0; at < count; at++) fail('NodeResourcesFit');
+  queue.done();
+
+  queue.moveOn({kind: 'NodeAdd'});
+  queue.moveOn({kind: 'AssignedPodDelete'});
+  queue.delete('p99');
+  add('late');
+  fail('NodeResourcesFit');
+  queue.done();
+  t.is(queue.sizes.unschedulable, count);
+  await clock.drain();
+
+  t.is(queue.sizes.unschedulable, 1);
+  t.is(queue.get('late')?.subQueue, 'unschedulable');
+  t.deepEqual(helped, [...Array<string>(count - 1).fill('NodeAdd'), ...Array<string>(count - 1).fill('AssignedPodDelete')]);
+  t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
 });

@@ -13,6 +13,7 @@ import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {findFeasibleNodes} from '#src/scheduler/framework/fit.js';
 import {SchedulerMetrics} from '#src/scheduler/metrics.js';
 import type {Cluster, Filter} from '#src/scheduler/framework/plugin.js';
+import {leastLoss} from '#src/scheduler/preemption/candidates.js';
 import {findVictims} from '#src/scheduler/preemption/search.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
 import {Nominator} from '#src/scheduler/queue/nominator.js';
@@ -89,6 +90,17 @@ test('the search for a node and for pods to leave rests after each node', t => {
   t.true('victims' in outcome);
   t.true(looks.all >= 3 * count);
   t.true(looks.most <= 6, `${looks.most} looks without a rest`);
+});
+
+test('the comparison of candidates for preemption rests after each', t => {
+  const victims = [toPodInfo(aPod('victim'))];
+  const work = leastLoss(Array.from({length: count}, (_, at) => ({node: `n${at}`, victims, violations: at === 0 ? 1 : 0})));
+  let rests = 0;
+  let step = work.next();
+  for (; !step.done; step = work.next()) rests++;
+
+  t.is(step.value?.node, 'n1');
+  t.is(rests, count + 4 * (count - 1));
 });
 
 test('filters and scores that sum over all nodes are computed node by node', t => {

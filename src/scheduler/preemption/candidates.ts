@@ -1,5 +1,6 @@
 import {parseTime} from '#src/api/time.js';
 import {leastOf} from '#src/base/extremes.js';
+import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/framework/fit.js';
@@ -79,12 +80,19 @@ const losses: readonly ((candidate: Candidate) => number)[] = [
   ({victims}) => -leastOf(victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
 ];
 
-/** Returns the best candidate by these criteria, the first of equal ones; undefined without candidates. */
-export const leastLoss = (candidates: readonly Candidate[]): Candidate | undefined => {
+/** Returns the best candidate by these criteria, the first of equal ones; undefined without candidates. Looks at one candidate in each step. */
+export const leastLoss = function* (candidates: readonly Candidate[]): Steps<Candidate | undefined> {
   let left = candidates;
   for (const loss of losses) {
-    const least = leastOf(left.map(loss));
-    left = left.filter(candidate => loss(candidate) === least);
+    let least = Infinity;
+    let best: Candidate[] = [];
+    for (const candidate of left) {
+      const lost = loss(candidate);
+      if (lost < least) [least, best] = [lost, []];
+      if (lost === least) best.push(candidate);
+      yield;
+    }
+    left = best;
     if (left.length <= 1) break;
   }
   return left[0];

@@ -67,7 +67,7 @@ export const findVictims = function* (
     } else byNode.set(node.name, outcome);
     yield;
   }
-  const best = leastLoss(candidates);
+  const best = yield* leastLoss(candidates);
   return (
     best ?? {
       text: fitErrorMessage(cluster.nodes.length, {

@@ -2,6 +2,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {Heap} from '#src/base/heap.js';
+import {InOrder} from '#src/base/in-order.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/framework/events.js';
 import type {PluginName} from '#src/scheduler/framework/plugin.js';
@@ -25,6 +28,8 @@ export interface QueueOptions extends BackoffTimes {
   onRejection(plugin: PluginName, pod: PodInfo, by: 1 | -1): void;
   /** Called when a pod enters a sub-queue, with the event that moved it. */
   onIncoming(subQueue: Exclude<SubQueue, 'none'>, event: QueueEvent): void;
+  /** Called when it cannot be found out which pods an event helps. */
+  onError(error: unknown): void;
 }
 
 interface Entry {
@@ -61,6 +66,10 @@ export class SchedulingQueue {
   readonly #unschedulable = new Map<PluginName, Set<QueuedPod>>();
   readonly #sizes = {active: 0, backoff: 0, unschedulable: 0, gated: 0};
   #order = 0;
+  #arrivals = 0;
+  /** Events whose pods are moved in pieces, one event after another. */
+  readonly #moves: InOrder;
+  readonly #pieces: Pieces;
   #timer: {readonly at: number; readonly timer: Disposable} | undefined;
   #closed = false;
   readonly #inFlight = new InFlight();
@@ -68,6 +77,8 @@ export class SchedulingQueue {
   constructor(options: QueueOptions) {
     this.#options = options;
     this.#backoffEndOf = backoffEnd(options);
+    this.#moves = new InOrder(error => options.onError(error));
+    this.#pieces = new Pieces(options.clock);
   }
 
   /** The number of pods in each sub-queue. */
@@ -141,13 +152,44 @@ export class SchedulingQueue {
     }
   }
 
-  /** Requeues the unschedulable pods that the event may make schedulable, limited to those that `only` accepts. */
+  /**
+   * Requeues the unschedulable pods that the event may make schedulable, limited to those that `only` accepts: in pieces, after those of earlier events. Pods
+   * that become unschedulable afterwards are not affected: they were tried with what the event changed, or it was recorded for them.
+   */
   moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
     const hints = this.#options.hintsOn(event.kind);
-    if (hints.length > 0) this.#inFlight.record(event, only);
-    const concerned = new Set<QueuedPod>();
-    for (const {plugin} of hints) for (const pod of this.#unschedulable.get(plugin) ?? []) concerned.add(pod);
-    for (const pod of concerned) if (only(pod.info)) this.#move(pod, event);
+    if (hints.length === 0) return;
+    this.#inFlight.record(event, only);
+    const plugins = hints.map(({plugin}) => plugin);
+    const last = this.#arrivals;
+    this.#moves.add(() => this.#inPieces(this.#movesOn(event, plugins, pod => pod.arrival <= last && only(pod.info))));
+  }
+
+  *#movesOn(event: ClusterEvent, plugins: readonly PluginName[], concerns: (pod: QueuedPod) => boolean): Steps<void> {
+    const seen = new Set<QueuedPod>();
+    for (const plugin of plugins) {
+      for (const pod of this.#unschedulable.get(plugin) ?? []) {
+        if (this.#closed) return;
+        if (!seen.has(pod) && concerns(pod)) this.#move(pod, event);
+        seen.add(pod);
+        yield;
+      }
+    }
+  }
+
+  /** Begins work at once. Returns a promise unless it is done. */
+  #inPieces(work: Steps<void>): Promise<void> | undefined {
+    for (;;) {
+      const pause = this.#pieces.pause();
+      if (pause) return this.#goOnAfter(pause, work);
+      if (work.next().done) return undefined;
+    }
+  }
+
+  async #goOnAfter(pause: Promise<void>, work: Steps<void>): Promise<void> {
+    using _ = this.#options.clock.hold();
+    await pause;
+    await runStepsInPieces(work, this.#pieces);
   }
 
   /** Moves a pending pod to the active queue. */
@@ -201,6 +243,7 @@ export class SchedulingQueue {
 
   #toUnschedulable(pod: QueuedPod, event: QueueEvent): void {
     this.#enter(pod, 'unschedulable', event);
+    pod.arrival = ++this.#arrivals;
     for (const plugin of blockingPlugins(pod)) {
       const pods = this.#unschedulable.get(plugin);
       if (pods) pods.add(pod);

@@ -10,6 +10,8 @@ export interface QueuedPod {
   subQueue: SubQueue;
   /** Increases with each move between sub-queues: a heap entry with another number is stale. */
   generation: number;
+  /** Its place among all arrivals in the unschedulable sub-queue, the last time it came there. */
+  arrival: number;
   /** When it was added, or last found unschedulable. */
   since: number;
   /** When it was first popped. */
@@ -29,6 +31,7 @@ export const queuedPod = (info: PodInfo, now: number): QueuedPod => ({
   info,
   subQueue: 'none',
   generation: 0,
+  arrival: 0,
   since: now,
   firstDue: undefined,
   attempts: 0,
