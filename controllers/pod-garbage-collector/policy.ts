@@ -2,6 +2,8 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
+import {sortedByInSteps} from '#src/base/sort-steps.js';
+import type {Steps} from '#src/base/steps.js';
 
 type CachedPod = Frozen<Pod>;
 
@@ -27,13 +29,15 @@ const byDeletionOrder = (a: TerminatedPod, b: TerminatedPod): number =>
   ((a.pod.metadata?.name ?? '') < (b.pod.metadata?.name ?? '') ? -1 : 1);
 
 /** Returns the pods beyond the threshold, of those that are terminated. A threshold of zero or less disables it. */
-export const terminatedBeyond = (terminated: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
+export const terminatedBeyond = function* (terminated: readonly CachedPod[], threshold: number): Steps<readonly CachedPod[]> {
   if (threshold <= 0 || terminated.length <= threshold) return [];
-  return terminated
-    .map(terminatedPodOf)
-    .sort(byDeletionOrder)
-    .slice(0, terminated.length - threshold)
-    .map(({pod}) => pod);
+  const keyed: TerminatedPod[] = [];
+  for (const pod of terminated) {
+    keyed.push(terminatedPodOf(pod));
+    yield;
+  }
+  const sorted = yield* sortedByInSteps(keyed, byDeletionOrder);
+  return sorted.slice(0, terminated.length - threshold).map(({pod}) => pod);
 };
 
 /** Whether a node has the out-of-service taint and is not ready. */

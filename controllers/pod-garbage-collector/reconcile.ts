@@ -5,6 +5,7 @@ import type {Pod, PodCondition} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Log} from '#src/base/log.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import type {Counter} from '#src/base/meter.js';
@@ -71,7 +72,8 @@ class Passes {
       const node = spec?.nodeName ? nodes.get(spec.nodeName) : undefined;
       return node !== undefined && isOutOfService(node, outOfService);
     });
-    const surplus = terminatedBeyond(await this.#those(all, isTerminated), options.terminatedPodGcThreshold);
+    const terminated = await this.#those(all, isTerminated);
+    const surplus = await runStepsInPieces(terminatedBeyond(terminated, options.terminatedPodGcThreshold), this.#pieces);
     await this.#collect({reason: 'terminated', pods: surplus}, log);
     await this.#collect({reason: 'out-of-service', pods: stuck}, log);
     const lost = await this.#lostNodes(all, log);

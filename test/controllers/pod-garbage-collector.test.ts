@@ -1,7 +1,11 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
-import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import podGarbageCollector from '#controllers/pod-garbage-collector/controller.js';
+import {terminatedBeyond} from '#controllers/pod-garbage-collector/policy.js';
+import {startServer} from '#test/fixtures/server.js';
+import {alone, aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 const startEnvironment = async (args: readonly string[] = [], controllers: readonly string[] = ['pod-garbage-collector-controller']) => {
   const plane = await aPlaneWith(controllers, args);
@@ -115,4 +119,39 @@ test('a pod that is to go and never had a node has failed and goes', async t => 
   const {status} = await at.get(kinds.pods, 'going');
   t.is(status!.phase, 'Failed');
   t.false(status!.conditions?.some(({type}) => type === 'DisruptionTarget') ?? false);
+});
+
+test('all pods are looked at and sorted in pieces', async t => {
+  const clock = new VirtualClock();
+  let looks = 0;
+  const monotonic = clock.monotonic.bind(clock);
+  clock.monotonic = () => {
+    looks++;
+    return monotonic();
+  };
+  const looksAt = async (count: number): Promise<number> => {
+    const at = await alone(t, [podGarbageCollector], {terminatedPodGcThreshold: 1000}, startServer({clock}));
+    for (let i = 0; i < count; i++) await at.create(kinds.pods, {metadata: {name: `p${i}`}, spec: aTemplate().spec!});
+    looks = 0;
+    await clock.advance(20_000);
+    return looks;
+  };
+
+  const without = await looksAt(0);
+  const withPods = await looksAt(100);
+  t.true(withPods - without >= 3 * 100, `${withPods} looks at the clock, ${without} without pods`);
+});
+
+test('pods that have ended are ordered in steps', t => {
+  const pods = Array.from({length: 5000}, (_, at) => ({metadata: {name: `p${at}`}, status: {phase: 'Failed'}}));
+  const work = terminatedBeyond(pods as never, 4990);
+  let steps = 0;
+  let step = work.next();
+  for (; !step.done; step = work.next()) steps++;
+
+  t.deepEqual(
+    step.value.map(({metadata}) => metadata!.name),
+    ['p0', 'p1', 'p10', 'p100', 'p1000', 'p1001', 'p1002', 'p1003', 'p1004', 'p1005'],
+  );
+  t.true(steps > 5000, `${steps} steps`);
 });

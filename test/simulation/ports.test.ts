@@ -162,6 +162,19 @@ test('an agent forwards no port for a stream whose stream for errors was given u
   session.close();
 });
 
+for (const path of ['/exec/default/pod/app?command=sh&input=1&output=1', '/portForward/default/pod?port=7']) {
+  test(`a message in base64 that is too long to be decoded at once ends the connection: ${path}`, async t => {
+    await using plane = await aPlaneWithNodes();
+    await after(plane, {behavior: '{ports: {7: echo}}'}, 1_000);
+    const client = webSocketTo(plane, path, 'v4.base64.channel.k8s.io');
+    client.on('error', () => {});
+    client.once('open', () => client.send(`0${Buffer.alloc(6 << 20).toString('base64')}AAAA`));
+    const [code] = (await once(client, 'close')) as [number];
+
+    t.is(code, 1006);
+  });
+}
+
 /** Requests to an agent, and how it refuses them. */
 const refusals: readonly (readonly [path: string, status: number, text: string])[] = [
   ['/healthz', 200, 'ok'],

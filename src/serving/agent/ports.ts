@@ -4,6 +4,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
+import {contentOf, maxTextBytes} from '#src/serving/streams/channels.js';
 import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/streams/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
@@ -103,7 +104,8 @@ const serve = (client: WebSocketClient, ports: readonly number[], isText: boolea
   client.onMessage(received => {
     const [first] = received;
     if (first === undefined) return;
-    const bytes = isText ? Buffer.from(received.subarray(1).toString(), 'base64') : received.subarray(1);
+    if (isText && received.length > maxTextBytes) return client.terminate();
+    const bytes = isText ? contentOf(received) : received.subarray(1);
     const channel = isText ? first - 48 : first;
     if (channel % 2 === 0) connections[channel / 2]?.receive(bytes);
   });

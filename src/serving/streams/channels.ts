@@ -14,6 +14,9 @@ export const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, cl
 
 const maxSizeLength = 4096;
 
+/** The size limit of a message in base64, which is decoded at once; clients send at most 64 KiB. A longer one ends the connection. */
+export const maxTextBytes = 8 << 20;
+
 /** A message on a channel. */
 export const message = (channel: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([channel]), bytes]);
 
@@ -43,6 +46,7 @@ export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Reque
     }
   };
   client.onMessage(received => {
+    if (isText && received.length > maxTextBytes) return client.terminate();
     const bytes = isText ? decoded(received) : received;
     const [channel, closed] = bytes;
     if (ignored || channel === undefined) return;
@@ -66,8 +70,10 @@ export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Reque
   };
 };
 
-const decoded = (text: Buffer): Buffer =>
-  text.length === 0 ? text : message(text[0]! - 48, Buffer.from(text.subarray(1).toString(), 'base64'));
+/** Returns the content of a text message, which its channel precedes. */
+export const contentOf = (text: Buffer): Buffer => Buffer.from(text.toString('latin1', 1), 'base64');
+
+const decoded = (text: Buffer): Buffer => (text.length === 0 ? text : message(text[0]! - 48, contentOf(text)));
 
 /** A terminal size in the form that agents receive. */
 const sizeIn = (text: string): string | undefined => {
