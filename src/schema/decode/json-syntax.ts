@@ -26,7 +26,8 @@ const quoted = (byte: string): string => {
 /** How many values are looked at in one step. */
 const valuesPerStep = 10_000;
 
-const plainText = /[^"\\\u0000-\u001F]*/y;
+/** The characters of strings besides quotes, backslashes and control characters; texts are in Latin-1. */
+const plainText = /[ !#-[\]-\u00FF]*/y;
 const spaces = /[ \t\r\n]*/y;
 const digits = /[0-9]*/y;
 
