@@ -39,7 +39,7 @@ import {systemNetwork, type Network} from '#src/transport/network.js';
 import {dialer} from '#src/transport/dial.js';
 import {connections} from '#src/transport/http1/connections.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
-import {configuredAuthentication} from './jwt-authentication.js';
+import {configuredJwt} from './configured-jwt.js';
 import {openTokenWebhook, tokenAuthenticators} from './token-authenticators.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
@@ -151,7 +151,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
   const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
-  const configured = configuredAuthentication(options, naming);
+  const configured = await configuredJwt(options, naming);
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
@@ -167,7 +167,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     authenticators,
     configured,
     tokenWebhook,
-    anonymous: anonymousOf(options, log, configured?.configuration.anonymous),
+    anonymous: anonymousOf(options, log, configured?.anonymous),
     proxy,
     admission,
     agentTrust,

@@ -1,24 +1,18 @@
-import {hostname} from 'node:os';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import {bootstrapTokenAuthenticator} from '#src/apiserver/authentication/bootstrap-token.js';
-import {jwtAuthenticator} from '#src/apiserver/authentication/jwt/authenticator.js';
-import {Issuers} from '#src/apiserver/authentication/jwt/issuers.js';
-import {jwtMetrics, reloadMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
 import {readSettingsFile} from '#src/transport/settings-file.js';
-import {ReloadedIssuers} from '#src/apiserver/authentication/jwt/reload.js';
 import {webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
-import {systemFiles} from '#src/base/files/files.js';
 import type {Random} from '#src/base/random.js';
-import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import type {Dial} from '#src/transport/dial.js';
-import {parseAuthentication, type ConfiguredAuthentication, type JwtOptions} from './jwt-authentication.js';
+import type {ConfiguredJwt} from './configured-jwt.js';
+import type {JwtOptions} from './jwt-authentication.js';
 
 /** The options of these authenticators. */
 export type TokenOptions = JwtOptions &
@@ -33,7 +27,7 @@ export type TokenOptions = JwtOptions &
 export interface TokenAuthenticatorParts {
   readonly options: TokenOptions;
   /** The configured issuers; undefined if there are none. */
-  readonly configured: ConfiguredAuthentication | undefined;
+  readonly configured: ConfiguredJwt | undefined;
   /** The webhook that authenticates tokens. */
   readonly webhook: HttpConnection | undefined;
   /** The audiences of this server. */
@@ -68,11 +62,11 @@ export const openTokenWebhook = async (
 /** Returns the authenticators that the flags configure. */
 export const tokenAuthenticators = (parts: TokenAuthenticatorParts): TokenAuthenticators => {
   const {options, configured, webhook} = parts;
-  const issuers = configured && configuredIssuers(configured, parts);
+  const jwt = configured?.authenticator(parts);
   return {
     authenticators: [
       ...(options.enableBootstrapTokenAuth ? [bootstrapTokenAuthenticator(parts)] : []),
-      ...(issuers ? [jwtAuthenticator(issuers)] : []),
+      ...(jwt ? [jwt.authenticator] : []),
       ...(webhook
         ? [
             webhookTokenAuthenticator({
@@ -84,33 +78,6 @@ export const tokenAuthenticators = (parts: TokenAuthenticatorParts): TokenAuthen
           ]
         : []),
     ],
-    start: () => issuers?.start(),
+    start: () => jwt?.start(),
   };
-};
-
-/** The issuers of the flags, or those of the file, which may change. */
-const configuredIssuers = (
-  configured: ConfiguredAuthentication,
-  {options, naming, clock, log, meter, dial, signal}: TokenAuthenticatorParts,
-): {readonly current: Issuers; start(): void} => {
-  const metrics = jwtMetrics(meter);
-  const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
-    new Issuers(authenticators, {clock, log, dial, metrics, algorithms});
-  const current = issuersOf(configured);
-  const {text} = configured;
-  if (text === undefined) {
-    signal.addEventListener('abort', () => current.close(), {once: true});
-    return {current, start: () => current.start()};
-  }
-  return new ReloadedIssuers({
-    path: options.authenticationConfig,
-    files: systemFiles,
-    clock,
-    log,
-    metrics: reloadMetrics(meter, serverIdentity(hostname())),
-    signal,
-    text,
-    current,
-    parse: changed => issuersOf(parseAuthentication(changed, naming, options)),
-  });
 };

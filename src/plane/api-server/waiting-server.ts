@@ -10,7 +10,7 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {administration} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {anonymousOf, authenticatorsOf} from './authentication.js';
-import {configuredAuthentication} from './jwt-authentication.js';
+import {configuredJwt} from './configured-jwt.js';
 
 export interface WaitingServerParts {
   readonly options: ApiserverOptions;
@@ -47,7 +47,7 @@ export const waitingServer = ({options, naming, clock, log, gate}: WaitingServer
     administration({
       routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
       authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
-      anonymous: anonymousOf(options, noLog, configuredAuthentication(options, naming)?.configuration.anonymous), // The server itself logs the warnings.
+      anonymous: anonymousOf(options, noLog, (await configuredJwt(options, naming))?.anonymous), // The server itself logs the warnings.
       authorizer: {authorize: () => ({decision: 'allow'})},
       failed: error => log.error({err: error}, 'answering a health check failed'),
     }),

@@ -1,0 +1,31 @@
+import type {Naming} from '#src/api/naming.js';
+import type {AnonymousSettings} from '#src/apiserver/authentication/jwt/configuration.js';
+import type {JwtOptions} from './jwt-authentication.js';
+import type {JwtAuthentication} from './jwt-issuers.js';
+import type {TokenAuthenticatorParts} from './token-authenticators.js';
+
+/** The configured issuers of tokens. */
+export interface ConfiguredJwt {
+  /** Which requests may be anonymous, if the configuration file says so. */
+  readonly anonymous: AnonymousSettings | undefined;
+  authenticator(parts: TokenAuthenticatorParts): JwtAuthentication;
+}
+
+/**
+ * Reads the configured issuers; undefined if there are none. Loads the expression language and all else that they need only then. Rejects with an error of one
+ * line that names the flag.
+ */
+export const configuredJwt = async (options: JwtOptions, naming: Naming): Promise<ConfiguredJwt | undefined> => {
+  if (!options.authenticationConfig && !options.oidcIssuerUrl) return undefined;
+  const [{configuredAuthentication}, {authenticatorOfIssuers}] = await Promise.all([
+    import('./jwt-authentication.js'),
+    import('./jwt-issuers.js'),
+  ]);
+  const configured = configuredAuthentication(options, naming);
+  return (
+    configured && {
+      anonymous: configured.configuration.anonymous,
+      authenticator: parts => authenticatorOfIssuers(configured, parts),
+    }
+  );
+};
