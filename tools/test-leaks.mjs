@@ -1,5 +1,5 @@
 // Names the timers, sockets, servers, workers, watchers and child processes that a test file (or a script of several) leaves behind, each with the place
-// that made it, and fails with PLAT_TEST_LEAKS=fail. ava loads this module into every process before the tests; the check runs after the last test and the
+// that made it, and fails. ava loads this module into every process before the tests; the check runs after the last test and the
 // last hook. Resources that do not keep the process alive count too: an unreferenced timer of a stopped server is a leak in a program that starts many.
 import {subscribe} from 'node:diagnostics_channel';
 import fs from 'node:fs';
@@ -135,7 +135,6 @@ registerCompletionHandler(() =>
   settle(0, () => {
     const left = report();
     if (!left) return;
-    const end = process.env.PLAT_TEST_LEAKS === 'fail' ? () => process.exit(1) : undefined;
-    process.stderr.write(`\nleft open after the last test:\n${left}\n`, end);
+    process.stderr.write(`\nleft open after the last test:\n${left}\n`, () => process.exit(1));
   }),
 );

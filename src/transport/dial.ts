@@ -53,20 +53,30 @@ export const dialer =
   (network: Network, clock: Clock): Dial =>
   async (target, protocols) => {
     using _ = clock.hold();
-    return await inTime(dial(network, clock, target, protocols), target, clock);
+    const attempt: Attempt = {timedOut: false};
+    return await inTime(attempt, dial(network, clock, target, {attempt, protocols}), target, clock);
   };
+
+/** A connection that is being set up. */
+interface Attempt {
+  /** Below TLS, once it is connected. */
+  connection?: Duplex;
+  timedOut: boolean;
+}
 
 const dial = async (
   network: Network,
   clock: Clock,
   {scheme, host, addresses, port, tls = {}}: Target,
-  protocols?: readonly string[],
+  {attempt, protocols}: {readonly attempt: Attempt; readonly protocols?: readonly string[] | undefined},
 ): Promise<Duplex> => {
   const within = network.within?.(host, port);
   if (within) return within;
   // Wrong trust settings are reported before anything is dialled.
   const trust = scheme === 'https' ? trustOf(tls, host, protocols) : undefined;
   const socket = await dialAny(network, addresses ?? [host], port);
+  attempt.connection = socket;
+  if (attempt.timedOut) return socket; // Which its reader closes.
   return trust ? handshake(socket, trust, clock) : socket;
 };
 
@@ -83,19 +93,20 @@ const dialAny = async (network: Network, addresses: readonly string[], port: str
   throw failure;
 };
 
-const inTime = (dialing: Promise<Duplex>, target: Target, clock: Clock): Promise<Duplex> => {
+/** Gives up after the target's time limit and closes the connection, whose handshake may still be waiting. */
+const inTime = (attempt: Attempt, dialing: Promise<Duplex>, target: Target, clock: Clock): Promise<Duplex> => {
   const {connectTimeoutMs} = target;
   if (connectTimeoutMs === undefined) return dialing;
   return new Promise((resolve, reject) => {
-    let timedOut = false;
     const timer = clock.schedule(connectTimeoutMs, () => {
-      timedOut = true;
+      attempt.timedOut = true;
+      attempt.connection?.destroy();
       reject(Object.assign(new Error(`dial tcp ${authority(target)}: i/o timeout`), {code: 'ETIMEDOUT'}));
     });
     dialing.then(
       socket => {
         timer[Symbol.dispose]();
-        if (timedOut) socket.destroy();
+        if (attempt.timedOut) socket.destroy();
         else resolve(socket);
       },
       (error: Error) => {

@@ -1,3 +1,4 @@
+import {setMaxListeners} from 'node:events';
 import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -144,9 +145,12 @@ test('a status that changed meanwhile is not overwritten: the write conflicts an
   const files = signingFiles(await anAuthority('one', start));
   const options = {...noFiles, clusterSigningCertFile: files.certificate, clusterSigningKeyFile: files.key};
 
-  const behind = await signers(contextOver(plane, [stale], options));
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  t.teardown(() => ending.abort());
+  const behind = await signers(contextOver(plane, [stale], options, ending.signal));
   t.true(isConflict(await t.throwsAsync(behind['apiserverClient']!({namespace: '', name: 'req'}, attempt))));
-  const upToDate = await signers(contextOver(plane, [await requests.get()], options));
+  const upToDate = await signers(contextOver(plane, [await requests.get()], options, ending.signal));
   await upToDate['apiserverClient']!({namespace: '', name: 'req'}, attempt);
   t.is((await requests.issued())[0]?.issuer.commonName, 'one');
 });

@@ -21,11 +21,12 @@ const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Liste
 
 const kindOf = (source: Source): string => (typeof source.kind === 'string' ? source.kind : source.kind.kind);
 
-/** The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as administrator. */
+/** The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as administrator. The signal ends what it watches. */
 export const contextOver = <O, C extends KubeObject = KubeObject>(
   plane: Plane & {readonly clock: VirtualClock},
   cached: readonly Frozen<C>[],
   options: O,
+  signal: AbortSignal = new AbortController().signal,
 ): KeyedContext<O> => {
   const client = plane.client();
   return {
@@ -46,7 +47,7 @@ export const contextOver = <O, C extends KubeObject = KubeObject>(
     options,
     gates: {enabled: () => false},
     serverAuthority: '',
-    signal: new AbortController().signal,
+    signal,
     healthCheck() {},
     debugPages() {},
     enqueue() {},

@@ -3,7 +3,7 @@ import {chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 
 import {basename, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
 import test, {type ExecutionContext} from 'ava';
-import {transformSync} from 'esbuild';
+import {stop, transform} from 'esbuild';
 import {aDirectory, Program, programFile} from '#test/cli/programs.js';
 import {hasKubectl} from '#test/e2e/kubectl.js';
 
@@ -146,16 +146,19 @@ const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
 if (!bundled) console.log('skipped: the package is imported by its name from bundles that are as new as the tests (make test)');
 const importing = bundled ? test : test.skip;
 
+test.after.always('the compiler of the examples ends', () => stop());
+
 for (const [file, lines] of Object.entries(printed)) {
   importing(`the examples in TypeScript of ${file} do what they say`, async t => {
     // Within the package its own name is an import. One process for all: loading the package takes longest.
-    const scripts = blocksOf(file)
-      .filter(({language}) => language === 'ts')
-      .map(({lines: code}, index) => {
+    const examples = blocksOf(file).filter(({language}) => language === 'ts');
+    const scripts = await Promise.all(
+      examples.map(async ({lines: code}, index) => {
         const script = resolve('dist', `${basename(file, '.md')}-${process.pid}-${index}.mjs`);
-        writeFileSync(script, transformSync(code.join('\n'), {loader: 'ts'}).code);
+        writeFileSync(script, (await transform(code.join('\n'), {loader: 'ts'})).code);
         return script;
-      });
+      }),
+    );
     t.teardown(() => scripts.forEach(script => rmSync(script)));
     const {stdout} = await run(process.execPath, [
       '--input-type=module',

@@ -1,10 +1,11 @@
 import {once} from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';
-import {createServer, type AddressInfo} from 'node:net';
+import {createServer, type AddressInfo, type Socket} from 'node:net';
 import test from 'ava';
+import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {systemNetwork} from '#src/transport/network.js';
+import {systemNetwork, type Network} from '#src/transport/network.js';
 import {dialer} from '#src/transport/dial.js';
 import {connections} from '#src/transport/http1/connections.js';
 import {relayCall} from '#src/transport/relay/call.js';
@@ -20,13 +21,37 @@ test('a backend that keeps silent is given up after the time it has', async t =>
 });
 
 test('a backend that does not answer the TLS handshake is dropped after the connect timeout', async t => {
-  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  const silent = createServer(socket => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const {port} = silent.address() as AddressInfo;
   await using backend = await aBackend(() => {});
   await using server = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port: String(port), connectTimeoutMs: 30}});
 
   t.is(messageOf((await ask1(server)).body), `dial tcp 127.0.0.1:${port}: i/o timeout`);
+  silent.close();
+});
+
+test('a connection whose handshake takes too long is closed as its dialling is given up', async t => {
+  const silent = createServer(socket => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const network = systemNetwork(systemClock);
+  const opened: Socket[] = [];
+  const recording: Network = {
+    ...network,
+    async dial(...address) {
+      const socket = await network.dial(...address);
+      opened.push(socket);
+      return socket;
+    },
+  };
+  const target = {scheme: 'https', host: '127.0.0.1', port: String((silent.address() as AddressInfo).port), connectTimeoutMs: 20} as const;
+
+  await t.throwsAsync(dialer(recording, systemClock)(target), {message: /i\/o timeout/});
+
+  t.deepEqual(
+    opened.map(({destroyed}) => destroyed),
+    [true],
+  );
   silent.close();
 });
 
