@@ -20,10 +20,13 @@ import {wire} from '#test/apiserver/wire.js';
 const naming = namingOf('kubernetes');
 
 /** Starts a server as `plat up` does, with all APIs and the default admission plugins, over the memory store, with or without the thread for large requests. Disposing of it stops it. */
-export const sweepServer = async ({thread = true}: {readonly thread?: boolean} = {}) => {
+export const sweepServer = async ({
+  thread = true,
+  flags: more = [],
+}: {readonly thread?: boolean; readonly flags?: readonly string[]} = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
   const files = await planeMaterial(join(directory, 'pki'), clock);
-  const args = ['--runtime-config=api/all=true', '--request-timeout=10m'];
+  const args = ['--runtime-config=api/all=true', '--request-timeout=10m', ...more];
   const flags = apiserverArgs({naming: 'kubernetes', apiserverArgs: args, securePort: 6443}, files);
   const parsed = parseFlags(apiserverFlags, flags);
   const server = await assembleApiServer({
