@@ -1,14 +1,13 @@
 import type {Naming} from '#src/api/naming.js';
 import type {AnonymousSettings} from '#src/apiserver/authentication/jwt/configuration.js';
 import type {JwtOptions} from './jwt-authentication.js';
-import type {JwtAuthentication} from './jwt-issuers.js';
-import type {TokenAuthenticatorParts} from './token-authenticators.js';
+import type {IssuerParts, JwtAuthentication} from './jwt-issuers.js';
 
 /** The configured issuers of tokens. */
 export interface ConfiguredJwt {
   /** Which requests may be anonymous, if the configuration file says so. */
   readonly anonymous: AnonymousSettings | undefined;
-  authenticator(parts: TokenAuthenticatorParts): JwtAuthentication;
+  authenticator(parts: IssuerParts): JwtAuthentication;
 }
 
 /**

@@ -6,8 +6,24 @@ import {jwtMetrics, reloadMetrics} from '#src/apiserver/authentication/jwt/metri
 import {ReloadedIssuers} from '#src/apiserver/authentication/jwt/reload.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
-import {parseAuthentication, type ConfiguredAuthentication} from './jwt-authentication.js';
-import type {TokenAuthenticatorParts} from './token-authenticators.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Dial} from '#src/transport/dial.js';
+import {parseAuthentication, type ConfiguredAuthentication, type JwtOptions} from './jwt-authentication.js';
+
+/** The dependencies of the authentication by issuers. */
+export interface IssuerParts {
+  readonly options: JwtOptions;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly dial: Dial;
+  /** Ends the work in the background. */
+  readonly signal: AbortSignal;
+}
 
 /** What authenticates the tokens of issuers. `start` begins to reach them, and to follow the configuration file. */
 export interface JwtAuthentication {
@@ -16,7 +32,7 @@ export interface JwtAuthentication {
 }
 
 /** Returns the authenticator of the configured issuers. */
-export const authenticatorOfIssuers = (configured: ConfiguredAuthentication, parts: TokenAuthenticatorParts): JwtAuthentication => {
+export const authenticatorOfIssuers = (configured: ConfiguredAuthentication, parts: IssuerParts): JwtAuthentication => {
   const issuers = configuredIssuers(configured, parts);
   return {authenticator: jwtAuthenticator(issuers), start: () => issuers.start()};
 };
@@ -24,7 +40,7 @@ export const authenticatorOfIssuers = (configured: ConfiguredAuthentication, par
 /** The issuers of the flags, or those of the file, which may change. */
 const configuredIssuers = (
   configured: ConfiguredAuthentication,
-  {options, naming, clock, log, meter, dial, signal}: TokenAuthenticatorParts,
+  {options, naming, clock, log, meter, dial, signal}: IssuerParts,
 ): {readonly current: Issuers; start(): void} => {
   const metrics = jwtMetrics(meter);
   const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
