@@ -26,7 +26,7 @@ import {Context, header, type Handler, type RequestTimes} from './request/contex
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
-import {MalformedRequest, PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
+import {MalformedRequest, PlainRefusal, tooManyRequests, internalRefusal} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {attributesOf, isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
@@ -184,7 +184,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     const deciding = authorized(settings, attributes, state);
     const decision = deciding instanceof Promise ? await deciding : deciding;
     state.audit?.authorized(decision);
-    allowed(settings, attributes, decision);
+    allowed(settings, request, attributes, decision);
     state.isAuthorized = true;
     settings.checkPublished?.(info, user);
     const codecs = codecsFor(request, settings);
@@ -305,8 +305,10 @@ const authorized = (
   );
 };
 
-const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision): void => {
+/** Throws unless the request is allowed. Errors of authorizers are shown only if none allows it. */
+const allowed = ({log}: CoreSettings, {url}: ApiRequest, attributes: Attributes, decision: Decision): void => {
   if (decision.decision === 'allow') return;
+  if (decision.error !== undefined) throw internalRefusal(url, decision.error);
   log?.denied(attributes, decision);
   throw denial(attributes, decision.reason);
 };

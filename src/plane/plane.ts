@@ -69,7 +69,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const nodes = nodesOf(inputs, processes);
   const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
   const {manager, failed} = await startComponents(inputs, processes, api, undo);
-  await startNodes(nodes, inputs, api, undo);
+  await startNodes(nodes, api, undo);
   const client = (user = admin) => api.clientAs(user, 'plat');
   const manifests = await manifestsOf(inputs, client);
   if (inputs.manifests.length > 0)
@@ -232,8 +232,8 @@ const startComponents = async (
   return {manager: running[0].manager, failed};
 };
 
-const startNodes = async (nodes: PlaneNodes, {apiserver}: PlaneInputs, api: RunningApiServer, undo: Undo): Promise<void> => {
-  const stop = await nodes.start(api, apiserver.options);
+const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {
+  const stop = await nodes.start(api);
   if (stop) undo.defer(stop);
 };
 

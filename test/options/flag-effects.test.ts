@@ -13,7 +13,6 @@ import {noImagePolicy} from './flag-texts.js';
 
 /** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
-  ['tunes a webhook that only refused flags name', /^authorization-webhook-(version|cache-.*)$/],
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
   ['sets times of elections that do not take place here', /^coordinated-leadership-/],
   ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],

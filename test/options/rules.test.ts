@@ -12,7 +12,6 @@ import {noImagePolicy} from './flag-texts.js';
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
 
-const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
 const refusals = (table: unknown, cases: readonly (readonly [string, string])[]) => {
   const {program} = table as FlagTable;
   for (const [words, message] of cases) {
@@ -134,15 +133,6 @@ refusals(apiserverFlags, [
   [
     '--service-account-signing-endpoint=/s',
     '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file',
-  ],
-  ['--authorization-config=f', `--authorization-config is not supported yet: ${otherModes} by --authorization-mode`],
-  [
-    '--authorization-mode=RBAC,Webhook --authorization-webhook-config-file=f',
-    `--authorization-mode=Webhook is not supported yet: ${otherModes}`,
-  ],
-  [
-    '--authorization-policy-file=f --authorization-mode=ABAC',
-    `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`,
   ],
   ['--audit-log-version=audit.k8s.io/v1', '--audit-log-version must be audit.plat.io/v1 with --naming=plat'],
   [

@@ -84,7 +84,8 @@ export class RequestAudit {
     this.#impersonated = user;
   }
 
-  authorized({decision, reason = ''}: Decision): void {
+  authorized({decision, reason = '', error}: Decision): void {
+    if (decision !== 'allow' && error !== undefined) return this.notAuthorized();
     const {naming} = this.#settings;
     this.notes.annotate(naming.groupKey('authorization', 'decision'), decision === 'allow' ? 'allow' : 'forbid');
     this.notes.annotate(naming.groupKey('authorization', 'reason'), reason);

@@ -31,13 +31,18 @@ export const privileged: Authorizer = {
   authorize: ({user}) => (isPrivileged(user) ? {decision: 'allow'} : {decision: 'noOpinion'}),
 };
 
+const aggregated = (errors: readonly string[]): string => {
+  const distinct = [...new Set(errors)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
+};
+
 const undecided = (decisions: readonly Decision[]): Decision => {
   const reasons = decisions.flatMap(({reason}) => reason || []);
   const errors = decisions.flatMap(({error}) => error || []);
   return {
     decision: 'noOpinion',
     ...(reasons.length > 0 ? {reason: reasons.join('\n')} : {}),
-    ...(errors.length > 0 ? {error: errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`} : {}),
+    ...(errors.length > 0 ? {error: aggregated(errors)} : {}),
   };
 };
 
@@ -67,6 +72,6 @@ export const unionRules =
       resourceRules: lists.flatMap(({resourceRules}) => resourceRules),
       nonResourceRules: lists.flatMap(({nonResourceRules}) => nonResourceRules),
       incomplete: lists.some(({incomplete}) => incomplete),
-      ...(errors.length > 0 ? {error: errors.join(', ')} : {}),
+      ...(errors.length > 0 ? {error: aggregated(errors)} : {}),
     };
   };

@@ -23,6 +23,12 @@ export class PlainRefusal extends Error {
   }
 }
 
+const htmlSafe = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** The 500 of a step before the handler that failed. Its text holds nothing that could be read as HTML. */
+export const internalRefusal = (url: string, reason: string): PlainRefusal =>
+  new PlainRefusal(500, htmlSafe(`Internal Server Error: ${JSON.stringify(url)}: ${reason}`));
+
 /** The refusal of a request that cannot be parsed, before anything is known of it. */
 export class MalformedRequest extends PlainRefusal {
   constructor() {

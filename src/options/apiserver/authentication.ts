@@ -163,10 +163,8 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   },
 });
 
-/** All authorization modes, supported or not. */
+/** All authorization modes. */
 const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
-
-const authorizationAlternatives = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
 
 const webhookFlags = [
   'authorization-webhook-config-file',
@@ -183,48 +181,38 @@ export const authorization = flagSection('Authorization', {
     default: 'AlwaysAllow',
     shownDefault: 'AlwaysAllow when no config file',
     oneOf: authorizationModes,
-    refusedValues: {
-      ABAC: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'),
-      Webhook: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'),
-    },
   },
   'authorization-config': {
     type: 'path',
     help: 'The file that configures the chain of authorizers. Needs the gate StructuredAuthorizationConfiguration; exclusive with --authorization-mode and the --authorization-webhook-* flags.',
     excludes: ['authorization-mode', ...webhookFlags],
     gate: 'StructuredAuthorizationConfiguration',
-    refused: notSupportedYet(authorizationAlternatives),
   },
   'authorization-policy-file': {
     type: 'path',
     help: 'The policy of mode ABAC, a JSON object a line.',
-    refused: notSupportedYet(authorizationAlternatives),
   },
   'authorization-webhook-config-file': {
     type: 'path',
     help: 'Connection settings for mode Webhook.',
-    refused: notSupportedYet(authorizationAlternatives),
   },
   'authorization-webhook-version': {
     type: 'string',
     help: 'The API version of the SubjectAccessReview exchanged with the webhook.',
     default: 'v1beta1',
     oneOf: ['v1beta1', 'v1'],
-    implementation: 'pending',
   },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
     help: 'How long an authorization result that allows a request is cached.',
     default: '5m0s',
     range: {min: '0'},
-    implementation: 'pending',
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
     help: 'How long an authorization result that does not allow a request is cached.',
     default: '30s',
     range: {min: '0'},
-    implementation: 'pending',
   },
 });
 
@@ -238,6 +226,7 @@ export const validateAuthorizationModes = (
   {authorizationMode: modes}: {readonly authorizationMode: readonly string[]},
   given: Given,
 ): string | undefined => {
+  if (given.has('authorization-config')) return undefined;
   if (modes.length === 0) return '--authorization-mode must name at least one mode';
   const repeated = modes.find((mode, at) => modes.indexOf(mode) !== at);
   if (repeated) return `--authorization-mode names ${repeated} more than once`;

@@ -117,6 +117,8 @@ export interface RunningApiServer {
   readonly handler: ApiHandler;
   readonly health: ServerHealth;
   readonly metrics: MetricsRegistry;
+  /** Whether the Node authorizer is in force. */
+  readonly authorizesNodes: boolean;
   /** A client with the identity of a user, without credentials. */
   clientAs(user: UserInfo, userAgent?: string): Client;
   /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`. */
@@ -140,7 +142,7 @@ interface Lifetimes {
 
 /** The first stage: what the options name, and the server's own way in, which works once the handler is attached. */
 const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifetimes) => {
-  const {options, naming, clock, log, store, gate} = parts;
+  const {options, naming, clock, random, log, store, gate, metrics: meter} = parts;
   const health = new ServerHealth({
     clock,
     log,
@@ -150,7 +152,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
+  const authorizers = await createAuthorizers(options, {naming, clock, random, log, meter, files: systemFiles, signal, gate});
   const configured = await configuredJwt(options, naming);
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
@@ -388,6 +390,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
     handler: server.handler,
     health,
     metrics: meter,
+    authorizesNodes: authorizers.nodes !== undefined,
     clientAs,
     follow,
     async begin() {

@@ -43,7 +43,7 @@ export const apiserverArgs = (
     'data-dir': join(dataDir, 'store'),
     'bind-address': bindAddress,
     'secure-port': String(securePort),
-    'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC',
+    ...(args.some(arg => /^--authorization-config=./.test(arg)) ? {} : {'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC'}),
     'client-ca-file': files.ca,
     'anonymous-auth': 'true',
     'allow-privileged': 'true',

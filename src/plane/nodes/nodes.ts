@@ -6,7 +6,6 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {wellKnown} from '#src/api/user.js';
 import {OptionError} from '#src/options/option-error.js';
-import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import type {RunningApiServer} from '#src/plane/api-server/api-server.js';
@@ -65,14 +64,10 @@ export class PlaneNodes {
    * Starts the nodes, if there are any, and returns a function that stops them. Each has a node's identity, which may do what the Node authorizer allows,
    * and without that authorizer everything.
    */
-  async start(
-    api: Pick<RunningApiServer, 'clientAs'>,
-    {authorizationMode}: Pick<ApiserverOptions, 'authorizationMode'>,
-  ): Promise<(() => Promise<void>) | undefined> {
+  async start(api: Pick<RunningApiServer, 'clientAs' | 'authorizesNodes'>): Promise<(() => Promise<void>) | undefined> {
     const {count, rulesFile, podRanges, naming, ...rest} = this.#parts;
     if (count === 0) return undefined;
     const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
-    const isAuthorized = authorizationMode.includes('Node');
     const simulation = await startSimulation({
       ...rest,
       nodes: count,
@@ -84,7 +79,7 @@ export class PlaneNodes {
         {name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]},
         'plat/simulation',
       ),
-      clientAs: user => api.clientAs(isAuthorized ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
+      clientAs: user => api.clientAs(api.authorizesNodes ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
     });
     this.#simulation = simulation;
     return () => simulation.stop();

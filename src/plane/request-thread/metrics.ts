@@ -8,7 +8,7 @@ export type MetricSample =
 
 /** Metrics that the main thread records for all requests. */
 const isCountedAlready = (name: string): boolean =>
-  /^(?:apiserver_(?:request|response|current|longrunning|watch)_|authenticat|authorization_)/.test(name);
+  /^(?:apiserver_(?:request|response|current|longrunning|watch|authorization(?!_webhook))_|authenticat|authorization_)/.test(name);
 
 /** The number of values that are kept until they are taken. */
 const maxValues = 10_000;

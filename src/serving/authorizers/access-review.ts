@@ -1,8 +1,9 @@
 import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds/index.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
-import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
+import type {Authorizer, Decision} from '#src/api/authorization.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {ResultCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
+import {decisionOf, reviewSpec} from './review-spec.js';
 
 export interface AccessReviewOptions extends DelegationOptions {
   readonly allowedTtlMs: number;
@@ -26,34 +27,13 @@ export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReview
   };
   return {
     authorize(attributes) {
-      const spec = specOf(attributes);
+      const spec = reviewSpec(attributes);
       return cache.get(JSON.stringify(spec), () => createReview(spec));
     },
   };
 };
 
-const specOf = ({user, verb, resource, path}: Attributes): SubjectAccessReview['spec'] => ({
-  user: user.name,
-  ...(user.uid ? {uid: user.uid} : {}),
-  groups: [...user.groups],
-  ...(user.extra ? {extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]))} : {}),
-  ...(resource
-    ? {
-        resourceAttributes: {
-          verb,
-          group: resource.group,
-          version: resource.version,
-          resource: resource.resource,
-          subresource: resource.subresource,
-          namespace: resource.namespace,
-          name: resource.name,
-        },
-      }
-    : {nonResourceAttributes: {path, verb}}),
-});
-
 const verdict = ({status}: SubjectAccessReview): Decision => ({
-  decision: status?.allowed ? 'allow' : status?.denied ? 'deny' : 'noOpinion',
-  ...(status?.reason ? {reason: status.reason} : {}),
+  ...decisionOf(status),
   ...(status?.evaluationError ? {error: status.evaluationError} : {}),
 });
