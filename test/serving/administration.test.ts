@@ -129,7 +129,7 @@ test('answers of the API server are kept for their time, whether they allow or n
 
   t.deepEqual(
     port.requested.map(spec => Object.keys(spec as object).join()),
-    ['token', 'user,groups,nonResourceAttributes', 'token', 'user,groups,nonResourceAttributes'],
+    ['token', 'nonResourceAttributes,user,groups', 'token', 'nonResourceAttributes,user,groups'],
   );
   t.deepEqual(port.requested[1], {
     user: 'jane',
