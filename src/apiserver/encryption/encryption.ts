@@ -1,14 +1,15 @@
 // Encryption of the store by resource, as `--encryption-provider-config` says: reads the file, makes the ciphers, keeps the key management services in use
 // fresh, and, if asked to, replaces all of it when the file changes. The last valid configuration stays in use.
 
-import {createHash} from 'node:crypto';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {followFiles, contentOf, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
-import type {Counter, Gauge, Meter} from '#src/base/meter.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Naming} from '#src/api/naming.js';
+import {reloadMetrics, type ReloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import type {Check} from '#src/observe/health.js';
+import {labelHash} from '#src/observe/label-hash.js';
 import type {TransformationObserver} from '#src/storage/encryption/cipher.js';
 import {encryptedStore} from '#src/storage/encryption/encrypted-store.js';
 import {KeyExists} from '#src/storage/errors.js';
@@ -33,8 +34,8 @@ export interface EncryptionSettings {
   readonly meter: Meter;
   /** The identity of this server, of which metrics show a hash. */
   readonly serverId: string;
-  /** How the store encodes records, if it does. */
-  readonly encoding?: RecordEncoding | undefined;
+  /** Returns how the store encodes records, if it does. */
+  readonly encoding?: (() => Promise<RecordEncoding>) | undefined;
 }
 
 /** A store whose values are encrypted. */
@@ -55,12 +56,13 @@ const graceMs = 10_000;
  * line for an invalid file; a key management service that does not work yet only fails health checks.
  */
 export const encrypt = async (store: Store, settings: EncryptionSettings, signal: AbortSignal): Promise<Encryption | undefined> => {
-  const {path, naming, prefix, encoding = plainEncoding} = settings;
+  const {path, naming, prefix} = settings;
   const mark = `${prefix}-encryption`;
   if (!path) {
     // Stores that encode records refuse encrypted ones by themselves.
     if (settings.encoding || !(await store.get(mark))) return undefined;
-    return {store: encryptedStore(store, {prefix: naming.encryptedPrefix, cipherOf: () => undefined, encoding}, signal), checks: []};
+    const parts = {prefix: naming.encryptedPrefix, cipherOf: () => undefined, encoding: plainEncoding};
+    return {store: encryptedStore(store, parts, signal), checks: []};
   }
   const configuration = new Configuration(settings);
   await configuration.open();
@@ -70,6 +72,7 @@ export const encrypt = async (store: Store, settings: EncryptionSettings, signal
       if (!(error instanceof KeyExists)) throw error;
     });
   configuration.follow(signal);
+  const encoding = (await settings.encoding?.()) ?? plainEncoding;
   const resourceOf = resourceByKey(prefix, naming);
   const cipherOf = (key: string) => {
     const resource = resourceOf(key);
@@ -91,7 +94,8 @@ class Configuration {
 
   constructor(settings: EncryptionSettings) {
     this.#settings = settings;
-    this.#metrics = new ReloadMetrics(settings);
+    const {serverId: server, meter, clock} = settings;
+    this.#metrics = reloadMetrics({subject: 'encryption', server, meter, clock});
     this.#observe = transformationObserver(settings);
   }
 
@@ -106,8 +110,8 @@ class Configuration {
       throw new Error(`--encryption-provider-config: ${path}: ${messageOf(error)}`, {cause: error});
     });
     this.#ciphers = ciphers;
-    this.#hash = hashOf(content);
-    this.#metrics.loaded(this.#hash);
+    this.#hash = labelHash(content);
+    this.#metrics.applied(content);
     await Promise.all(
       ciphers.probes.map(probe =>
         probe.check().catch((error: unknown) => log.error({err: error}, 'a key management service does not work yet')),
@@ -169,22 +173,22 @@ class Configuration {
     const {clock, files, log, path} = this.#settings;
     let fresh: ResourceCiphers | undefined;
     try {
-      if (hashOf(await contentOf(files, path)) === this.#hash) return;
+      if (labelHash(await contentOf(files, path)) === this.#hash) return;
       const {content, ciphers} = await this.#read();
       fresh = ciphers;
       await this.#untilHealthy(ciphers, signal);
       const old = this.#ciphers;
       this.#ciphers = fresh;
-      this.#hash = hashOf(content);
-      this.#metrics.reloaded(true);
-      this.#metrics.loaded(this.#hash);
+      this.#hash = labelHash(content);
+      this.#metrics.reloaded('success');
+      this.#metrics.applied(content);
       log.info({path}, 'the encryption configuration was loaded again');
       // Reads that have begun may still need the old services.
       clock.schedule(graceMs, () => old?.[Symbol.asyncDispose]());
     } catch (error) {
       await fresh?.[Symbol.asyncDispose]();
       if (signal.aborted) return;
-      this.#metrics.reloaded(false);
+      this.#metrics.reloaded('failure');
       log.error({path, err: error}, 'keeping the encryption configuration in use: the file cannot be loaded');
     }
   }
@@ -205,51 +209,6 @@ class Configuration {
         }
       }
     }
-  }
-}
-
-const hashOf = (content: Buffer | string): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
-
-const reloadName = 'apiserver_encryption_config_controller_automatic_reload';
-
-class ReloadMetrics {
-  readonly #settings: EncryptionSettings;
-  readonly #reloads: Counter;
-  readonly #last: Gauge;
-  readonly #config: Gauge;
-  #lastHash: string | undefined;
-
-  constructor(settings: EncryptionSettings) {
-    this.#settings = settings;
-    const {meter} = settings;
-    const labels = ['status', 'apiserver_id_hash'];
-    this.#reloads = meter.counter({
-      name: `${reloadName}s_total`,
-      help: 'Reloads of the encryption configuration, by their outcome.',
-      labels,
-    });
-    this.#last = meter.gauge({name: `${reloadName}_last_timestamp_seconds`, help: 'Time of the last reload, by its outcome.', labels});
-    this.#config = meter.gauge({
-      name: 'apiserver_encryption_config_controller_last_config_info',
-      help: 'The hash of the encryption configuration in use.',
-      labels: ['apiserver_id_hash', 'hash'],
-    });
-  }
-
-  reloaded(succeeded: boolean): void {
-    const labels = {status: succeeded ? 'success' : 'failure', ...this.#server};
-    this.#reloads.add(labels);
-    this.#last.set(this.#settings.clock.now() / 1000, labels);
-  }
-
-  loaded(hash: string): void {
-    if (this.#lastHash) this.#config.remove({...this.#server, hash: this.#lastHash});
-    this.#lastHash = hash;
-    this.#config.set(1, {...this.#server, hash});
-  }
-
-  get #server(): {readonly apiserver_id_hash: string} {
-    return {apiserver_id_hash: hashOf(this.#settings.serverId)};
   }
 }
 

@@ -14,7 +14,7 @@ import {readPolicies} from '#src/apiserver/authorization/abac/policy-file.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {openChain, ReplaceableChain, type ChainParts, type LastingAuthorizers} from '#src/apiserver/authorization/configuration/chain.js';
 import {readAuthorization} from '#src/apiserver/authorization/configuration/read.js';
-import {reloadMetrics} from '#src/apiserver/authorization/configuration/reload-metrics.js';
+import {reloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import {nameOfType, type AuthorizerSettings} from '#src/apiserver/authorization/configuration/types.js';
 import {NodeAuthorizer} from '#src/apiserver/authorization/node/authorizer.js';
 import {NodeGraph} from '#src/apiserver/authorization/node/graph.js';
@@ -139,10 +139,10 @@ const nodeRules = (naming: Naming, gate: (name: string) => boolean) =>
 /** Replaces the chain when the file has another valid configuration; one that is not valid changes nothing. All types but webhooks must remain. */
 const followConfiguration = (path: string, initial: ReadFile, chain: ReplaceableChain, parts: AuthorizationParts & ChainParts): void => {
   const {naming, files, clock, log, meter, signal} = parts;
-  const metrics = reloadMetrics(meter, clock, serverIdentity(hostname()));
+  const metrics = reloadMetrics({subject: 'authorization', server: serverIdentity(hostname()), meter, clock});
   const requiredTypes = initial.authorizers.map(({type}) => type).filter(type => type !== 'Webhook');
   let {content, canonical} = initial;
-  metrics.inForce(content);
+  metrics.applied(content);
   const reload = async (): Promise<boolean> => {
     const fresh = (await contentOf(files, path)).toString();
     if (fresh === content) return false;
@@ -159,7 +159,7 @@ const followConfiguration = (path: string, initial: ReadFile, chain: Replaceable
     try {
       if (!(await reload())) return;
       metrics.reloaded('success');
-      metrics.inForce(content);
+      metrics.applied(content);
       log.info({path}, 'reloaded the authorization configuration');
     } catch (error) {
       metrics.reloaded('failure');

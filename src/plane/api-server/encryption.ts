@@ -44,7 +44,7 @@ export const withEncryption = async <P extends EncryptionParts>(
       log,
       meter,
       serverId: serverIdentity(hostname()),
-      encoding: path ? await servers?.encoding() : undefined,
+      encoding: servers && (() => servers.encoding()),
     },
     signal,
   );

@@ -2,7 +2,8 @@ import {hostname} from 'node:os';
 import type {Authenticator} from '#src/api/authentication.js';
 import {jwtAuthenticator} from '#src/apiserver/authentication/jwt/authenticator.js';
 import {Issuers} from '#src/apiserver/authentication/jwt/issuers.js';
-import {jwtMetrics, reloadMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
+import {jwtMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
+import {reloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import {ReloadedIssuers} from '#src/apiserver/authentication/jwt/reload.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
@@ -56,7 +57,7 @@ const configuredIssuers = (
     files: systemFiles,
     clock,
     log,
-    metrics: reloadMetrics(meter, serverIdentity(hostname())),
+    metrics: reloadMetrics({subject: 'authentication', server: serverIdentity(hostname()), meter, clock}),
     signal,
     text,
     current,

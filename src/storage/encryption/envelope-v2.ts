@@ -5,6 +5,7 @@ import {createHash, randomBytes, randomUUID} from 'node:crypto';
 import type {Clock} from '#src/base/clock.js';
 import {Lru} from '#src/base/lru.js';
 import {messageOf} from '#src/base/message.js';
+import {labelHash} from '#src/observe/label-hash.js';
 import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 import {aesGcm, extendedNonceGcm, seedBytes} from './aes.js';
 import type {Decrypted, ValueCipher} from './cipher.js';
@@ -91,9 +92,6 @@ const cacheKey = ({ciphertext, keyId, annotations}: EncryptedKey, source: number
   return hash.digest('base64');
 };
 
-/** Returns a key id as errors and metrics show it. */
-export const keyIdHash = (keyId: string): string => (keyId ? `sha256:${createHash('sha256').update(keyId).digest('hex')}` : '');
-
 const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** Returns what is wrong with the state that a service reports; undefined if it is healthy. */
@@ -155,7 +153,7 @@ export class EnvelopeV2 implements ValueCipher {
     check(encrypted);
     if (encrypted.keyId !== status.keyId && this.#state)
       throw new Error(
-        `kmsv2 Provider ${name} is not healthy, error: keyID hash ${JSON.stringify(keyIdHash(encrypted.keyId))} of Encrypt is not that of Status`,
+        `kmsv2 Provider ${name} is not healthy, error: keyID hash ${JSON.stringify(labelHash(encrypted.keyId))} of Encrypt is not that of Status`,
       );
     const cipher = extendedNonceGcm(seed);
     this.#ciphers.set(cacheKey(encrypted, seedSource), cipher);
@@ -167,7 +165,7 @@ export class EnvelopeV2 implements ValueCipher {
     const now = this.#settings.clock.now();
     if (now > expiresAt)
       throw new Error(
-        `encryptedDEKSource with keyID hash ${JSON.stringify(keyIdHash(encrypted.keyId))} expired at ${timeText(expiresAt)} (current time is ${timeText(now)})`,
+        `encryptedDEKSource with keyID hash ${JSON.stringify(labelHash(encrypted.keyId))} expired at ${timeText(expiresAt)} (current time is ${timeText(now)})`,
       );
     return encode({...encrypted, data: cipher.encrypt(value, key) as Buffer, source: seedSource});
   }

@@ -5,8 +5,8 @@ import type {Clock} from '#src/base/clock.js';
 import {every, held, sleep} from '#src/base/clock.js';
 import {type Files, followFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import type {ReloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import type {Issuers} from './issuers.js';
-import type {ReloadMetrics} from './metrics.js';
 
 export interface ReloadOptions {
   readonly path: string;
@@ -65,7 +65,7 @@ export class ReloadedIssuers {
     const {path, files, clock, log, metrics} = this.#options;
     const failed = (error: unknown, message: string): void => {
       log.error({file: path, err: error}, message);
-      metrics.reloaded('failure', clock.now());
+      metrics.reloaded('failure');
     };
     let text: string | undefined;
     try {
@@ -94,7 +94,7 @@ export class ReloadedIssuers {
     this.#seen = text;
     clock.schedule(patienceMs, () => old.close());
     metrics.applied(text);
-    metrics.reloaded('success', clock.now());
+    metrics.reloaded('success');
     log.info({file: path}, 'the authentication configuration has been reloaded');
   }
 
