@@ -1,3 +1,6 @@
+// Which flags name the certificate and key of each signer, and which files follow from them: a signer's own pair, else the common one.
+// Files are read elsewhere.
+
 import type {Naming} from '#src/api/naming.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {ConfigurationFields} from '#src/runtime/controller.js';

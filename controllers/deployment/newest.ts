@@ -1,3 +1,6 @@
+// The replica set of a deployment's current template: brings an existing one up to date, or creates it. A name that is taken by another
+// template is retried with a higher collision count.
+
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';

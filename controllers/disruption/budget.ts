@@ -1,3 +1,5 @@
+// What a PodDisruptionBudget covers and demands, and the status that follows. Pure; the reconciler reads the pods and writes the status.
+
 import {selectedPods} from '#controllers/shared/children/selected.js';
 import {selecting} from '#informers/selecting.js';
 import type {Index, Lister} from '#informers/lister.js';

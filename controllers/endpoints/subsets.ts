@@ -1,3 +1,5 @@
+// Builds the subsets of an Endpoints object from the pods of a service, in canonical order, so that equal subsets have equal text.
+
 import {
   familyOf,
   hostnameWithin,

@@ -1,3 +1,5 @@
+// From planned slices to API requests: labels, owner and placeholder of a service's slices, and what to create, update and delete.
+
 import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';

@@ -1,3 +1,6 @@
+// Limits the replicas that the metrics ask for: by minimum and maximum, by the scale-up limit or the policies of a behavior, and by the
+// stabilization windows. Pure, except that it records the request in the history.
+
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {History} from './history.js';

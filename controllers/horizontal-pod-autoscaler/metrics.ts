@@ -1,3 +1,5 @@
+// The metrics of the autoscaler under upstream's names, with the bounded values of their labels.
+
 import type {Clock} from '#src/base/clock.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {ObjectKey} from '#src/api/key.js';

@@ -1,3 +1,6 @@
+// The replicas that each metric of an autoscaler asks for, by its type: resource, container resource, pods, object, external. A metric
+// that cannot be computed fails with the reason of the condition and the text of the event.
+
 import type {Frozen} from '#src/api/key.js';
 import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {messageOf} from '#src/base/message.js';

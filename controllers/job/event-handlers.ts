@@ -1,3 +1,5 @@
+// Which job, or orphaned pod, a change of a job or pod queues, and after which delay.
+
 import {controlledBy} from '#controllers/shared/children/children.js';
 import {endOf} from '#controllers/shared/jobs.js';
 import {controllingParent} from '#controllers/shared/children/parents.js';

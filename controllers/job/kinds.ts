@@ -1,3 +1,5 @@
+// Types and names that the files of the job controller share, and short questions to a job's spec.
+
 import {selecting} from '#informers/selecting.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import type {Frozen} from '#src/api/key.js';

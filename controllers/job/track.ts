@@ -1,3 +1,5 @@
+// The last step of a sync: removes finalizers, counts finished pods and writes the status.
+
 import type {OwnWrites} from '#controllers/shared/own-writes.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {KeyedContext} from '#src/runtime/controller.js';

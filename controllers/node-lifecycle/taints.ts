@@ -1,3 +1,5 @@
+// The taints that follow from a node's conditions, and one write that changes them.
+
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,6 @@
+// What a quota limits, which evaluators count it, and whether its usage is up to date. Quotas may limit very many names, so results are
+// kept per cached quota.
+
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';

@@ -1,3 +1,5 @@
+// The pod of an ordinal: creates it, and checks and restores its name, labels and claims.
+
 import {podFromTemplate} from '#controllers/shared/pods/pod-control.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

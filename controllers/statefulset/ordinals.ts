@@ -1,3 +1,5 @@
+// Ordinals of a set and the pods that occupy them.
+
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isUnavailable, type StatefulSet} from './kinds.js';

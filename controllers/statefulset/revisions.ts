@@ -1,3 +1,5 @@
+// The ControllerRevisions of a set: finds or creates that of the template. reconcile.ts deletes those beyond the history limit.
+
 import {
   createRevision,
   newRevision,

@@ -1,3 +1,6 @@
+// The client of a kind over any caller, HTTPS or in process: builds requests, turns error responses into Status errors, and follows lists
+// and watches.
+
 import {Observable} from 'rxjs';
 import {type Kind, apiVersionOf, collectionPath} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// IP addresses as text and as the bytes in certificates (RFC 5280 §4.2.1.6). IPv4-mapped addresses count as IPv4, as in Go.
+
 import {isIPv6} from 'node:net';
 import {PkiError} from '#src/pki/encoding/error.js';
 

@@ -1,3 +1,5 @@
+// The scheduler's metrics under upstream's names, with bounded label values.
+
 import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
 import type {Cache} from './cache/cache.js';
 import type {QueueEvent} from '#src/scheduler/framework/events.js';

@@ -1,3 +1,6 @@
+// The type of a request's patch by its media type, and the patch as a change of an object, which the write pipeline applies to the latest
+// version.
+
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// The CEL libraries of IP addresses and CIDRs, as in Kubernetes: their types, functions and costs.
+
 import {formatIp, parseIp, parseRange, rangeHolds, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
 import {bool, int, opaqueType, string, type Type} from '#src/cel/values/types.js';

@@ -1,3 +1,5 @@
+// The CEL library of named string formats, as in Kubernetes.
+
 import {
   asPrefix,
   dnsLabel1035Problems,

@@ -1,3 +1,5 @@
+// The Available condition of APIServices: reads it, and writes it together with the metrics when it changes.
+
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';

@@ -1,3 +1,6 @@
+// The certificate that the API server presents to extension servers and proxied backends (--proxy-client-cert-file), reloaded when its
+// files change.
+
 import type {Clock} from '#src/base/clock.js';
 import {followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';

@@ -1,3 +1,5 @@
+// Validation of the rules by which webhooks and admission policies match requests.
+
 import type * as kinds from './types.js';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {pathSegmentProblems} from '#src/api/names.js';

@@ -1,3 +1,5 @@
+// Defaults and validation of an autoscaler's behavior (KEP-853).
+
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import type {AutoscalerSpec} from './metrics.js';

@@ -1,3 +1,5 @@
+// Validation of a job's pod failure policy (KEP-3329) and success policy (KEP-3998).
+
 import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';

@@ -1,3 +1,5 @@
+// The name rules of dynamic resource allocation: drivers, pools, attributes, classes and UIDs.
+
 import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems, patternText} from '#src/api/names.js';
 import {dnsSubdomain} from '#src/resources/validation/values.js';

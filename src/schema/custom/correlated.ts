@@ -1,3 +1,5 @@
+// Correlates the values of an object with those before an update, for validation ratcheting and transition rules (KEP-4008).
+
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';

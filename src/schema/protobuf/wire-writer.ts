@@ -1,3 +1,5 @@
+// The wire format of protobuf, writing. Buffers are reused between messages.
+
 const view = new DataView(new ArrayBuffer(8));
 
 /** Longer texts are written by the platform; shorter ones are faster one character at a time. */

@@ -1,3 +1,5 @@
+// The SPDY upgrade of a node agent's exec, attach and port-forward: negotiates the protocol and hands over the session.
+
 import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';

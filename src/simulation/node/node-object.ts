@@ -1,3 +1,5 @@
+// The Node object of a simulated machine: identity, capacity, addresses, conditions and taints.
+
 import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// The container statuses of a simulated pod, from its records.
+
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';

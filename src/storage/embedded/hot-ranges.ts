@@ -1,3 +1,6 @@
+// A cache of the ranges that are read again and again: a list is then copied from memory, with the changes since applied. Bounded in
+// bytes; unused ranges are dropped.
+
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import {compareKeys, within} from '#src/storage/local/keys.js';

@@ -1,3 +1,5 @@
+// The keys and values of the embedded store's database, and their encoding.
+
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 
 /*

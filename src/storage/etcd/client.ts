@@ -1,3 +1,5 @@
+// The calls of etcd's v3 API over gRPC: timeouts, retries and errors in one place. It knows nothing of objects.
+
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {Compacted, FutureRevision, LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';

@@ -1,3 +1,5 @@
+// The checks of AppArmor and seccomp profiles, including the annotations that preceded the fields.
+
 import {containersOf} from '#src/model/pod/containers.js';
 import {containersNamed, containersWhere, plural, quoted, settingSources, sorted, type PodCheck} from './check.js';
 

@@ -1,3 +1,6 @@
+// The issuers of one authentication configuration: verifies a token with the issuer that it names, and caches the user for a short time.
+// A reload replaces the whole set.
+
 import {createHash} from 'node:crypto';
 import {setMaxListeners} from 'node:events';
 import type {Authentication} from '#src/api/authentication.js';

@@ -1,3 +1,5 @@
+// Validation of a container's environment: variables and the sources they come from.
+
 import {invalid, notFoundValue, required, type FieldError} from '#src/api/field-error.js';
 import type {EnvFromSource, EnvVar, PodSpec} from '#src/api/pod.js';
 import {everyContainer} from './every-container.js';

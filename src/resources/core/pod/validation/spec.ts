@@ -1,3 +1,5 @@
+// Validation of a whole pod spec: host namespaces, names, DNS, scheduling and their combinations; containers and volumes have their own files.
+
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {PodSpec, Volume} from '#src/api/pod.js';

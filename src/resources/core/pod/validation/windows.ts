@@ -1,3 +1,5 @@
+// Validation of the Windows options of a security context.
+
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import type {PodSpec, WindowsSecurityContextOptions} from '#src/api/pod.js';
 import {everyContainer} from './every-container.js';
