@@ -7,6 +7,10 @@ export interface MetricSpec {
   readonly help: string;
   /** The metric's labels, in the order of the exposition. */
   readonly labels?: readonly string[];
+  /** How stable it is, unless it is a metric of the original, whose stability is known, or alpha. */
+  readonly stability?: 'ALPHA' | 'BETA' | 'STABLE';
+  /** The release that deprecates it, such as `1.34.0`. It is hidden some releases later. */
+  readonly deprecatedSince?: string;
 }
 export interface HistogramSpec extends MetricSpec {
   readonly buckets: readonly number[];

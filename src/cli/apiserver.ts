@@ -34,7 +34,7 @@ export const runApiServer = async ({
     );
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const gate = gateOf(parsed);
-  const metrics = componentMetrics(parsed, naming);
+  const metrics = await componentMetrics(parsed, naming);
   unhandled.countIn(metrics);
   const sockets = await openSockets({options, naming, gate, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));

@@ -1,6 +1,7 @@
 import {caches} from '#src/base/cache-bound.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
-import {HistogramSeries, ValueSeries, type Sample} from './series.js';
+import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
+import {annotatedHelp, isHidden, stabilityOf} from './stability.js';
 
 interface Metric {
   readonly spec: MetricSpec;
@@ -21,9 +22,18 @@ export interface Exposition {
 export interface MetricsOptions {
   /** Names of disabled metrics. */
   readonly disabled?: readonly string[];
-  /** Whether process metrics (CPU, memory, start time) are included. */
+  /** The allowed label values, by metric and label; all others are counted as `unexpected`. */
+  readonly allowedLabels?: AllowedLabels | undefined;
+  /** Whether metrics that the release hides are shown. */
+  readonly showsHidden?: boolean;
+  /** The release whose deprecations apply, such as `1.35`. By default no metric is deprecated. */
+  readonly release?: string;
+  /** Whether process metrics (CPU, memory, start time) and those about the metrics are included. */
   readonly process?: boolean;
 }
+
+/** The allowed values of labels, by metric and label. */
+export type AllowedLabels = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 const noop: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
 
@@ -34,12 +44,18 @@ const noop: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, obse
 export class MetricsRegistry implements Meter {
   readonly #options: MetricsOptions;
   readonly #disabled: ReadonlySet<string>;
+  readonly #hidden = new Set<string>();
+  readonly #release: string;
+  readonly #onUnexpected: () => void;
   readonly #metrics = new Map<string, Metric>();
   #process: import('prom-client').Registry | undefined;
 
   constructor(options: MetricsOptions = {}) {
     this.#options = options;
     this.#disabled = new Set(options.disabled);
+    this.#release = options.release ?? '1.0';
+    const categorizations = options.process ? this.#observeItself() : undefined;
+    this.#onUnexpected = () => categorizations?.add();
     if (options.process) observeCaches(this);
   }
 
@@ -52,13 +68,13 @@ export class MetricsRegistry implements Meter {
   }
 
   observed(spec: ObservedSpec, read: () => Iterable<readonly [Labels, number]>): Disposable {
-    if (this.#disabled.has(spec.name)) return {[Symbol.dispose]() {}};
+    if (this.#isOff(spec)) return {[Symbol.dispose]() {}};
     return this.#values(spec.type ?? 'gauge', spec).observe(read);
   }
 
   histogram(spec: HistogramSpec): Histogram {
-    if (this.#disabled.has(spec.name)) return noop;
-    return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec));
+    if (this.#isOff(spec)) return noop;
+    return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec, this.#limits(spec)));
   }
 
   /**
@@ -74,7 +90,8 @@ export class MetricsRegistry implements Meter {
       if (!family) families.set(metric.spec.name, [metric]);
       else if (family[0]!.type === metric.type) family.push(metric);
     }
-    for (const [first, ...rest] of families.values()) registry.registerMetric(collected(first!, rest));
+    for (const [first, ...rest] of families.values())
+      registry.registerMetric(collected(first!, rest, annotatedHelp(first!.spec, this.#release)));
     const own = await registry.metrics();
     return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess(prom)}${own}` : own};
   }
@@ -96,8 +113,45 @@ export class MetricsRegistry implements Meter {
   }
 
   #values(type: 'counter' | 'gauge', spec: MetricSpec): ValueSeries | typeof silentSeries {
-    if (this.#disabled.has(spec.name)) return silentSeries;
-    return this.#own(spec.name, ValueSeries, type, () => new ValueSeries(type, spec));
+    if (this.#isOff(spec)) return silentSeries;
+    return this.#own(spec.name, ValueSeries, type, () => new ValueSeries(type, spec, this.#limits(spec)));
+  }
+
+  /** Whether a metric is disabled, or hidden by the release. */
+  #isOff(spec: MetricSpec): boolean {
+    if (!this.#options.showsHidden && isHidden(spec, this.#release)) {
+      this.#hidden.add(spec.name);
+      return true;
+    }
+    return this.#disabled.has(spec.name);
+  }
+
+  #limits({name}: MetricSpec): LabelLimits {
+    return {allowed: this.#options.allowedLabels?.get(name), onUnexpected: () => this.#onUnexpected()};
+  }
+
+  /** Adds the metrics about the metrics. Returns the counter of replaced label values. */
+  #observeItself(): Counter {
+    this.observed(
+      {
+        name: 'registered_metrics_total',
+        help: 'The count of registered metrics broken by stability level and deprecation version.',
+        labels: ['stability_level', 'deprecated_version'],
+        type: 'counter',
+      },
+      () =>
+        Array.from(this.#metrics.values(), ({spec}) => [
+          {stability_level: stabilityOf(spec), deprecated_version: spec.deprecatedSince ?? ''},
+          1,
+        ]),
+    );
+    const disabled = this.#options.disabled?.length ?? 0;
+    this.observed({name: 'disabled_metrics_total', help: 'The count of disabled metrics.', type: 'counter'}, () => [[{}, disabled]]);
+    this.observed({name: 'hidden_metrics_total', help: 'The count of hidden metrics.', type: 'counter'}, () => [[{}, this.#hidden.size]]);
+    return this.counter({
+      name: 'cardinality_enforcement_unexpected_categorizations_total',
+      help: 'The count of unexpected categorizations during cardinality enforcement.',
+    });
   }
 
   #own<M extends Metric>(name: string, of: abstract new (...options: never[]) => M, type: Metric['type'], make: () => M): M {
@@ -129,8 +183,8 @@ const observeCaches = (meter: Meter): void => {
 const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 
 /** Returns the metrics of one family as the library reads them. */
-const collected = (first: Metric, rest: readonly Metric[]): import('prom-client').Metric => {
+const collected = (first: Metric, rest: readonly Metric[], help: string): import('prom-client').Metric => {
   const {spec, type} = first;
-  const getForPromString = () => Promise.resolve({name: spec.name, help: spec.help, type, values: first.samples(rest)});
+  const getForPromString = () => Promise.resolve({name: spec.name, help, type, values: first.samples(rest)});
   return {name: spec.name, getForPromString} as unknown as import('prom-client').Metric;
 };

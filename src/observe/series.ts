@@ -25,25 +25,75 @@ interface Cell {
   value: number;
 }
 
+/** The number of series that one metric may have. Labels beyond them are all counted as `unexpected`. */
+export const maxSeries = 10_000;
+
+const unexpected = 'unexpected';
+
+/** Limits of the label values of one metric. */
+export interface LabelLimits {
+  /** The allowed values of a label; labels without a set have any. */
+  readonly allowed?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /** Called when a value is replaced by `unexpected`. */
+  onUnexpected(): void;
+}
+
+const unlimited: LabelLimits = {onUnexpected() {}};
+
+/** Finds the series of labels, within the limits. */
+class SeriesKeys {
+  readonly #spec: MetricSpec;
+  readonly #limits: LabelLimits;
+
+  constructor(spec: MetricSpec, limits: LabelLimits) {
+    this.#spec = spec;
+    this.#limits = limits;
+  }
+
+  /** Returns the key of labels, whose values are replaced where they are not allowed. */
+  of(labels: Labels): string {
+    return keyOf(this.#spec, this.#limits.allowed ? this.#constrained(labels, this.#limits.allowed) : labels);
+  }
+
+  /** Returns the key of a new series: that of `unexpected` labels once there are too many. */
+  admit(key: string, known: ReadonlyMap<string, unknown>): string {
+    if (known.size < maxSeries || !this.#spec.labels) return key;
+    this.#limits.onUnexpected();
+    return this.#spec.labels.map(() => unexpected).join('\u0000');
+  }
+
+  #constrained(labels: Labels, allowed: ReadonlyMap<string, ReadonlySet<string>>): Labels {
+    const constrained: Record<string, string> = {...labels};
+    for (const [label, values] of allowed) {
+      if (!this.#spec.labels?.includes(label) || values.has(labels[label] ?? '')) continue;
+      constrained[label] = unexpected;
+      this.#limits.onUnexpected();
+    }
+    return constrained;
+  }
+}
+
 /** The series of a counter or gauge, counted or read at each scrape. */
 export class ValueSeries implements Counter, Gauge {
   readonly type: 'counter' | 'gauge';
   readonly spec: MetricSpec;
+  readonly #keys: SeriesKeys;
   #values = new Map<string, Cell>();
   readonly #readers = new Set<() => Iterable<readonly [Labels, number]>>();
 
-  constructor(type: 'counter' | 'gauge', spec: MetricSpec) {
+  constructor(type: 'counter' | 'gauge', spec: MetricSpec, limits = unlimited) {
     this.type = type;
     this.spec = spec;
+    this.#keys = new SeriesKeys(spec, limits);
     this.reset();
   }
 
   add(labels: Labels = {}, amount = 1): void {
-    this.#add(keyOf(this.spec, labels), amount);
+    this.#add(this.#keys.of(labels), amount);
   }
 
   at(labels: Labels): {add(amount?: number): void} {
-    const key = keyOf(this.spec, labels);
+    const key = this.#keys.of(labels);
     let values = this.#values;
     let cell = values.get(key);
     return {
@@ -60,17 +110,20 @@ export class ValueSeries implements Counter, Gauge {
   }
 
   #cell(key: string): Cell {
-    let cell = this.#values.get(key);
-    if (!cell) this.#values.set(key, (cell = {value: 0}));
-    return cell;
+    const cell = this.#values.get(key);
+    if (cell) return cell;
+    const admitted = this.#keys.admit(key, this.#values);
+    const known = this.#values.get(admitted) ?? {value: 0};
+    this.#values.set(admitted, known);
+    return known;
   }
 
   set(value: number, labels: Labels = {}): void {
-    this.#cell(keyOf(this.spec, labels)).value = value;
+    this.#cell(this.#keys.of(labels)).value = value;
   }
 
   remove(labels: Labels = {}): void {
-    this.#values.delete(keyOf(this.spec, labels));
+    this.#values.delete(this.#keys.of(labels));
   }
 
   observe(read: () => Iterable<readonly [Labels, number]>): Disposable {
@@ -103,7 +156,8 @@ export class ValueSeries implements Counter, Gauge {
     const all = new Map(Array.from(this.#values, ([key, {value}]) => [key, value]));
     for (const read of this.#readers) {
       for (const [labels, value] of read()) {
-        const key = keyOf(this.spec, labels);
+        const own = this.#keys.of(labels);
+        const key = all.has(own) ? own : this.#keys.admit(own, all);
         all.set(key, (all.get(key) ?? 0) + value);
       }
     }
@@ -127,19 +181,21 @@ export class HistogramSeries implements Histogram {
   readonly type = 'histogram';
   readonly spec: HistogramSpec;
   readonly #bounds: readonly number[];
+  readonly #keys: SeriesKeys;
   #values = new Map<string, Distribution>();
 
-  constructor(spec: HistogramSpec) {
+  constructor(spec: HistogramSpec, limits = unlimited) {
     this.spec = spec;
+    this.#keys = new SeriesKeys(spec, limits);
     this.#bounds = [...spec.buckets].sort((a, b) => a - b);
   }
 
   observe(value: number, labels: Labels = {}): void {
-    this.#observe(this.#distribution(keyOf(this.spec, labels)), value);
+    this.#observe(this.#distribution(this.#keys.of(labels)), value);
   }
 
   at(labels: Labels): {observe(value: number): void} {
-    const key = keyOf(this.spec, labels);
+    const key = this.#keys.of(labels);
     let values = this.#values;
     let distribution = values.get(key);
     return {
@@ -152,8 +208,11 @@ export class HistogramSeries implements Histogram {
   }
 
   #distribution(key: string): Distribution {
-    let distribution = this.#values.get(key);
-    if (!distribution) this.#values.set(key, (distribution = {counts: Array.from({length: this.#bounds.length + 1}, () => 0), sum: 0}));
+    const known = this.#values.get(key);
+    if (known) return known;
+    const admitted = this.#keys.admit(key, this.#values);
+    const distribution = this.#values.get(admitted) ?? {counts: Array.from({length: this.#bounds.length + 1}, () => 0), sum: 0};
+    this.#values.set(admitted, distribution);
     return distribution;
   }
 

@@ -63,7 +63,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   await using undo = new Undo();
   const inputs = await readInputs(given, undo);
   const {options, naming} = inputs;
-  const processes = processesOf(inputs);
+  const processes = await processesOf(inputs);
   const port = await openPort(inputs, processes, undo);
   const store = await openPlaneStore(inputs, port);
   const nodes = nodesOf(inputs, processes);
@@ -98,17 +98,17 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
 const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);
 
 /** The metrics of each program of the plane, and the health checks of those whose health the API server reports. */
-const processesOf = ({apiserver, controllerManager, scheduler, naming, log, unhandled}: PlaneInputs) => {
-  const metrics = componentMetrics(apiserver, naming);
+const processesOf = async ({apiserver, controllerManager, scheduler, naming, log, unhandled}: PlaneInputs) => {
+  const metrics = await componentMetrics(apiserver, naming);
   unhandled.countIn(metrics);
   return {
     apiserver: {metrics},
-    manager: {metrics: componentMetrics(controllerManager, naming), checks: new HealthChecks(log)},
-    scheduler: {metrics: componentMetrics(scheduler, naming), checks: new HealthChecks(log)},
+    manager: {metrics: await componentMetrics(controllerManager, naming), checks: new HealthChecks(log)},
+    scheduler: {metrics: await componentMetrics(scheduler, naming), checks: new HealthChecks(log)},
   };
 };
 
-type Processes = ReturnType<typeof processesOf>;
+type Processes = Awaited<ReturnType<typeof processesOf>>;
 
 /** Opens the port, which refuses requests until the API server is started; undefined for a plane without a port. */
 const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, undo: Undo): Promise<PlanePort | undefined> => {

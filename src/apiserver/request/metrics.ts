@@ -32,6 +32,7 @@ interface Series {
   readonly totals: Map<number, ReturnType<Counter['at']>>;
   readonly duration: ReturnType<Histogram['at']>;
   readonly sli: ReturnType<Histogram['at']>;
+  readonly slo: ReturnType<Histogram['at']>;
   readonly size: ReturnType<Histogram['at']>;
 }
 
@@ -55,6 +56,10 @@ const dryRunOf = ({query}: RequestInfo): string => {
 
 const noTarget = {group: '', version: '', resource: '', subresource: ''};
 const targetLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'];
+
+const sliHelp =
+  'Response latency distribution (not counting webhook duration and priority & fairness queue wait times) in seconds for each verb, group, version, resource, subresource, scope and component.';
+const objectsHelp = 'Number of stored objects at the time of last check split by kind. In case of a fetching error, the value will be -1.';
 
 /** The labels of a request that all metrics have. */
 const labelsOf = (
@@ -89,6 +94,7 @@ export class RequestMetrics {
   readonly #total: Counter;
   readonly #duration: Histogram;
   readonly #sli: Histogram;
+  readonly #slo: Histogram;
   readonly #sizes: Histogram;
   readonly #events: Counter;
   readonly #series = new Map<string, Series>();
@@ -110,9 +116,16 @@ export class RequestMetrics {
     });
     this.#sli = meter.histogram({
       name: 'apiserver_request_sli_duration_seconds',
-      help: 'Response latency distribution (not counting webhook duration and priority & fairness queue wait times) in seconds for each verb, group, version, resource, subresource, scope and component.',
+      help: sliHelp,
       labels: targetLabels,
       buckets: sliBuckets,
+    });
+    this.#slo = meter.histogram({
+      name: 'apiserver_request_slo_duration_seconds',
+      help: sliHelp,
+      labels: targetLabels,
+      buckets: sliBuckets,
+      deprecatedSince: '1.27.0',
     });
     this.#sizes = meter.histogram({
       name: 'apiserver_response_sizes',
@@ -133,8 +146,19 @@ export class RequestMetrics {
       ],
     );
     meter.observed(
-      {name: 'apiserver_storage_objects', help: 'Number of stored objects at the time of last check, by resource.', labels: ['resource']},
+      {
+        name: 'apiserver_storage_objects',
+        help: `[DEPRECATED, consider using apiserver_resource_objects instead] ${objectsHelp}`,
+        labels: ['resource'],
+        deprecatedSince: '1.34.0',
+      },
       stored,
+    );
+    meter.observed({name: 'apiserver_resource_objects', help: objectsHelp, labels: ['group', 'resource']}, () =>
+      Array.from(stored(), ([{resource = ''}, count]) => {
+        const [name = '', ...group] = resource.split('.');
+        return [{group: group.join('.'), resource: name}, count];
+      }),
     );
     meter.observed(
       {
@@ -162,7 +186,11 @@ export class RequestMetrics {
     total.add();
     if (isLongRunning(info)) return response;
     series.duration.observe(seconds);
-    if (series.labels['dry_run'] === '') series.sli.observe(Math.max(0, seconds - webhooksMs / 1000));
+    if (series.labels['dry_run'] === '') {
+      const own = Math.max(0, seconds - webhooksMs / 1000);
+      series.sli.observe(own);
+      series.slo.observe(own);
+    }
     const isRead = info.resource !== undefined && (info.verb === 'get' || info.verb === 'list');
     return isRead && !request.inProcess ? sized(response, series.size) : response;
   }
@@ -186,6 +214,7 @@ export class RequestMetrics {
       totals: new Map(),
       duration: this.#duration.at(labels),
       sli: this.#sli.at(labels),
+      slo: this.#slo.at(labels),
       size: this.#sizes.at(labels),
     };
     // The key contains values chosen by clients: the map must not grow without bound.

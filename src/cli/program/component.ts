@@ -1,11 +1,10 @@
 import {hostname} from 'node:os';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OptionsOf} from '#src/options/flag.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import type {Component, ComponentOptions} from '#src/plane/component/component.js';
-import {addBuildMetrics} from '#src/plane/component/metrics.js';
+import {addBuildMetrics, openMetrics} from '#src/plane/component/metrics.js';
 import {runComponent, type RunningComponent} from '#src/plane/component/run.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
 import type {Invocation} from './program.js';
@@ -31,7 +30,7 @@ export const runComponentProgram = async <R>(
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
 
   await using undo = new Undo();
-  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  const metrics = await openMetrics(options);
   unhandled.countIn(metrics);
   const connection = await openConnection({
     program: component.program,

@@ -63,14 +63,14 @@ export const logging = {
   },
 } as const;
 
-const metricLabel = /^[^,\s]+,[^,\s]+$/;
+/** The key of an allow-list: `metric,label`. */
+export const metricLabel = /^[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 export const metrics = {
   'allow-metric-labels': {
     type: 'map',
     help: 'Values a label of a metric may have, as <MetricName>,<LabelName>=<value>,<value>...; every other value is counted as "unexpected".',
     shownDefault: '[]',
-    implementation: 'pending',
     check: (labels: ReadonlyMap<string, string>) => {
       const invalid = [...labels.keys()].find(key => !metricLabel.test(key));
       return invalid === undefined ? undefined : `"${invalid}" must be formatted as <MetricName>,<LabelName>`;
@@ -79,7 +79,6 @@ export const metrics = {
   'allow-metric-labels-manifest': {
     type: 'path',
     help: 'A file with such an allow-list. --allow-metric-labels takes precedence.',
-    implementation: 'pending',
   },
   'disabled-metrics': {
     type: 'strings',
@@ -88,7 +87,6 @@ export const metrics = {
   'show-hidden-metrics-for-version': {
     type: 'string',
     help: 'The previous minor release, as <major>.<minor>, whose hidden metrics are shown. Any other release is refused.',
-    implementation: 'pending',
     oneOf: ['', '1.34'],
   },
 } as const;

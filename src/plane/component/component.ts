@@ -19,12 +19,14 @@ import {Manager, type RunOutcome, type ManagerOptions} from '#src/runtime/manage
 import {runWithLeaderMigration} from '#src/runtime/leader-migration.js';
 import type {ComponentConnection, ReviewerOptions} from './connection.js';
 import {electionOf} from './election.js';
+import type {MetricOptions} from './metrics.js';
 import type {PortOptions} from './port.js';
 
 /** The flags that every component has. */
 export type ComponentOptions = LeaderElectionOptions &
   PortOptions &
-  ReviewerOptions & {readonly disabledMetrics: readonly string[]; readonly platApiQps: number; readonly platApiBurst: number};
+  ReviewerOptions &
+  MetricOptions & {readonly platApiQps: number; readonly platApiBurst: number};
 
 /** The plan of one manager of a component. */
 export type ManagerPlan = Pick<ManagerOptions, 'controllers' | 'clientFor' | 'startIntervalMs' | 'shutdownTimeoutMs' | 'minResyncMs'>;

@@ -1,9 +1,13 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Meter} from '#src/base/meter.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {OptionsOf} from '#src/options/flag.js';
 import type {GateStage} from '#src/options/gate-table.js';
 import type {Parsed} from '#src/options/parse.js';
 import {versionInfoOf} from '#src/options/parsed-options.js';
+import type {metrics as metricFlags} from '#src/options/shared/logging.js';
+import {binaryVersion} from '#src/options/versions.js';
+import {allowedLabelsOf} from './metric-labels.js';
 
 const stages: Readonly<Record<GateStage, string>> = {alpha: 'ALPHA', beta: 'BETA', stable: '', deprecated: 'DEPRECATED'};
 
@@ -29,17 +33,34 @@ export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gat
       name: `${naming.self}_feature_enabled`,
       help: 'Which feature gates there are, at which stage, and whether each is on.',
       labels: ['name', 'stage'],
+      stability: 'BETA',
     },
     gates,
   );
 };
 
+/** The flags of a component's metrics. */
+export type MetricOptions = Pick<
+  OptionsOf<typeof metricFlags>,
+  'allowMetricLabels' | 'allowMetricLabelsManifest' | 'disabledMetrics' | 'showHiddenMetricsForVersion'
+>;
+
+/** Returns the metrics of a component as its flags configure them. Throws an `OptionError` for an invalid manifest of label values. */
+export const openMetrics = async (options: MetricOptions): Promise<MetricsRegistry> =>
+  new MetricsRegistry({
+    process: true,
+    disabled: options.disabledMetrics,
+    allowedLabels: await allowedLabelsOf(options),
+    showsHidden: options.showHiddenMetricsForVersion !== '',
+    release: binaryVersion,
+  });
+
 /** Returns the metrics of a component with those of the process, its build and its gates. */
-export const componentMetrics = (
-  parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}},
+export const componentMetrics = async (
+  parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: MetricOptions},
   naming: Naming,
-): MetricsRegistry => {
-  const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
+): Promise<MetricsRegistry> => {
+  const metrics = await openMetrics(parsed.options);
   addBuildMetrics(metrics, parsed, naming);
   return metrics;
 };

@@ -34,11 +34,13 @@ export const slisRoute = (
     name: `${naming.self}_healthcheck`,
     help: 'This metric records the result of a single healthcheck.',
     labels: ['name', 'type'],
+    stability: 'STABLE',
   });
   const counter = registry.counter({
     name: `${naming.self}_healthchecks_total`,
     help: 'This metric records the results of all healthcheck.',
     labels: ['name', 'type', 'status'],
+    stability: 'STABLE',
   });
   registry.observed({name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.'}, () => [
     [{}, performance.timeOrigin / 1000],
