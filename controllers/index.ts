@@ -1,4 +1,5 @@
 import type {Controller} from '#src/runtime/controller.js';
+import bootstrapSigner from './bootstrap-signer/controller.js';
 import certificateSigningRequestApproving from './certificatesigningrequest-approving/controller.js';
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
@@ -19,7 +20,9 @@ import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
 import persistentVolumeProtection from './persistentvolume-protection/controller.js';
 import persistentVolumeClaimProtection from './persistentvolumeclaim-protection/controller.js';
+import apiserverServingClusterTrustBundlePublisher from './plat-apiserver-serving-clustertrustbundle-publisher/controller.js';
 import podGarbageCollector from './pod-garbage-collector/controller.js';
+import podCertificateRequestCleaner from './podcertificaterequest-cleaner/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
 import resourceQuota from './resourcequota/controller.js';
@@ -31,6 +34,7 @@ import statefulSet from './statefulset/controller.js';
 import storageVersionMigrator from './storage-version-migrator/controller.js';
 import storageVersionGarbageCollector from './storageversion-garbage-collector/controller.js';
 import taintEviction from './taint-eviction/controller.js';
+import tokenCleaner from './token-cleaner/controller.js';
 import ttl from './ttl/controller.js';
 import ttlAfterFinished from './ttl-after-finished/controller.js';
 import validatingAdmissionPolicyStatus from './validatingadmissionpolicy-status/controller.js';
@@ -38,6 +42,7 @@ import volumeAttributesClassProtection from './volumeattributesclass-protection/
 
 /** All controllers. */
 export const controllers: readonly Controller[] = [
+  bootstrapSigner,
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
@@ -58,7 +63,9 @@ export const controllers: readonly Controller[] = [
   nodeLifecycle,
   persistentVolumeProtection,
   persistentVolumeClaimProtection,
+  apiserverServingClusterTrustBundlePublisher,
   podGarbageCollector,
+  podCertificateRequestCleaner,
   replicaSet,
   replicationController,
   resourceQuota,
@@ -70,6 +77,7 @@ export const controllers: readonly Controller[] = [
   storageVersionMigrator,
   storageVersionGarbageCollector,
   taintEviction,
+  tokenCleaner,
   ttl,
   ttlAfterFinished,
   validatingAdmissionPolicyStatus,

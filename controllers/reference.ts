@@ -1,10 +1,16 @@
 import {controllerNames} from '#src/options/controller-names.js';
-import {flagsOf} from '#src/runtime/controller.js';
+import {naming as namingOf} from '#src/api/naming.js';
+import {flagsOf, serviceAccountOf, type Controller} from '#src/runtime/controller.js';
 import {controllers} from './index.js';
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 const code = (words: readonly string[]): string => words.map(word => `\`${word}\``).join(', ') || '-';
+
+const accountsOf = (controller: Controller | undefined): readonly string[] => {
+  const account = controller && serviceAccountOf(controller, namingOf('plat'));
+  return account ? [account] : [];
+};
 
 /** Returns the reference page of controllers: one row for each upstream controller, implemented or not. */
 export const controllersReference = (): string => {
@@ -18,7 +24,7 @@ export const controllersReference = (): string => {
       [offByDefault ? 'off' : 'on', ...conditions].join(', '),
       controller?.doc ?? 'Not built yet.',
       code(controller ? flagsOf(controller).map(flag => `--${flag}`) : []),
-      controller ? code(controller.serviceAccount ? [controller.serviceAccount] : []) : '-',
+      code(accountsOf(controller)),
     ]);
   });
   return [

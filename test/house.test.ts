@@ -8,7 +8,7 @@ import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js'
 import {controllerNames} from '#src/options/controller-names.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRows} from '#src/options/flag.js';
-import {configurationOf, defineController, flagsOf, settled, type Controller} from '#src/runtime/controller.js';
+import {configurationOf, defineController, flagsOf, serviceAccountOf, settled, type Controller} from '#src/runtime/controller.js';
 import {root, sources, target} from './sources.js';
 
 /** A controller's folder: its name less the ending that all have. */
@@ -26,7 +26,8 @@ const folders = readdirSync(join(root, 'controllers'), {withFileTypes: true})
 
 /** Says what a controller lacks: where its name, role, flags, sentence, folder or test should be. */
 const lacking = async (controller: Controller): Promise<string[]> => {
-  const {name, doc, serviceAccount} = controller;
+  const {name, doc} = controller;
+  const serviceAccount = serviceAccountOf(controller, words);
   const folder = folderOf(name);
   const declaration = `controllers/${folder}/controller.ts`;
   const lacks: string[] = [];
@@ -44,9 +45,10 @@ const lacking = async (controller: Controller): Promise<string[]> => {
   }
   if (serviceAccount) {
     const role = `system:controller:${serviceAccount}`;
-    const subjects = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role)?.subjects ?? [];
+    const binding = [...policy.clusterRoleBindings, ...policy.roleBindings].find(({roleRef}) => roleRef.name === role);
+    const subjects = binding?.subjects ?? [];
     need(
-      policy.clusterRoles.some(({metadata}) => metadata?.name === role) &&
+      [...policy.clusterRoles, ...policy.roles].some(({metadata}) => metadata?.name === role) &&
         subjects.length === 1 &&
         subjects.every(
           ({kind, namespace, name: bound}) => `${kind} ${namespace} ${bound}` === `ServiceAccount plat-system ${serviceAccount}`,

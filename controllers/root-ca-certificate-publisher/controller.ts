@@ -1,7 +1,8 @@
+import type {ServerAuthorityOptions} from '#controllers/shared/certificates/server-authority.js';
 import {keyOf, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
-import {bundles, publisher, type PublisherOptions} from './reconcile.js';
+import {bundles, publisher} from './reconcile.js';
 
 const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namespace: '', name: keyOf(object).namespace});
 
@@ -9,7 +10,7 @@ const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namesp
  * Publishes a config map with the CA bundle of the API server in every namespace. The bundle is read once, at the start. Changes to
  * the config map are reverted.
  */
-export default defineController<PublisherOptions>({
+export default defineController<ServerAuthorityOptions>({
   doc: 'Publishes the CA bundle that verifies the API server in a config map of every namespace.',
   name: 'root-ca-certificate-publisher-controller',
   serviceAccount: 'root-ca-cert-publisher',

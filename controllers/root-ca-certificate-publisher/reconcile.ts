@@ -1,16 +1,11 @@
+import {serverAuthorityOf, type ServerAuthorityOptions} from '#controllers/shared/certificates/server-authority.js';
 import type {Selection} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
-import {contentOf, type Files} from '#src/base/files/files.js';
-import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
-import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {messageOf} from '#src/base/message.js';
-
-export type PublisherOptions = Pick<ControllerManagerOptions, 'rootCaFile'>;
 
 /** The published config maps: one of this name in each namespace. */
 export const bundles: Selection<ConfigMap> = {kind: kinds.configMaps, fieldSelector: naming => `metadata.name=${naming.rootCaConfigMap}`};
@@ -21,9 +16,9 @@ const description = ({selfServiceNames}: Naming): string =>
   `The CA bundle that verifies the API server at its internal endpoints, such as the internal service IP or ${selfServiceNames[2]}. It is good for nothing else.`;
 
 /** Creates or repairs the config map of the namespace that the key names. */
-export const publisher = async (context: KeyedContext<PublisherOptions>): Promise<Reconcile> => {
+export const publisher = async (context: KeyedContext<ServerAuthorityOptions>): Promise<Reconcile> => {
   const {lister, writer, naming} = context;
-  const bundle = await bundleFor(context);
+  const bundle = await serverAuthorityOf(context);
   const cached = lister(bundles);
   const configMaps = writer(kinds.configMaps);
   const annotation = naming.annotations.description;
@@ -54,24 +49,5 @@ const ignoreTerminating = async (write: Promise<unknown>): Promise<void> => {
     await write;
   } catch (error) {
     if (!isNotFound(error) && !hasCause(error, 'NamespaceTerminating')) throw error;
-  }
-};
-
-const bundleFor = async ({
-  files,
-  options: {rootCaFile},
-  serverAuthority,
-}: {
-  files: Files;
-  options: PublisherOptions;
-  serverAuthority: string;
-}): Promise<string> => {
-  if (!rootCaFile) return serverAuthority;
-  try {
-    const content = await contentOf(files, rootCaFile);
-    parseCertificateBundle(content);
-    return content.toString();
-  } catch (error) {
-    throw new Error(`--root-ca-file: error parsing root-ca-file at ${rootCaFile}: ${messageOf(error)}`, {cause: error});
   }
 };

@@ -5,7 +5,7 @@ import {systemFiles} from '#src/base/files/files.js';
 import type {Client} from '#src/client/client.js';
 import type {KubeObject} from '#src/api/types.js';
 import {boundClient} from './bound-client.js';
-import type {Controller, ControllerContext} from './controller.js';
+import {serviceAccountOf, type Controller, type ControllerContext} from './controller.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
@@ -52,12 +52,10 @@ export interface ShutdownSignals {
 }
 
 /** Returns the client of the controller's own identity; its calls end with `shutdown.calls`. */
-export const clientOf = async (
-  environment: RuntimeEnvironment,
-  {name, serviceAccount, clientLimits}: Controller,
-  shutdown: ShutdownSignals,
-): Promise<Client> => {
+export const clientOf = async (environment: RuntimeEnvironment, controller: Controller, shutdown: ShutdownSignals): Promise<Client> => {
+  const {name, clientLimits} = controller;
   const {qpsFactor = 1, burstFactor = 1} = clientLimits ?? {};
+  const serviceAccount = serviceAccountOf(controller, environment.naming);
   return boundClient(await environment.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), shutdown.calls);
 };
 

@@ -123,7 +123,7 @@ interface Declaration<O> {
   /** The canonical name in `--controllers` and metrics. The table of names adds its aliases, its gates, and whether it is on by default. */
   readonly name: string;
   /** The service account that it uses with `--use-service-account-credentials`; without one it uses the manager's own identity. */
-  readonly serviceAccount?: string;
+  readonly serviceAccount?: string | ((naming: Naming) => string);
   /** The source component of its Events. Defaults to the canonical name. */
   readonly eventSource?: string;
   /** The flags that it reads and that `/configz` shows, by the names of its section and fields. */
@@ -186,6 +186,10 @@ export const defineLongRunning = <O = unknown>(declaration: Omit<LongRunningCont
   ...declaration,
   shape: 'running',
 });
+
+/** Returns the service account of a controller. */
+export const serviceAccountOf = ({serviceAccount}: Controller, words: Naming): string | undefined =>
+  typeof serviceAccount === 'function' ? serviceAccount(words) : serviceAccount;
 
 /** Returns the fields of a controller in the manager's configuration. */
 export const configurationOf = ({configuration = {}}: Controller, words: Naming): ConfigurationFields =>

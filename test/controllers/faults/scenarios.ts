@@ -6,6 +6,7 @@ import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
 import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
 import {aTemplate} from '#test/controllers/workloads.js';
 import type {Scenario} from './harness.js';
+import {joiningScenarios} from './joining-scenarios.js';
 import {home, type Stage} from './stage.js';
 
 const labels = {app: 'a'};
@@ -117,6 +118,7 @@ const workload = [kinds.pods, kinds.replicaSets] as const;
 
 /** One for each controller, by the name less `-controller`. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
+  ...joiningScenarios,
   'certificatesigningrequest-approving': {
     steps: [signingRequest],
     touch: kinds.certificateSigningRequests,
