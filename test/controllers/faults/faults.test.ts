@@ -1,24 +1,10 @@
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import test from 'ava';
 import {controllers} from '#controllers/index.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
-import {planeMaterial} from '#src/plane/inputs/material.js';
 import {faults, play, type Planned} from './harness.js';
+import {planeKeys} from './keys.js';
 import {scenarios} from './scenarios.js';
 
 const folderOf = (name: string): string => name.replace(/-controller$/, '');
-
-const directory = mkdtempSync(join(tmpdir(), 'plat-faults-'));
-const {files} = await planeMaterial(directory, new VirtualClock());
-test.after.always(() => rmSync(directory, {recursive: true, force: true}));
-const keys = [
-  `--root-ca-file=${files.ca}`,
-  `--service-account-private-key-file=${files.serviceAccountKey}`,
-  `--cluster-signing-cert-file=${files.ca}`,
-  `--cluster-signing-key-file=${files.caKey}`,
-];
 
 test('every controller is put through faults, and no other', t => {
   t.deepEqual(
@@ -47,7 +33,7 @@ for (const controller of controllers) {
   if (!scenario) continue;
 
   test.serial(`${controller.name} reaches the same end whatever happens at its writes`, async t => {
-    const calm = await play(controller, scenario, keys);
+    const calm = await play(controller, scenario, planeKeys);
     t.deepEqual(calm.bugs, []);
     t.true(calm.writes.length > 0, 'it wrote nothing');
     const failures: string[] = [];
@@ -56,7 +42,7 @@ for (const controller of controllers) {
       ({fault, write}) => fault !== 'stopped before' || !scenario.lost?.test(calm.writes[write]!),
     );
     for (const each of planned) {
-      const run = await play(controller, scenario, keys, each);
+      const run = await play(controller, scenario, planeKeys, each);
       t.true(run.writes.length > each.write, `${each.fault} at write ${each.write}: it was never reached`);
       const same = JSON.stringify(run.state) === JSON.stringify(calm.state);
       if (!same) first ??= run.state;

@@ -10,7 +10,7 @@ import {controllerManagerFlags} from '#src/options/programs/controller-manager.j
 import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {startServer} from '#test/fixtures/server.js';
+import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 import {comparable, touchKey} from './comparable.js';
 import {stageOf, type Stage} from './stage.js';
 
@@ -77,8 +77,18 @@ interface Stream {
 }
 
 /** Runs a scenario of a controller over a server of its own, with a fault or undisturbed. */
-export const play = async (controller: Controller, scenario: Scenario, files: readonly string[], planned?: Planned): Promise<Outcome> => {
-  const {clock, server, clientOf} = startServer({garbageCollector: true, gate: name => scenario.gates?.includes(name) ?? false});
+export const play = async (
+  controller: Controller,
+  scenario: Scenario,
+  files: readonly string[],
+  planned?: Planned,
+  settings: Pick<ServerOptions, 'authorizer'> = {},
+): Promise<Outcome> => {
+  const {clock, server, clientOf} = startServer({
+    garbageCollector: true,
+    gate: name => scenario.gates?.includes(name) ?? false,
+    ...settings,
+  });
   const client = clientOf('admin');
   const {naming} = client;
   const parsed = parseFlags(controllerManagerFlags, [

@@ -79,6 +79,13 @@ export const joiningScenarios: Readonly<Record<string, Scenario>> = {
         await trustBundles(stage).create({metadata: {name}, spec: {signerName: signerName(stage), trustBundle: aTrustBundle(stage)}});
       },
       async stage => {
+        const {items} = await trustBundles(stage).list();
+        for (const bundle of items) {
+          const spec = {...bundle.spec, trustBundle: aTrustBundle(stage)};
+          await trustBundles(stage).update({...bundle, spec});
+        }
+      },
+      async stage => {
         for (const {metadata} of (await trustBundles(stage).list()).items) await trustBundles(stage).delete(metadata!.name!);
       },
     ],
