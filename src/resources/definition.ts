@@ -42,8 +42,10 @@ export interface TokenIssuer {
   readonly maxSeconds: number;
   /** Whether tokens of pods live longer than requested. */
   readonly extends: boolean;
-  /** Adds the issuer and signs the claims. */
-  sign(claims: TokenClaims): string;
+  /** The lifetime of those tokens; undefined for a year. */
+  readonly extendedSeconds?: number | undefined;
+  /** Adds the issuer and signs the claims. Rejects if an external signer does. */
+  sign(claims: TokenClaims): string | Promise<string>;
 }
 
 /** The context of actions, which may read and write other objects as the server and call its authorizer and authenticators. */

@@ -53,6 +53,9 @@ const dialError = (host: string, port: string, error: DialError): Error => {
   return Object.assign(new Error(words, {cause: error}), {code});
 };
 
+/** The path of a unix socket as the platform takes it: `/@` begins the name of an abstract one. */
+const socketPath = (host: string): string => (host.startsWith('/@') ? `\0${host.slice(2)}` : host);
+
 /** The network of this machine. */
 export const systemNetwork = (clock: Clock): Network => ({
   async dial(host, port) {
@@ -82,7 +85,7 @@ export const systemNetwork = (clock: Clock): Network => ({
 const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect({
-      ...(host.startsWith('/') ? {path: host} : {host, port: Number(port)}),
+      ...(host.startsWith('/') ? {path: socketPath(host)} : {host, port: Number(port)}),
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,

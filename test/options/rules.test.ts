@@ -53,7 +53,7 @@ refusals(apiserverFlags, [
   ['--oidc-issuer-url=http://issuer --oidc-client-id=x', 'invalid value for --oidc-issuer-url: must be an HTTPS URL'],
   ['--service-account-signing-key-file=f', needs('service-account-signing-key-file', 'service-account-key-file')],
   [
-    '--service-account-signing-endpoint=s --service-account-key-file=f',
+    '--service-account-signing-endpoint=/s --service-account-key-file=f',
     both('service-account-signing-endpoint', 'service-account-key-file'),
   ],
   ['--service-account-issuer=://b', 'invalid value for --service-account-issuer: "://b" contains a colon but is not a URL'],
@@ -131,8 +131,8 @@ refusals(apiserverFlags, [
     'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma',
   ],
   [
-    '--service-account-signing-endpoint=/s',
-    '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file',
+    '--service-account-signing-endpoint=s',
+    'invalid value for --service-account-signing-endpoint: must be an absolute path, or @ and the name of an abstract socket',
   ],
   ['--audit-log-version=audit.k8s.io/v1', '--audit-log-version must be audit.plat.io/v1 with --naming=plat'],
   [

@@ -47,3 +47,15 @@ test('no host is no name of this machine', async t => {
   await t.throwsAsync(dial('', '443'), {message: 'dial tcp: lookup : no such host'});
   await t.throwsAsync(resolve(''), {message: 'lookup : no such host'});
 });
+
+test('an abstract socket is reached by the name after @', async t => {
+  const name = `plat-test-${process.pid}`;
+  const server = createServer();
+  await new Promise<void>(resolve => {
+    server.listen(`\0${name}`, resolve);
+  });
+
+  (await systemNetwork(new VirtualClock()).dial(`/@${name}`, '')).destroy();
+  await new Promise(resolve => server.close(resolve));
+  t.pass();
+});

@@ -1,5 +1,6 @@
 import {statusError} from '#src/api/status.js';
-import {jsonWebKey, type TokenKey} from '#src/pki/keys/token.js';
+import type {VerifyingKeys} from '#src/apiserver/authentication/service-account/verifying-keys.js';
+import {jsonWebKey} from '#src/pki/keys/token.js';
 import {header} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
 
@@ -8,7 +9,7 @@ export interface OpenIdProvider {
   readonly issuer: string;
   /** The URL of the key set; called with each request, since a server may learn its address late. */
   keySetUri(): string;
-  readonly keys: readonly TokenKey[];
+  readonly keys: VerifyingKeys;
 }
 
 /** Why an issuer cannot be discovered (OpenID Connect Discovery 1.0 §3); undefined for a valid one. */
@@ -27,16 +28,16 @@ const accepts = (accept: string | undefined, type: string): boolean =>
 
 export const keySetPath = '/openid/v1/jwks';
 
-/** The discovery document and the key set of the issuer. They contain no secrets and may be cached for an hour. */
+/** The discovery document and the key set of the issuer. They contain no secrets and may be cached as long as the keys say. */
 export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[] => {
+  const discoverable = () => keys.all.filter(({isUndiscoverable}) => !isUndiscoverable);
   const document = () => ({
     issuer,
     jwks_uri: keySetUri(),
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(keys.map(({algorithm}) => algorithm))].sort(),
+    id_token_signing_alg_values_supported: [...new Set(discoverable().map(({algorithm}) => algorithm))].sort(),
   });
-  const keySet = JSON.stringify({keys: keys.map(jsonWebKey)});
   const routes = (path: string, contentType: string, text: () => string): Route[] =>
     [path, `${path}/`].map((address, at) => ({
       path: address,
@@ -45,11 +46,12 @@ export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[]
       handler: ({request}) => {
         if (!accepts(header(request, 'accept'), contentType))
           throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${contentType}`, {details: {}});
-        return {status: 200, headers: {'Cache-Control': 'public, max-age=3600'}, body: {kind: 'bytes', bytes: text(), contentType}};
+        const headers = {'Cache-Control': `public, max-age=${keys.maxAgeSeconds}`};
+        return {status: 200, headers, body: {kind: 'bytes', bytes: text(), contentType}};
       },
     }));
   return [
     ...routes('/.well-known/openid-configuration', 'application/json', () => JSON.stringify(document())),
-    ...routes(keySetPath, 'application/jwk-set+json', () => keySet),
+    ...routes(keySetPath, 'application/jwk-set+json', () => JSON.stringify({keys: discoverable().map(jsonWebKey)})),
   ];
 };

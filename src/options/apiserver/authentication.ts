@@ -1,5 +1,5 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection, notSupportedYet} from '#src/options/flag.js';
+import {flagSection} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 import {requestHeader} from '#src/options/shared/serving.js';
 
@@ -144,10 +144,11 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   },
   'service-account-signing-endpoint': {
     type: 'string',
-    help: 'The socket of a signer outside the server. Exclusive with the key files; needs the gate ExternalServiceAccountTokenSigner.',
+    help: 'The socket of a signer outside the server: an absolute path, or @ and the name of an abstract socket. Exclusive with the key files; needs the gate ExternalServiceAccountTokenSigner.',
     excludes: ['service-account-key-file', 'service-account-signing-key-file'],
     gate: 'ExternalServiceAccountTokenSigner',
-    refused: notSupportedYet('sign with the key of --service-account-signing-key-file'),
+    check: (socket: string) =>
+      /^(?:$|\/|@.)/.test(socket) ? undefined : 'must be an absolute path, or @ and the name of an abstract socket',
   },
   'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
   'service-account-max-token-expiration': {

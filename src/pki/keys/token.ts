@@ -55,11 +55,14 @@ export const tokenKey = (key: KeyObject): TokenKey => ({
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
+/** Returns the claims sorted by name, as they are signed. */
+export const sortedClaims = (claims: TokenClaims): TokenClaims =>
+  Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
+
 /** Returns a token in compact serialization (RFC 7515 §7.1), with claims sorted by name. */
 export const signToken = (claims: TokenClaims, {id, key}: TokenKey): string => {
   const {name, hash} = algorithmOf(key);
-  const sorted = Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const input = `${encoded({alg: name, kid: id})}.${encoded(sorted)}`;
+  const input = `${encoded({alg: name, kid: id})}.${encoded(sortedClaims(claims))}`;
   return `${input}.${sign(hash, Buffer.from(input), {key, dsaEncoding: 'ieee-p1363'}).toString('base64url')}`;
 };
 

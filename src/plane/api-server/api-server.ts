@@ -63,7 +63,7 @@ import {proxyClient} from './proxy-client.js';
 import {withEncryption} from './encryption.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
-import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
+import {issuesTokens, openSigner, serviceAccountTokens} from './service-account-tokens.js';
 import {serverStart, publishesStorageVersions} from './server-start.js';
 
 /** What another thread for large requests needs of the server. */
@@ -160,6 +160,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
   const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal});
   const tokenWebhook = await openTokenWebhook(options, {clock, log});
   signal.addEventListener('abort', () => void tokenWebhook?.[Symbol.asyncDispose]());
+  const signer = await openSigner(options, {clock, log, meter}, signal);
   const loopback = new Loopback();
   const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) =>
     inProcessClient(loopback.handler, {naming, user, userAgent, clock});
@@ -169,6 +170,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     authenticators,
     configured,
     tokenWebhook,
+    signer,
     anonymous: anonymousOf(options, log, configured?.anonymous),
     proxy,
     admission,
@@ -212,10 +214,10 @@ const registryOf = (parts: ApiServerParts, {authorizers}: Settings): Registry =>
 /** The third stage: what reads the registry: tokens, services, webhooks, admission, aggregation and discovery. */
 const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry, {signal}: AbortController) => {
   const {options, naming, clock, random, log, serverAddress, gate, metrics: meter} = parts;
-  const {authorizers, proxy, admission: configuration, network, loopback, client} = settings;
+  const {authorizers, proxy, admission: configuration, network, loopback, client, signer} = settings;
   const reader = registryReader(registry);
   const address = externalAddress(options, serverAddress);
-  const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address});
+  const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address, signer});
   const {configured} = settings;
   const otherTokens = tokenAuthenticators({
     options,

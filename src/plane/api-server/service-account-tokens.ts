@@ -1,13 +1,18 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Authenticator} from '#src/api/authentication.js';
+import {formatDuration} from '#src/api/duration.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Secret} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
+import {signerMetrics} from '#src/apiserver/authentication/external-signer/metrics.js';
+import {openExternalSigner, type ExternalSigner} from '#src/apiserver/authentication/external-signer/signer.js';
+import {fixedKeys, type VerifyingKeys} from '#src/apiserver/authentication/service-account/verifying-keys.js';
 import {boundTokens} from '#src/apiserver/authentication/service-account/bound-tokens.js';
 import {tokenUses} from '#src/apiserver/authentication/service-account/token-uses.js';
 import {secretTokens} from '#src/apiserver/authentication/service-account/secret-tokens.js';
@@ -17,6 +22,7 @@ import type {Client} from '#src/client/client.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {signToken, type TokenKey} from '#src/pki/keys/token.js';
 import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
+import {extendedSeconds} from '#src/resources/core/serviceaccount-token.js';
 import type {TokenIssuer} from '#src/resources/definition.js';
 import {explained, readFlagFile} from './authentication.js';
 
@@ -27,6 +33,7 @@ export type ServiceAccountOptions = Pick<
   | 'serviceAccountJwksUri'
   | 'serviceAccountKeyFile'
   | 'serviceAccountSigningKeyFile'
+  | 'serviceAccountSigningEndpoint'
   | 'serviceAccountLookup'
   | 'serviceAccountMaxTokenExpiration'
   | 'serviceAccountExtendTokenExpiration'
@@ -46,6 +53,8 @@ export interface ServiceAccountParts {
   readonly client: Client;
   /** `host:port` by which clients reach the server. */
   readonly serverAddress: string;
+  /** Signs instead of the key of a file. */
+  readonly signer: ExternalSigner | undefined;
 }
 
 /** Issues and authenticates service account tokens. */
@@ -74,8 +83,39 @@ const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: Serv
 };
 
 /** Whether the flags enable the signing of tokens. */
-export const issuesTokens = ({serviceAccountIssuer: [issuer], serviceAccountSigningKeyFile: file}: ServiceAccountOptions): boolean =>
-  Boolean(file && issuer);
+export const issuesTokens = ({
+  serviceAccountIssuer: [issuer],
+  serviceAccountSigningKeyFile: file,
+  serviceAccountSigningEndpoint: endpoint,
+}: ServiceAccountOptions): boolean => Boolean((file || endpoint) && issuer);
+
+/** Connects to the external signer, if the flags name one. Rejects with an error of one line that names the flag. */
+export const openSigner = async (
+  options: ServiceAccountOptions,
+  {clock, log, meter}: Pick<ServiceAccountParts, 'clock' | 'log' | 'meter'>,
+  signal: AbortSignal,
+): Promise<ExternalSigner | undefined> => {
+  const {serviceAccountSigningEndpoint: socket, serviceAccountMaxTokenExpiration: ownMs} = options;
+  if (!socket || !issuesTokens(options)) return undefined;
+  const signer = await openExternalSigner(socket, {clock, log, metrics: signerMetrics(meter, clock)}, signal).catch((cause: unknown) => {
+    throw new Error(`--service-account-signing-endpoint: while setting up external-jwt-signer: ${messageOf(cause)}`, {cause});
+  });
+  const maxMs = signer.maxSeconds * 1000;
+  if (ownMs > maxMs)
+    throw new Error(
+      `--service-account-max-token-expiration cannot be set longer than the token expiration supported by --service-account-signing-endpoint: ${formatDuration(ownMs)} > ${formatDuration(maxMs)}`,
+    );
+  return signer;
+};
+
+/** The issuer of the external signer. Its limit applies to all tokens, those of pods included. */
+const externalIssuer = (options: ServiceAccountOptions, audiences: readonly string[], signer: ExternalSigner): TokenIssuer => ({
+  audiences,
+  maxSeconds: options.serviceAccountMaxTokenExpiration / 1000 || signer.maxSeconds,
+  extends: options.serviceAccountExtendTokenExpiration,
+  extendedSeconds: Math.min(extendedSeconds, signer.maxSeconds),
+  sign: claims => signer.sign({...claims, iss: options.serviceAccountIssuer[0]!}),
+});
 
 /** Signs with the key of the file as the first issuer. */
 const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]): TokenIssuer | undefined => {
@@ -95,12 +135,12 @@ const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]):
   };
 };
 
-const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, keys: readonly TokenKey[]): readonly Route[] => {
+const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, keys: VerifyingKeys): readonly Route[] => {
   const {
     serviceAccountIssuer: [issuer],
     serviceAccountJwksUri,
   } = options;
-  if (issuer === undefined || keys.length === 0) return [];
+  if (issuer === undefined || keys.all.length === 0) return [];
   const objection = issuerObjection(issuer);
   if (objection) {
     log.warn({issuer, cause: objection}, 'the issuer of service account tokens cannot be discovered: no discovery document is served');
@@ -125,19 +165,19 @@ const dayRecorder =
 
 /** Everything that the flags for service account tokens configure. Throws an error of one line that names flag and file. */
 export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccountTokens => {
-  const {options, naming, clock, reader} = parts;
+  const {options, naming, clock, reader, signer} = parts;
   const {serviceAccountIssuer: issuers, apiAudiences, serviceAccountLookup: lookup} = options;
   const audiences = apiAudiences.length > 0 ? apiAudiences : issuers;
-  const keys = verifyingKeys(options);
-  if (keys.length === 0) parts.log.warn('there is no key to verify tokens of service accounts with: they are not believed');
+  const keys = signer?.keys ?? fixedKeys(verifyingKeys(options));
+  if (keys.all.length === 0) parts.log.warn('there is no key to verify tokens of service accounts with: they are not believed');
   const shared = {naming, clock, reader, keys, audiences, note: tokenUses(parts.meter, naming)};
   return {
     audiences,
     authenticators:
-      keys.length === 0
+      keys.all.length === 0
         ? []
         : [secretTokens({...shared, lookup, used: dayRecorder(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
-    issuer: issuerOf(options, audiences),
+    issuer: signer ? externalIssuer(options, audiences, signer) : issuerOf(options, audiences),
     routes: discoveryRoutes(parts, keys),
   };
 };

@@ -49,8 +49,9 @@ export const apiserverArgs = (
     'allow-privileged': 'true',
     'service-cluster-ip-range': '10.96.0.0/16',
     'service-account-issuer': namingOf(naming).issuer,
-    'service-account-key-file': files.serviceAccountPublic,
-    'service-account-signing-key-file': files.serviceAccountKey,
+    ...(args.some(arg => /^--service-account-signing-endpoint=./.test(arg))
+      ? {}
+      : {'service-account-key-file': files.serviceAccountPublic, 'service-account-signing-key-file': files.serviceAccountKey}),
     ...(args.some(arg => agentFlag.test(arg))
       ? {}
       : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),

@@ -1,10 +1,11 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
-import {badRequest, conflict, notFound} from '#src/api/status.js';
+import {badRequest, conflict, internalError, notFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ServiceAccount, TokenRequest} from '#src/api/types.js';
 import {serviceAccountUser} from '#src/api/user.js';
+import {messageOf} from '#src/base/message.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {Action, ActionContext, TokenIssuer} from '#src/resources/definition.js';
 
@@ -15,7 +16,7 @@ const usualSeconds = 3600;
 /** The lifetime that admission requests for pods, which identifies such a request: an hour and seven seconds. */
 export const podTokenSeconds = 3607;
 /** The actual lifetime of such a token, for clients that never reload it. */
-const extendedSeconds = 365 * 24 * 3600;
+export const extendedSeconds = 365 * 24 * 3600;
 
 /** The object a token is bound to: the token becomes invalid with it. */
 interface Bound {
@@ -126,7 +127,7 @@ const claimsOf = (
 const lifetimeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
   const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
   return issuer.extends && pod && seconds === podTokenSeconds && isForServer
-    ? {seconds: extendedSeconds, warnAfterSeconds: seconds}
+    ? {seconds: issuer.extendedSeconds ?? extendedSeconds, warnAfterSeconds: seconds}
     : {seconds};
 };
 
@@ -137,6 +138,14 @@ const checkUid = (requested: string, uid: string, {naming, name, gate, warn}: Ac
   if (gate('TokenRequestServiceAccountUIDValidation'))
     throw conflict({group: naming.group('authentication'), resource: 'TokenRequest'}, name, problem);
   warn(`${problem} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error`);
+};
+
+const signed = async (claims: TokenClaims, tokens: TokenIssuer): Promise<string> => {
+  try {
+    return await tokens.sign(claims);
+  } catch (cause) {
+    throw internalError(new Error(`failed to generate token: ${messageOf(cause)}`, {cause}));
+  }
 };
 
 const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
@@ -160,12 +169,13 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
   const seconds = isCapped ? tokens.maxSeconds : expirationSeconds;
   const now = clock.now();
+  const token = await signed(claimsOf(account, bound, lifetimeOf(seconds, audiences, bound, tokens), audiences, context), tokens);
   const {deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata} = request.metadata ?? {};
   return {
     metadata: {...metadata, name, namespace, uid: metadata.uid ?? uid, creationTimestamp: wireTime(now)},
     spec: {audiences, expirationSeconds: seconds, boundObjectRef: boundObjectRef as NonNullable<typeof boundObjectRef>},
     status: {
-      token: tokens.sign(claimsOf(account, bound, lifetimeOf(seconds, audiences, bound, tokens), audiences, context)),
+      token,
       expirationTimestamp: wireTime(now + seconds * 1000),
     },
   };

@@ -10,7 +10,7 @@ import {dialer, targetOf, type Dial} from '#src/transport/dial.js';
 import {tlsError} from '#src/transport/error-words.js';
 import {openSession, Sessions, type Pings} from '#src/transport/http2/sessions.js';
 import {systemNetwork} from '#src/transport/network.js';
-import {frameOf, Frames} from './frames.js';
+import {frameOf, Frames, LongMessage} from './frames.js';
 
 /** The error of a procedure; `code` is one of the sixteen gRPC status codes. */
 export class GrpcError extends Error {
@@ -38,6 +38,29 @@ export const grpcCodes = {
   unavailable: 14,
 } as const;
 
+const codeNames = [
+  'OK',
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
+];
+
+/** The name of a status code in messages and metrics. */
+export const codeName = (code: number): string => codeNames[code] ?? `Code(${code})`;
+
 export interface GrpcSettings {
   /** The equivalent servers of one service, as `scheme://host:port` or `unix:///path`. */
   readonly servers: readonly string[];
@@ -51,6 +74,8 @@ export interface GrpcSettings {
   readonly dial?: Dial;
   /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
+  /** The longest message that is accepted. Absent: any, for servers that are trusted with it. */
+  readonly maxMessageBytes?: number | undefined;
 }
 
 /** Receives a stream. `ended` is called once, at the end. */
@@ -157,7 +182,7 @@ export class GrpcChannel implements AsyncDisposable {
           te: 'trailers',
           ...headers,
         });
-        listen(stream, listenerOf(stream));
+        listen(stream, listenerOf(stream), this.#settings.maxMessageBytes);
         return stream;
       });
     } catch (error) {
@@ -210,8 +235,8 @@ const dialReason = (error: Error): Error => {
   return new Error(`transport: authentication handshake failed: ${message}`, {cause: error});
 };
 
-const listen = (stream: ClientHttp2Stream, listener: StreamListener): void => {
-  const frames = new Frames();
+const listen = (stream: ClientHttp2Stream, listener: StreamListener, maxMessageBytes?: number): void => {
+  const frames = new Frames(maxMessageBytes);
   let outcome: GrpcError | 'fine' | undefined;
   let failure: unknown;
   const checkStatus = (headers: Readonly<Record<string, unknown>>): void => {
@@ -227,6 +252,7 @@ const listen = (stream: ClientHttp2Stream, listener: StreamListener): void => {
     try {
       for (const message of frames.push(chunk)) listener.message(message);
     } catch (error) {
+      outcome = error instanceof LongMessage ? new GrpcError(grpcCodes.resourceExhausted, error.message) : undefined;
       failure = error;
       stream.close(constants.NGHTTP2_CANCEL);
     }

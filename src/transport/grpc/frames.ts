@@ -5,14 +5,24 @@ export const frameOf = (message: Buffer): Buffer => {
   return Buffer.concat([head, message]);
 };
 
+/** Thrown for a message above the limit. */
+export class LongMessage extends Error {
+  override readonly name = 'LongMessage';
+}
+
 /** Splits received bytes into messages, however they are divided into chunks. */
 export class Frames {
   #chunks: Buffer[] = [];
   #length = 0;
   /** The length of the next message including its head, once known. */
   #wanted = 5;
+  readonly #maxBytes: number;
 
-  /** Returns the messages that these bytes complete. Throws for a compressed one, which was not requested. */
+  constructor(maxBytes = Infinity) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns the messages that these bytes complete. Throws for a compressed one, which was not requested, and `LongMessage`. */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
@@ -20,7 +30,9 @@ export class Frames {
     while (this.#length >= this.#wanted) {
       const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
       if (bytes[0] !== 0) throw new Error('a message came compressed');
-      this.#wanted = 5 + bytes.readUInt32BE(1);
+      const length = bytes.readUInt32BE(1);
+      if (length > this.#maxBytes) throw new LongMessage(`grpc: received message larger than max (${length} vs. ${this.#maxBytes})`);
+      this.#wanted = 5 + length;
       if (bytes.length < this.#wanted) {
         this.#chunks = [bytes];
         break;

@@ -12,6 +12,7 @@ import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
 import {signToken, tokenKey} from '#src/pki/keys/token.js';
+import {fixedKeys} from '#src/apiserver/authentication/service-account/verifying-keys.js';
 import {parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import {wire} from '#test/apiserver/wire.js';
 import {startEnvironment, words} from '#test/resources/environment.js';
@@ -203,7 +204,7 @@ const someAuthenticators = async () => {
     naming: words,
     clock,
     reader: registryReader(server.registry),
-    keys: parseVerifyingKeys(Buffer.from(publicKeyPem(key))),
+    keys: fixedKeys(parseVerifyingKeys(Buffer.from(publicKeyPem(key)))),
     audiences: [issuer],
     note: tokenUses(metrics, words),
   };

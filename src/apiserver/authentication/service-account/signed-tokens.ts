@@ -6,13 +6,14 @@ import type {Authentication, AuthenticationRequest, Authenticator} from '#src/ap
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import {readToken, type TokenClaims, type TokenKey} from '#src/pki/keys/token.js';
+import {readToken, type TokenClaims} from '#src/pki/keys/token.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 import type {NoteUse} from './token-uses.js';
+import type {VerifyingKeys} from './verifying-keys.js';
 
 /** The trusted tokens of service accounts. */
 export interface TokenTrust {
-  readonly keys: readonly TokenKey[];
+  readonly keys: VerifyingKeys;
   /** The audiences of this server; a token must be issued for one of them unless the request names others. */
   readonly audiences: readonly string[];
   readonly note: NoteUse;
@@ -29,23 +30,30 @@ export type CheckClaims = (claims: TokenClaims, token: string, request: Authenti
 /** Verified signatures are cached. All other properties of a token are checked each time. */
 const bound = new CacheBound('verified_tokens', 16 << 20);
 
+interface Verified {
+  readonly claims: TokenClaims;
+  /** That of the keys. */
+  readonly generation: number;
+}
+
 const listed = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
 /** Authenticates signed tokens of these issuers, and leaves all others to other authenticators. */
 export const signedTokens = (name: string, issuers: readonly string[], trust: TokenTrust, checkClaims: CheckClaims): Authenticator => {
   const accepted = new Set(issuers);
-  const verified = new Lru<string, TokenClaims>(bound, {bytesOf: claims => 500 + 3 * JSON.stringify(claims).length});
+  const verified = new Lru<string, Verified>(bound, {bytesOf: ({claims}) => 500 + 3 * JSON.stringify(claims).length});
 
-  const claimsOf = (token: string): TokenClaims | undefined => {
+  const claimsOf = async (token: string): Promise<TokenClaims | undefined> => {
     const fingerprint = createHash('sha256').update(token).digest('base64');
     const known = verified.get(fingerprint);
-    if (known) return known;
+    if (known?.generation === trust.keys.generation) return known.claims;
     const read = readToken(token);
     if (!read || !accepted.has(read.claims.iss ?? '')) return undefined;
-    const candidates = read.keyId ? trust.keys.filter(({id}) => id === read.keyId) : trust.keys;
+    const candidates = await trust.keys.of(read.keyId);
+    const {generation} = trust.keys;
     if (candidates.length === 0) throw new InvalidToken('invalid signature, no keys found');
     if (!candidates.some(({key}) => read.isSignedBy(key))) throw new InvalidToken('go-jose/go-jose: error in cryptographic primitive');
-    verified.set(fingerprint, read.claims);
+    verified.set(fingerprint, {claims: read.claims, generation});
     return read.claims;
   };
 
@@ -58,7 +66,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
   };
 
   const authenticate = async (token: string, request: AuthenticationRequest): Promise<Authentication> => {
-    const claims = claimsOf(token);
+    const claims = await claimsOf(token);
     if (!claims) return undefined;
     if (!claims.aud?.length) trust.note('legacy', claims.sub ?? '', request);
     const audiences = audiencesOf(claims, request.audiences ?? trust.audiences);
