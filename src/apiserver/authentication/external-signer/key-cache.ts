@@ -56,8 +56,8 @@ export class ExternalKeys implements VerifyingKeys {
   }
 
   /** Fetches the keys; concurrent callers share one fetch. Rejects with the reason, and keeps the keys that it has. */
-  fetch(): Promise<void> {
-    return (this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined)));
+  refresh(): Promise<void> {
+    return (this.#fetching ??= this.#renew().finally(() => (this.#fetching = undefined)));
   }
 
   /** Fetches the keys when the signer advises it, until the signal aborts. */
@@ -71,7 +71,7 @@ export class ExternalKeys implements VerifyingKeys {
         return;
       }
       try {
-        await this.fetch();
+        await this.refresh();
         delayMs = this.#refreshAt - clock.monotonic();
       } catch (error) {
         if (!signal.aborted)
@@ -88,7 +88,7 @@ export class ExternalKeys implements VerifyingKeys {
   async #fetched(keyId: string): Promise<readonly VerifyingKey[]> {
     const {log} = this.#parts;
     try {
-      await this.fetch();
+      await this.refresh();
     } catch (error) {
       log.error({err: error}, 'the keys of the external signer could not be fetched');
       return [];
@@ -98,7 +98,7 @@ export class ExternalKeys implements VerifyingKeys {
     return known;
   }
 
-  async #fetch(): Promise<void> {
+  async #renew(): Promise<void> {
     const {metrics} = this.#parts;
     try {
       const published = await this.#service.fetchKeys(timeoutMs).catch((cause: unknown) => {

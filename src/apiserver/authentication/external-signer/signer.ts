@@ -29,7 +29,7 @@ export const openExternalSigner = async (socket: string, parts: SignerParts, sig
   const service = new SignerService(socket, parts);
   signal.addEventListener('abort', () => void service[Symbol.asyncDispose](), {once: true});
   const keys = new ExternalKeys(service, parts);
-  await keys.fetch().catch(failed('while initially filling key cache: while performing initial cache fill'));
+  await keys.refresh().catch(failed('while initially filling key cache: while performing initial cache fill'));
   const maxSeconds = await service.maxTokenSeconds(metadataTimeoutMs);
   if (maxSeconds < leastSeconds)
     throw new Error(`max token life supported by external-jwt-signer (${maxSeconds}s) is less than acceptable (min ${leastSeconds}s)`);
