@@ -12,7 +12,7 @@ import type {Network} from '#src/transport/network.js';
 import type {Connections} from '#src/transport/http1/connections.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Auditor} from './audit/auditor.js';
-import {loggedPlugins} from './admission/logged-plugins.js';
+import {AdmissionChain} from './admission/chain.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
@@ -143,7 +143,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const longLived = new LongRunningResponses();
   const storageMetrics = new StorageMetrics(registry, store);
   registry.settings.writes.start({
-    admission: loggedPlugins(settings.admission, log, clock),
+    admission: new AdmissionChain(settings.admission, {clock, meter, log}),
     pools: createPools(registry, settings.serviceRanges),
   });
   const custom = new CustomCatalog({registry, conversion: settings.conversion});

@@ -1,9 +1,9 @@
-// The contract of admission plugins, and the loop that runs one phase of them. The order of plugins is defined in plugins.ts; the write pipeline of the
-// registry decides when each phase runs.
+// The contract of admission plugins. Their order is defined in admission-plugins.ts; chain.ts calls them.
 
 import type {AuditLevel} from '#src/api/audit.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
+import type {Handles, Operation} from './handles.js';
 
 /** The request behind an admission. */
 export interface OriginalRequest {
@@ -20,7 +20,7 @@ export interface OriginalRequest {
 
 /** The attributes of a request for admission. `group` is the group on the wire. */
 export interface AdmissionAttributes {
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly operation: Operation;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -48,26 +48,18 @@ export interface AdmissionAttributes {
   annotate?(key: string, text: string, least?: AuditLevel): void;
 }
 
+export type Phase = 'admit' | 'validate';
+
 /**
  * A plugin with two phases: `admit` may change the object and runs before validation, `validate` may not and runs after it. Both refuse by throwing
  * (`refuse` makes the usual 403). `admit` returns `again` when it changed something that earlier plugins should see: then all run once more.
  */
 export interface AdmissionPlugin {
   readonly name: string;
+  /** The requests it is called for; all by default. Where the phases differ, each checks the rest itself. */
+  readonly handles?: Handles;
+  /** Whether it has no metrics, since it is not a plugin in the original. */
+  readonly unmeasured?: boolean;
   admit?(attributes: AdmissionAttributes): void | 'again' | Promise<void | 'again'>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }
-
-/** Runs the plugins of one phase in order. Awaits only promises: most plugins ignore most requests, and an await costs as much as they do. */
-export const runPhase = async (
-  plugins: readonly AdmissionPlugin[],
-  phase: 'admit' | 'validate',
-  attributes: AdmissionAttributes,
-): Promise<void> => {
-  let isCalled = false;
-  for (const plugin of plugins) {
-    const result = plugin[phase]?.(attributes);
-    if ((result instanceof Promise ? await result : result) === 'again') isCalled = true;
-  }
-  if (isCalled) for (const plugin of plugins) await plugin[phase]?.(attributes);
-};

@@ -2,7 +2,7 @@ import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 
 /** Admits all requests. */
-export const alwaysAdmit: AdmissionPlugin = {name: 'AlwaysAdmit'};
+export const alwaysAdmit: AdmissionPlugin = {name: 'AlwaysAdmit', admit() {}, validate() {}};
 
 /** Refuses all requests. */
 export const alwaysDeny: AdmissionPlugin = {

@@ -5,7 +5,7 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {classAnnotation} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isForKind} from './request-kind.js';
+import {targetsOf} from './handles.js';
 
 interface Parts {
   readonly naming: Naming;
@@ -27,8 +27,8 @@ export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin =>
   const older = classAnnotation(naming);
   return {
     name: 'DefaultStorageClass',
+    handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.persistentVolumeClaims)},
     async admit(attributes) {
-      if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.persistentVolumeClaims)) return;
       const claim = attributes.object as ObjectOf<typeof kinds.persistentVolumeClaims>;
       if (claim.spec?.storageClassName !== undefined || claim.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.storageClasses, marks);
@@ -43,8 +43,8 @@ export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin =>
   const older = naming.key('ingress.class');
   return {
     name: 'DefaultIngressClass',
+    handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.ingresses)},
     async admit(attributes) {
-      if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.ingresses)) return;
       const ingress = attributes.object as ObjectOf<typeof kinds.ingresses>;
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.ingressClasses, marks);

@@ -41,9 +41,9 @@ export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): Adm
   }));
   return {
     name: 'EventRateLimit',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: [{group: '', resource: 'events', subresource: '*'}]},
     validate(attributes) {
-      const {operation, group, resource, dryRun} = attributes;
-      if ((operation !== 'CREATE' && operation !== 'UPDATE') || group !== '' || resource !== 'events' || dryRun) return;
+      if (attributes.dryRun) return;
       const reached: string[] = [];
       for (const {limit, kept} of buckets) {
         const key = keys[limit.type](attributes);

@@ -20,6 +20,7 @@ export const namespaceLifecycle = (naming: Naming, find: FindNamespace): Admissi
 
   return {
     name: 'NamespaceLifecycle',
+    handles: {operations: ['CREATE', 'UPDATE', 'DELETE']},
     async admit(attributes) {
       const {operation, namespace, name} = attributes;
       if (isNamespace(attributes)) {

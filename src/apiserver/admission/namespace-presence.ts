@@ -9,9 +9,10 @@ const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boole
 /** Refuses requests in a namespace that does not exist. */
 export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({
   name: 'NamespaceExists',
+  handles: {operations: ['CREATE', 'UPDATE', 'DELETE']},
   async validate(attributes) {
-    const {namespace, operation} = attributes;
-    if (operation === 'CONNECT' || !isInNamespace(attributes) || (await find(namespace))) return;
+    const {namespace} = attributes;
+    if (!isInNamespace(attributes) || (await find(namespace))) return;
     throw notFound({group: '', resource: 'namespaces'}, namespace);
   },
 });
@@ -19,9 +20,10 @@ export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({
 /** Creates the namespace of a created object if it does not exist, except on dry runs. */
 export const namespaceAutoProvision = (find: FindNamespace, create: (name: string) => Promise<unknown>): AdmissionPlugin => ({
   name: 'NamespaceAutoProvision',
+  handles: {operations: ['CREATE']},
   async admit(attributes) {
-    const {namespace, operation, dryRun} = attributes;
-    if (operation !== 'CREATE' || dryRun || !isInNamespace(attributes) || (await find(namespace))) return;
+    const {namespace, dryRun} = attributes;
+    if (dryRun || !isInNamespace(attributes) || (await find(namespace))) return;
     try {
       await create(namespace);
     } catch (error) {

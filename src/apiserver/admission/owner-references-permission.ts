@@ -53,9 +53,10 @@ export const ownerReferencesPermission = ({naming, authorizer, kindsOf}: OwnerRe
 
   return {
     name: 'OwnerReferencesPermissionEnforcement',
+    handles: {operations: ['CREATE', 'UPDATE']},
     async validate(attributes) {
       const {operation, group, resource, subresource, object, oldObject} = attributes;
-      if ((operation !== 'CREATE' && operation !== 'UPDATE') || (group === '' && resource === 'pods' && subresource === 'status')) return;
+      if (group === '' && resource === 'pods' && subresource === 'status') return;
       const [now, before] = [ownersOf(object), ownersOf(oldObject)];
       if (sameJson(now, before)) return;
       if (operation !== 'CREATE') await checkDelete(attributes);

@@ -1,21 +1,15 @@
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
-import {kinds} from '#src/api/kinds/index.js';
 import type {AdmissionAttributes} from './admission.js';
 
 /** Whether a request is for objects of that kind, in any version, without a subresource or with the given one. */
 export const isForKind = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, kind: Kind, at = ''): boolean =>
   resource === kind.plural && subresource === at && group === naming.group(kind.group);
 
-/** The pod that one of the operations writes, without a subresource; otherwise undefined. Validating phases must not change it. */
-export const podWritten = (
-  attributes: AdmissionAttributes,
-  naming: Naming,
-  operations: readonly AdmissionAttributes['operation'][],
-): (Pod & {spec: PodSpec}) | undefined => {
-  if (!operations.includes(attributes.operation) || !isForKind(attributes, naming, kinds.pods)) return undefined;
-  const pod = attributes.object as Pod | undefined;
+/** The written pod of a plugin that handles only pods; undefined without a spec. Validating phases must not change it. */
+export const podIn = ({object}: AdmissionAttributes): (Pod & {spec: PodSpec}) | undefined => {
+  const pod = object as Pod | undefined;
   return pod?.spec ? (pod as Pod & {spec: PodSpec}) : undefined;
 };
 

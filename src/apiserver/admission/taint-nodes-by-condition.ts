@@ -2,13 +2,13 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isForKind} from './request-kind.js';
+import {targetsOf} from './handles.js';
 
 /** Taints new nodes, which receive no pods until they are found ready. */
 export const taintNodesByCondition = (naming: Naming): AdmissionPlugin => ({
   name: 'TaintNodesByCondition',
+  handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.nodes)},
   admit(attributes) {
-    if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.nodes)) return;
     const spec = ((attributes.object as Node).spec ??= {});
     const taint = {key: naming.subKey('node', 'not-ready'), effect: 'NoSchedule'};
     if (spec.taints?.some(({key, effect}) => key === taint.key && effect === taint.effect)) return;

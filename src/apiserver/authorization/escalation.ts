@@ -94,10 +94,11 @@ export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin =
   const group = settings.naming.group('rbac.authorization');
   return {
     name: 'EscalationCheck',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: [...checks.keys()].map(resource => ({group, resource, subresource: ''}))},
+    unmeasured: true,
     async admit(attributes) {
-      const {operation, object, oldObject, subresource, user} = attributes;
-      const check =
-        attributes.group === group && !subresource && object && operation !== 'DELETE' ? checks.get(attributes.resource) : undefined;
+      const {object, oldObject, user} = attributes;
+      const check = checks.get(attributes.resource);
       if (!check || isPrivileged(user)) return;
       if (oldObject && object && changesOnlyOwnership(object, oldObject)) return;
       await check(settings, attributes);

@@ -4,7 +4,7 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
-import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
 import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
 import {recordUnstored} from '#src/apiserver/registry/write/field-ownership.js';
@@ -71,7 +71,7 @@ export const runAction = async (
     name: name || (object.metadata?.name ?? ''),
     object,
   };
-  await runPhase(resource.settings.writes.admission, 'admit', attributes);
+  await resource.settings.writes.admission.run('admit', attributes);
   const actionContext = {
     ...resource.hooks(context.user),
     authorizer: services.authorizer,
@@ -89,7 +89,7 @@ export const runAction = async (
   // A refused review is reported without kind and name.
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
-  await runPhase(resource.settings.writes.admission, 'validate', attributes);
+  await resource.settings.writes.admission.run('validate', attributes);
   const {
     kind = action.kind.kind,
     apiVersion = naming.apiVersion(action.kind.group, action.kind.version),

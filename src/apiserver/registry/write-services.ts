@@ -1,4 +1,4 @@
-import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import type {AdmissionChain} from '#src/apiserver/admission/chain.js';
 import type {AllocationContext, ReleaseContext} from '#src/resources/definition.js';
 import type {AddressPool, PortPool} from '#src/resources/pools.js';
 
@@ -9,8 +9,7 @@ export interface Pools extends Pick<AllocationContext, 'reader'>, Pick<ReleaseCo
 }
 
 export interface WriteDependencies {
-  /** The plugins in the order of their calls. */
-  readonly admission: readonly AdmissionPlugin[];
+  readonly admission: AdmissionChain;
   readonly pools: Pools;
 }
 
@@ -25,7 +24,7 @@ export class WriteServices {
     this.#dependencies = dependencies;
   }
 
-  get admission(): readonly AdmissionPlugin[] {
+  get admission(): AdmissionChain {
     return this.#started.admission;
   }
 

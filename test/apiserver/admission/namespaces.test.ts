@@ -1,7 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Namespace} from '#src/api/types.js';
-import {runPhase, type AdmissionAttributes, type AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {chosenPlugins, createPlugins, pluginsInOrder} from '#src/apiserver/admission-plugins.js';
 import {defaultAdmissionPlugins, optionalAdmissionPlugins} from '#src/options/apiserver/admission.js';
@@ -49,21 +48,6 @@ test("the platform's own namespaces stay", async t => {
       `namespaces "${name}" is forbidden: this namespace may not be deleted`,
     );
   }
-});
-
-test('a phase is over at once when no plugin of it has to wait, and each waits for those before it', async t => {
-  const attributes = {} as AdmissionAttributes;
-  const seen: string[] = [];
-  const at = (name: string, wait?: Promise<void>): AdmissionPlugin => ({
-    name,
-    validate: () => (wait ? wait.then(() => void seen.push(name)) : void seen.push(name)),
-  });
-  const quick = runPhase([at('a'), at('b'), {name: 'of the other phase'}, at('c')], 'validate', attributes);
-  t.deepEqual(seen, ['a', 'b', 'c']);
-  await quick;
-
-  await runPhase([at('d'), at('e', Promise.resolve()), at('f')], 'validate', attributes);
-  t.deepEqual(seen, ['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
 const pluginOrder = pluginsInOrder.map(([name]) => name);

@@ -1,14 +1,16 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {sameContent} from '#src/api/equal.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {isForSigningRequests, mayForSigner, storedSigner, type SignerGuard} from './signer-permission.js';
+import {mayForSigner, storedSigner, type SignerGuard} from './signer-permission.js';
 
 /** Requires the verb `sign` on the signer for setting the certificate or changing conditions through the status. */
 export const certificateSigning = (guard: SignerGuard): AdmissionPlugin => ({
   name: 'CertificateSigning',
+  handles: {operations: ['UPDATE'], targets: targetsOf(guard.naming, kinds.certificateSigningRequests, 'status')},
   async validate(attributes) {
-    if (attributes.operation !== 'UPDATE' || !isForSigningRequests(attributes, guard.naming, 'status')) return;
     const [now, before] = [attributes.object, attributes.oldObject].map(
       object => (object as CertificateSigningRequest | undefined)?.status,
     );

@@ -1,11 +1,12 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
 import {messageOf} from '#src/base/message.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {isForSigningRequests} from './signer-permission.js';
 
 const parsed = (attributes: AdmissionAttributes, request: string | undefined): SigningRequest => {
   try {
@@ -22,8 +23,8 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
  */
 export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',
+  handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.certificateSigningRequests)},
   validate(attributes) {
-    if (attributes.operation !== 'CREATE' || !isForSigningRequests(attributes, naming, '')) return;
     const {spec} = attributes.object as CertificateSigningRequest;
     const {apiserverClient, legacyUnknown} = naming.signers;
     if (spec.signerName !== apiserverClient && spec.signerName !== legacyUnknown) return;

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Container, Pod, PodSpec} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind, combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import {claimObjections, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
@@ -54,13 +55,16 @@ export const limitRanger = ({naming, reader, gate}: LimitRangerParts): Admission
   const isPod = (attributes: AdmissionAttributes): boolean =>
     (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) ||
     (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));
-  const isClaim = (attributes: AdmissionAttributes): boolean =>
-    (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && isForKind(attributes, naming, kinds.persistentVolumeClaims);
+  const isClaim = (attributes: AdmissionAttributes): boolean => isForKind(attributes, naming, kinds.persistentVolumeClaims);
   const rangesFor = async ({namespace, oldObject}: AdmissionAttributes): Promise<readonly Readonly<LimitRange>[]> =>
     oldObject?.metadata?.deletionTimestamp ? [] : reader.list(kinds.limitRanges, namespace);
 
   return {
     name: 'LimitRanger',
+    handles: {
+      operations: ['CREATE', 'UPDATE'],
+      targets: [...targetsOf(naming, kinds.pods, '', 'resize'), ...targetsOf(naming, kinds.persistentVolumeClaims)],
+    },
     async admit(attributes) {
       if (!isPod(attributes)) return;
       for (const range of await rangesFor(attributes))

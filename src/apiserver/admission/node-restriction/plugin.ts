@@ -25,9 +25,10 @@ export const nodeRestriction = (rules: NodeRules): AdmissionPlugin => {
   const found = new Map(byKind.map(([{group, plural}, rule]) => [`${rules.naming.group(group)}/${plural}`, rule]));
   return {
     name: 'NodeRestriction',
+    handles: {operations: ['CREATE', 'UPDATE', 'DELETE']},
     async admit(attributes) {
       const node = nodeOfUser(attributes.user);
-      if (node === undefined || attributes.operation === 'CONNECT') return;
+      if (node === undefined) return;
       if (node === '') throw refuse(attributes, `could not determine node from user ${quoted(attributes.user.name)}`);
       const why = await found.get(`${attributes.group}/${attributes.resource}`)?.(rules, node, attributes);
       if (why) throw refuse(attributes, why);

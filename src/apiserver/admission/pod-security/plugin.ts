@@ -7,6 +7,7 @@ import type {Reader} from '#src/api/reader.js';
 import {internalError} from '#src/api/status.js';
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {findings, inFull} from './evaluate.js';
@@ -71,8 +72,7 @@ class PodSecurityChecks {
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const {naming} = this.#parts;
-    const {operation, resource, group, object} = attributes;
-    if (operation !== 'CREATE' && operation !== 'UPDATE') return;
+    const {resource, group, object} = attributes;
     if (group === '' && resource === 'pods') return this.#checkPod(attributes);
     if (isForKind(attributes, naming, kinds.namespaces)) return this.#checkNamespace(attributes);
     const [, template] = makers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
@@ -156,5 +156,13 @@ class PodSecurityChecks {
 /** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
 export const podSecurity = (parts: PodSecurityParts): AdmissionPlugin => {
   const checks = new PodSecurityChecks(parts);
-  return {name: 'PodSecurity', validate: attributes => checks.validate(attributes)};
+  const targets = [
+    ...targetsOf(parts.naming, kinds.pods, '*'),
+    ...[kinds.namespaces, ...makers.map(([kind]) => kind)].flatMap(kind => targetsOf(parts.naming, kind)),
+  ];
+  return {
+    name: 'PodSecurity',
+    handles: {operations: ['CREATE', 'UPDATE'], targets},
+    validate: attributes => checks.validate(attributes),
+  };
 };

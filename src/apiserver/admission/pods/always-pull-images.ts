@@ -1,9 +1,11 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {notSupported} from '#src/api/field-error.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten, combinedMessage} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {combinedMessage, podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
 const imagesOf = (spec: Readonly<PodSpec>): string[] => [
@@ -14,13 +16,14 @@ const imagesOf = (spec: Readonly<PodSpec>): string[] => [
 /** Sets the pull policy of all images to Always, so that an image cached on a node is available only to pods that may pull it. */
 export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {
   const podWithImages = (attributes: AdmissionAttributes) => {
-    const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+    const pod = podIn(attributes);
     if (!pod || attributes.operation === 'CREATE') return pod;
     const known = new Set(imagesOf((attributes.oldObject as Pod).spec!));
     return imagesOf(pod.spec).every(image => known.has(image)) ? undefined : pod;
   };
   return {
     name: 'AlwaysPullImages',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
     admit(attributes) {
       const pod = podWithImages(attributes);
       if (!pod) return;

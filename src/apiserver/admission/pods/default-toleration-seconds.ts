@@ -1,6 +1,8 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 
 export interface TolerationSeconds {
   readonly notReady: number;
@@ -21,8 +23,9 @@ export const defaultTolerationSeconds = ({
   ];
   return {
     name: 'DefaultTolerationSeconds',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
     admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+      const pod = podIn(attributes);
       if (!pod) return;
       const own = pod.spec.tolerations ?? [];
       const missing = desired.filter(

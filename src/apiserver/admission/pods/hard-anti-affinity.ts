@@ -1,13 +1,16 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
 /** Refuses required anti-affinity by any topology other than the host name. */
 export const limitPodHardAntiAffinityTopology = (naming: Naming): AdmissionPlugin => ({
   name: 'LimitPodHardAntiAffinityTopology',
+  handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
   validate(attributes) {
-    const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+    const pod = podIn(attributes);
     for (const {topologyKey} of pod?.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
       if (topologyKey === naming.labels.hostname) continue;
       throw refuse(

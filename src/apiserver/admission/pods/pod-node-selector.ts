@@ -1,7 +1,9 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
@@ -56,8 +58,9 @@ export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): 
   };
   return {
     name: 'PodNodeSelector',
+    handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.pods)},
     async admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      const pod = podIn(attributes);
       if (!pod) return;
       const wanted = await selectorOf(attributes);
       if (Object.keys(wanted).length > 0 && !conflicts(wanted, pod.spec.nodeSelector))
@@ -65,7 +68,7 @@ export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): 
       check(attributes, wanted, pod.spec.nodeSelector);
     },
     async validate(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      const pod = podIn(attributes);
       if (pod) check(attributes, await selectorOf(attributes), pod.spec.nodeSelector);
     },
   };

@@ -1,9 +1,11 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Toleration} from '#src/api/pod.js';
 import {qosClassOf} from '#src/model/pod/qos.js';
 import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
 
@@ -53,8 +55,9 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
 
   return {
     name: 'PodTolerationRestriction',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
     async admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+      const pod = podIn(attributes);
       if (!pod) return;
       const own = pod.spec.tolerations ?? [];
       const defaults = attributes.operation === 'CREATE' ? ((await tolerationsIn(attributes, given)) ?? settings?.given ?? []) : [];
@@ -64,7 +67,7 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
       await check(attributes, final);
     },
     async validate(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+      const pod = podIn(attributes);
       if (pod) await check(attributes, pod.spec.tolerations);
     },
   };

@@ -4,7 +4,8 @@ import type {Binding} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {isForKind, podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 
 export interface PodTopologyLabelsParts {
   readonly naming: Naming;
@@ -24,11 +25,14 @@ export const podTopologyLabels = ({naming, reader, gate}: PodTopologyLabelsParts
   };
   return {
     name: 'PodTopologyLabels',
+    handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.pods, '', 'binding')},
     async admit(attributes) {
-      if (attributes.operation !== 'CREATE' || !gate('PodTopologyLabelsAdmission')) return;
-      const pod = podWritten(attributes, naming, ['CREATE']);
-      if (pod?.spec.nodeName) return copyFrom(pod.spec.nodeName, pod);
-      if (!isForKind(attributes, naming, kinds.pods, 'binding')) return;
+      if (!gate('PodTopologyLabelsAdmission')) return;
+      if (attributes.subresource !== 'binding') {
+        const pod = podIn(attributes);
+        if (pod?.spec.nodeName) await copyFrom(pod.spec.nodeName, pod);
+        return;
+      }
       const binding = attributes.object as Binding;
       if (binding.target?.kind === 'Node') await copyFrom(binding.target.name ?? '', binding);
     },

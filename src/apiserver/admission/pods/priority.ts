@@ -3,7 +3,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {isForKind, podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {isForKind, podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
 type PriorityClass = ObjectOf<typeof kinds.priorityClasses>;
@@ -59,8 +60,12 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
 
   return {
     name: 'Priority',
+    handles: {
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      targets: [...targetsOf(naming, kinds.pods), ...targetsOf(naming, kinds.priorityClasses)],
+    },
     async admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+      const pod = isForKind(attributes, naming, kinds.pods) ? podIn(attributes) : undefined;
       if (!pod) return;
       if (attributes.operation === 'CREATE') return setPriority(attributes, pod.spec);
       const old = (attributes.oldObject as Pod).spec;
@@ -69,7 +74,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
     },
     async validate(attributes) {
       const {operation, object} = attributes;
-      if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isForKind(attributes, naming, kinds.priorityClasses)) return;
+      if (operation === 'DELETE' || !isForKind(attributes, naming, kinds.priorityClasses)) return;
       const own = object as PriorityClass;
       if (!own.globalDefault) return;
       const name = (await defaultClass())?.metadata?.name;

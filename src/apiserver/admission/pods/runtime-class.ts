@@ -6,7 +6,8 @@ import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';
 import {plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
 import {mergedTolerations} from './tolerations.js';
 
@@ -59,15 +60,16 @@ export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonl
 
   return {
     name: 'RuntimeClass',
+    handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.pods)},
     async admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      const pod = podIn(attributes);
       const found = pod && (await classOf(attributes, pod.spec));
       if (!found) return;
       setOverhead(attributes, pod.spec, found);
       setScheduling(attributes, pod.spec, found);
     },
     async validate(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      const pod = podIn(attributes);
       if (!pod) return;
       const overhead = (await classOf(attributes, pod.spec))?.overhead;
       if (overhead) {

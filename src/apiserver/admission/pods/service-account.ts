@@ -6,7 +6,8 @@ import type {ServiceAccount} from '#src/api/types.js';
 import {nameSuffix, type Random} from '#src/base/random.js';
 import {podTokenSeconds} from '#src/resources/core/serviceaccount-token.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {isForKind, podWritten} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
+import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
@@ -82,6 +83,10 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
   }
 }
 
+/** A created pod; undefined for other writes. */
+const created = (attributes: AdmissionAttributes) =>
+  attributes.operation === 'CREATE' && !attributes.subresource ? podIn(attributes) : undefined;
+
 /** Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their containers and adds its image pull secrets. */
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   const {naming, reader} = parts;
@@ -133,8 +138,9 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
 
   return {
     name: 'ServiceAccount',
+    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods, '', 'ephemeralcontainers')},
     async admit(attributes) {
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      const pod = created(attributes);
       if (!pod) return;
       if (isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
@@ -148,9 +154,8 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       await check(attributes, pod);
     },
     async validate(attributes) {
-      if (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'ephemeralcontainers'))
-        return checkAdded(attributes);
-      const pod = podWritten(attributes, naming, ['CREATE']);
+      if (attributes.operation === 'UPDATE' && attributes.subresource) return checkAdded(attributes);
+      const pod = created(attributes);
       if (pod) await check(attributes, pod);
     },
   };

@@ -23,9 +23,10 @@ export const resourceQuota = ({naming, reader, change, clock, gate, limitedResou
   const ledger = new QuotaLedger(reader, change);
   return {
     name: 'ResourceQuota',
+    handles: {operations: ['CREATE', 'UPDATE']},
     async validate(attributes) {
       const {operation, group, resource, subresource, namespace, object} = attributes;
-      if (!namespace || !object || resource === 'namespaces' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
+      if (!namespace || !object || resource === 'namespaces') return;
       const evaluator = evaluators.of(group, resource);
       if (!evaluator?.handles(operation, subresource)) return;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);

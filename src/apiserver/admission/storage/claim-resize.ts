@@ -4,7 +4,7 @@ import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';
 import {classOf} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {isForKind} from '#src/apiserver/admission/request-kind.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
@@ -14,8 +14,8 @@ export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: 
   const sizeOf = ({spec}: Readonly<Claim>) => parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
   return {
     name: 'PersistentVolumeClaimResize',
+    handles: {operations: ['UPDATE'], targets: targetsOf(naming, kinds.persistentVolumeClaims)},
     async validate(attributes) {
-      if (attributes.operation !== 'UPDATE' || !isForKind(attributes, naming, kinds.persistentVolumeClaims)) return;
       const [now, before] = [attributes.object as Claim, attributes.oldObject as Claim];
       if (compareQuantities(sizeOf(now), sizeOf(before)) <= 0) return;
       if (before.status?.phase !== 'Bound') throw refuse(attributes, 'only bound persistent volume claims can be expanded');

@@ -1,6 +1,7 @@
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind} from '#src/apiserver/admission/request-kind.js';
 
 /** Adds the finalizers that keep storage objects while they are in use; controllers remove them. */
@@ -12,12 +13,11 @@ export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin =>
   ];
   return {
     name: 'StorageObjectInUseProtection',
+    handles: {operations: ['CREATE'], targets: finalizers.flatMap(([kind]) => targetsOf(naming, kind))},
     admit(attributes) {
-      const {operation, object} = attributes;
-      if (operation !== 'CREATE' || !object) return;
       const [, finalizer] = finalizers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
       if (finalizer === undefined) return;
-      const meta = (object.metadata ??= {});
+      const meta = (attributes.object!.metadata ??= {});
       if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
     },
   };

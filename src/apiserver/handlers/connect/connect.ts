@@ -5,7 +5,7 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
-import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
@@ -106,8 +106,8 @@ const admitted = async (
     name,
     object: {kind: connectSubresource.options.kind, apiVersion: 'v1', ...options} as KubeObject,
   };
-  await runPhase(resource.settings.writes.admission, 'admit', attributes);
-  await runPhase(resource.settings.writes.admission, 'validate', attributes);
+  await resource.settings.writes.admission.run('admit', attributes);
+  await resource.settings.writes.admission.run('validate', attributes);
 };
 
 /** A stream opened by GET requires the same permission as one opened by POST (KEP-4006). */

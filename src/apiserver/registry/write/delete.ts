@@ -6,7 +6,6 @@ import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {runPhase} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
@@ -62,8 +61,8 @@ const deleteOnce = async (
     oldObject: old,
   };
   if (!context.isAdmitted) {
-    await runPhase(settings.writes.admission, 'admit', attributes);
-    await runPhase(settings.writes.admission, 'validate', attributes);
+    await settings.writes.admission.run('admit', attributes);
+    await settings.writes.admission.run('validate', attributes);
   }
 
   const object = structuredClone(old) as KubeObject;

@@ -2,7 +2,7 @@ import {invalidObject, type FieldError} from '#src/api/field-error.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Count, Endpoint, HookContext} from '#src/resources/definition.js';
 import type {Eventually} from '#src/storage/store.js';
-import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import {withAllocation} from './allocation.js';
 import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
@@ -64,7 +64,7 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   const recorded = meta.managedFields;
   if (!old) fillAlwaysPresent(resource, incoming);
   const attributes = attributesOf(operation, incoming);
-  await runPhase(settings.writes.admission, 'admit', attributes);
+  await settings.writes.admission.run('admit', attributes);
   operation.checkAdmitted(meta);
   restoreMalformed(meta, recorded, context.warn);
   dropDuplicateOwners(meta, context.warn, 'admitted');
@@ -100,7 +100,7 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject, attr
   const name = object.metadata!.name ?? '';
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
-  await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(operation.admitted(object)), name});
+  await settings.writes.admission.run('validate', {...attributes, object: deepFreeze(operation.admitted(object)), name});
   const written = await (context.annotate ? timedStore(operation, object) : operation.store(object));
   if (!context.dryRun && (written.outcome === 'created' || written.outcome === 'updated'))
     count(resource, endpoint.counts?.(object, old, hooks));
