@@ -25,6 +25,7 @@ import podGarbageCollector from './pod-garbage-collector/controller.js';
 import podCertificateRequestCleaner from './podcertificaterequest-cleaner/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
+import resourceClaim from './resourceclaim/controller.js';
 import resourceQuota from './resourcequota/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import serviceCidr from './service-cidr/controller.js';
@@ -68,6 +69,7 @@ export const controllers: readonly Controller[] = [
   podCertificateRequestCleaner,
   replicaSet,
   replicationController,
+  resourceClaim,
   resourceQuota,
   rootCaCertificatePublisher,
   serviceCidr,

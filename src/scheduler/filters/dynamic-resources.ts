@@ -2,13 +2,10 @@ import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
+import {canBeReserved, claimNameOf, foreignText, isReservedFor, notCreatedText, type DeviceClaim} from '#src/model/devices/pod-claims.js';
 import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {isReservedFor, type DeviceClaim} from '#src/scheduler/framework/devices.js';
 import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
-
-/** The most pods that may share a resource claim. */
-const maxConsumers = 256;
 
 /** Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed no claim is left out. */
 const deviceClaimsOf = (
@@ -16,25 +13,21 @@ const deviceClaimsOf = (
   {lister, naming}: Pick<Cluster, 'lister' | 'naming'>,
 ): readonly Frozen<DeviceClaim>[] | string => {
   const claims: Frozen<DeviceClaim>[] = [];
-  for (const {name, resourceClaimName, resourceClaimTemplateName} of pod.spec?.resourceClaims ?? []) {
-    const made = pod.status?.resourceClaimStatuses?.find(status => status.name === name);
-    if (!resourceClaimName && resourceClaimTemplateName && !made)
-      return `pod ${JSON.stringify(`${namespace}/${pod.metadata?.name}`)}: ResourceClaim not created yet`;
-    const claimName = resourceClaimName ?? made?.resourceClaimName;
-    if (!claimName) continue;
-    const claim = lister(kinds.resourceClaims).get({namespace, name: claimName});
-    if (!claim) return `resourceclaim.${naming.group('resource')} ${JSON.stringify(claimName)} not found`;
-    if (claim.metadata?.deletionTimestamp) return `resourceclaim ${JSON.stringify(claimName)} is being deleted`;
-    const isOwned = claim.metadata?.ownerReferences?.some(({controller, uid}) => controller && uid === pod.metadata?.uid);
-    if (!resourceClaimName && !isOwned)
-      return `ResourceClaim ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata?.name} (pod is not owner)`;
+  for (const entry of pod.spec?.resourceClaims ?? []) {
+    const found = claimNameOf(pod, entry);
+    if (found === 'not created') return notCreatedText(pod);
+    if (!found) continue;
+    const claim = lister(kinds.resourceClaims).get({namespace, name: found.name});
+    if (!claim) return `resourceclaim.${naming.group('resource')} ${JSON.stringify(found.name)} not found`;
+    if (claim.metadata?.deletionTimestamp) return `resourceclaim ${JSON.stringify(found.name)} is being deleted`;
+    const foreign = found.generated ? foreignText(pod, claim) : undefined;
+    if (foreign) return foreign;
     claims.push(claim);
   }
   return claims;
 };
 
-const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean =>
-  isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < maxConsumers;
+const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || canBeReserved(claim);
 
 const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
   const claims = deviceClaimsOf(pod, cluster);

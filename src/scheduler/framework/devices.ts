@@ -1,17 +1,12 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
+import {isReservedFor, type DeviceClaim} from '#src/model/devices/pod-claims.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Reservation} from '#src/scheduler/cache/reservation.js';
-
-export type DeviceClaim = ObjectOf<typeof kinds.resourceClaims>;
-
-/** Whether the claim is reserved for a pod. */
-export const isReservedFor = ({status}: Frozen<DeviceClaim>, uid: string): boolean =>
-  status?.reservedFor?.some(consumer => consumer.uid === uid) ?? false;
 
 export interface DeviceReserverParts {
   readonly client: Client;

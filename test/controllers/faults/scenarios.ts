@@ -2,8 +2,9 @@ import type {CronJob} from '#controllers/cronjob/kinds.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
-import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
+import type {KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
+import {aClaim as aDeviceClaim, aClaimTemplate, allocation, aPodWithClaims} from '#test/controllers/device-claims.js';
 import {aTemplate} from '#test/controllers/workloads.js';
 import type {Scenario} from './harness.js';
 import {joiningScenarios} from './joining-scenarios.js';
@@ -25,6 +26,7 @@ const aPod = (name: string, spec: Partial<NonNullable<Pod['spec']>> = {}, metada
   metadata: {name, labels, ...metadata},
   spec: {...template().spec!, ...spec},
 });
+const inHome = <T extends KubeObject>(object: T): T => ({...object, metadata: {...object.metadata, namespace: home}});
 const nodes = (stage: Stage) => stage.nodes();
 
 const signingRequest = async (stage: Stage) => {
@@ -471,6 +473,31 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     touch: kinds.replicationControllers,
     compare: [kinds.replicationControllers, kinds.pods],
+  },
+  resourceclaim: {
+    steps: [
+      async stage => {
+        await stage.make(kinds.resourceClaimTemplates, inHome(aClaimTemplate()));
+        await stage.make(
+          kinds.resourceClaims,
+          inHome(aDeviceClaim('shared', {finalizers: [stage.naming.subKey('resource', 'delete-protection')]})),
+        );
+        const shared = {claim: 'shared'};
+        await stage.make(
+          kinds.pods,
+          inHome(aPodWithClaims('p', {made: {template: 'template'}, shared}, {nodeName: 'n1'})),
+          inHome(aPodWithClaims('q', {shared})),
+        );
+      },
+      stage => stage.change(kinds.resourceClaims, 'shared', {status: {allocation}}, 'status'),
+      stage => stage.change(kinds.pods, 'p', {status: {phase: 'Succeeded'}}, 'status'),
+      stage => stage.remove(kinds.pods, 'q', {gracePeriodSeconds: 0}),
+      // A stop between deallocation and removal of the finalizer leaves the finalizer until then.
+      stage => stage.remove(kinds.resourceClaims, 'shared'),
+    ],
+    touch: kinds.resourceClaims,
+    blurred: ['resourceClaimName'],
+    compare: [kinds.pods, kinds.resourceClaims],
   },
   resourcequota: {
     steps: [
