@@ -62,6 +62,8 @@ export interface ApiServerSettings {
   /** Converts custom objects between the versions of their definitions. */
   readonly conversion: CatalogParts['conversion'];
   readonly agents: AgentAccess;
+  /** The limit of each upgraded connection to a pod, node or service, in each direction; without it none. */
+  readonly connectBytesPerSecond?: number | undefined;
   /** The ranges of service addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
   readonly discovery: Discovery;
@@ -129,6 +131,7 @@ const resourceServices = (settings: ApiServerSettings, watch: WatchSettings): Re
     network: settings.network,
     backends: settings.backends,
     agents: settings.agents,
+    connectBytesPerSecond: settings.connectBytesPerSecond,
     connectMetrics: new ConnectMetrics(meter, naming),
     largeRequests: settings.largeRequests,
   };

@@ -24,10 +24,10 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token, in advance if necessary, and returns how many ms to wait before using it. */
-  reserve(): number {
+  /** Takes tokens, in advance if necessary, and returns how many ms to wait before using them. */
+  reserve(count = 1): number {
     this.#fill();
-    this.#tokens--;
+    this.#tokens -= count;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#rate) * 1000;
   }
 

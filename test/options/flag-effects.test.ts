@@ -15,7 +15,6 @@ import {noImagePolicy} from './flag-texts.js';
 const harmless: readonly (readonly [string, RegExp])[] = [
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
   ['sets times of elections that do not take place here', /^coordinated-leadership-/],
-  ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
   [
     'is about volumes, which no controller here provisions, attaches, detaches or recycles',
     /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/,

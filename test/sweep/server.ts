@@ -15,6 +15,7 @@ import {apiserverArgs} from '#src/plane/inputs/arguments.js';
 import {planeMaterial} from '#src/plane/inputs/material.js';
 import {requestThread} from '#src/plane/request-thread/request-thread.js';
 import {memoryStore} from '#src/storage/memory/index.js';
+import type {Network} from '#src/transport/network.js';
 import {wire} from '#test/apiserver/wire.js';
 
 const naming = namingOf('kubernetes');
@@ -23,7 +24,8 @@ const naming = namingOf('kubernetes');
 export const sweepServer = async ({
   thread = true,
   flags: more = [],
-}: {readonly thread?: boolean; readonly flags?: readonly string[]} = {}) => {
+  network,
+}: {readonly thread?: boolean; readonly flags?: readonly string[]; readonly network?: Network} = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
   const files = await planeMaterial(join(directory, 'pki'), clock);
   const args = ['--runtime-config=api/all=true', '--request-timeout=10m', ...more];
@@ -42,12 +44,14 @@ export const sweepServer = async ({
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
     serverAddress: '127.0.0.1:6443',
+    ...(network ? {network} : {}),
     largeRequests: thread ? requestThread(flags) : undefined,
   });
   await server.begin();
   return {
     naming,
     registry: server.server.registry,
+    handler: server.handler,
     ...wire(server.handler),
     async [Symbol.asyncDispose]() {
       server.endLoops();

@@ -43,6 +43,8 @@ export interface ResourceServices {
   readonly network: Network;
   readonly backends: Connections;
   readonly agents: AgentAccess;
+  /** The limit of each upgraded connection to a pod, node or service; undefined for none. */
+  readonly connectBytesPerSecond: number | undefined;
   readonly connectMetrics: ConnectMetrics;
   readonly largeRequests: LargeRequests | undefined;
 }

@@ -68,9 +68,8 @@ export const serving = flagSection('Serving and network', {
   },
   'enable-logs-handler': {
     type: 'bool',
-    help: 'Serve the log files under /logs.',
+    help: 'Serve the files of /var/log under /logs.',
     deprecated: 'the handler will be removed',
-    implementation: 'pending',
   },
   profiling: profiling.profiling,
   'contention-profiling': profiling['contention-profiling'],
@@ -119,10 +118,9 @@ export const limits = flagSection('Limits', {
   },
   'max-connection-bytes-per-sec': {
     type: 'int',
-    help: 'If not 0, the rate limit of each user connection in bytes per second (long-running requests only).',
+    help: 'If not 0, the rate limit in bytes per second of each upgraded connection to a pod, node or service (exec, attach, port-forward, proxy), in each direction.',
     default: '0',
     range: {min: 0},
-    refused: notSupportedYet('omit it, and limit the rate of connections in front of the server'),
   },
   'max-waiting-response-bytes': {
     type: 'quantity',

@@ -15,6 +15,7 @@ import type {Random} from '#src/base/random.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
+import {logRoutes, systemLogFolder} from '#src/apiserver/handlers/logs.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {Discovery} from '#src/apiserver/discovery/handler.js';
 import {Loopback} from '#src/apiserver/loopback.js';
@@ -316,6 +317,7 @@ const serverOf = (
     network,
     conversion,
     agents: {addresses: options.platletPreferredAddressTypes, trust: settings.agentTrust, timeoutMs: options.platletTimeout},
+    connectBytesPerSecond: options.maxConnectionBytesPerSec || undefined,
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     largeRequests,
     auditor,
@@ -327,6 +329,7 @@ const serverOf = (
       ...versionRoutes(parts.version),
       ...tokens.routes,
       ...observationRoutes(parts, health),
+      ...(options.enableLogsHandler ? logRoutes(systemLogFolder) : []),
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });

@@ -24,6 +24,8 @@ export interface RelayRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Whether a redirect is replaced by an error. */
   readonly refusesRedirects?: boolean;
+  /** The limit of an upgraded connection, in each direction. Default: none. */
+  readonly bytesPerSecond?: number | undefined;
   /** The time limit of the response head. Default: none. */
   readonly timeoutMs?: number;
 }

@@ -7,6 +7,7 @@ import type {Clock} from '#src/base/clock.js';
 import {Unreached, type Connections} from '#src/transport/http1/connections.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {responseHeaders} from './headers.js';
+import {throttled} from './throttle.js';
 
 /** An upgraded connection. */
 export interface Upgraded {
@@ -66,7 +67,8 @@ const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: 
     sent.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => {
       signal?.removeEventListener('abort', abort);
       if (signal?.aborted) socket.destroy();
-      resolve({socket, head, answer});
+      const {bytesPerSecond} = relayed;
+      resolve({socket: bytesPerSecond ? throttled(socket, bytesPerSecond, connections.clock) : socket, head, answer});
     });
     sent.end();
   });

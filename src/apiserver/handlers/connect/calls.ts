@@ -28,13 +28,18 @@ export interface CallPath {
 
 /** Relays a call to a backend and its response, with links rewritten so that they go through this server. */
 export const connectCall = async (
-  {backends}: ResourceServices,
+  {backends, connectBytesPerSecond: bytesPerSecond}: ResourceServices,
   to: Target,
   {before, path}: CallPath,
   {request}: ResourceContext,
 ): Promise<ApiResponse> => {
   const query = request.url.indexOf('?');
-  const relayed = {request, to, path: (path === '' ? '/' : escapedPath(path)) + (query < 0 ? '' : request.url.slice(query))};
+  const relayed = {
+    request,
+    to,
+    path: (path === '' ? '/' : escapedPath(path)) + (query < 0 ? '' : request.url.slice(query)),
+    bytesPerSecond,
+  };
   if (request.upgradable && request.headers['upgrade'] !== undefined) {
     return relayUpgrade(backends, relayed).catch((error: Error) => {
       throw plainFailure(error.message, error);

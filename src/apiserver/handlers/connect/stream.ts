@@ -26,13 +26,13 @@ const has = ({options: {fields}}: ConnectSubresource, option: string): boolean =
  * a command with half-close (version 5), and SPDY tunneled through the WebSocket for port-forward.
  */
 export const connectStream = async (
-  {backends, registry, connectMetrics: metrics}: ResourceServices,
+  {backends, registry, connectMetrics: metrics, connectBytesPerSecond: bytesPerSecond}: ResourceServices,
   {connect, options, to, path}: StreamConnection,
   {request}: ResourceContext,
 ): Promise<ApiResponse> => {
   if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');
   const {gate} = registry.settings;
-  const relayed = {request, to, path};
+  const relayed = {request, to, path, bytesPerSecond};
   const command = has(connect, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
   if (command) {
     const requested = {
