@@ -3,6 +3,7 @@
 
 import type {Attributes} from '#src/api/authorization.js';
 import {pathSegmentProblems} from '#src/api/names.js';
+import {parseFieldSelector, pinnedValue} from '#src/api/selectors/field-selector.js';
 import {badRequest} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {MalformedRequest} from './plain-refusal.js';
@@ -119,12 +120,19 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   };
 };
 
-/** The name to which a field selector restricts a collection, if it does. */
+/** The name to which a field selector restricts a collection, if it does. Parsed as the list itself parses it: an escaped comma separates no terms. */
 const nameFromSelector = (selector: string | null): string => {
   if (!selector || !selector.includes('metadata.name')) return '';
-  const match = /(?:^|,)metadata\.name==?([^,\\]+)(?:,|$)/.exec(selector);
-  const name = match?.[1] ?? '';
+  const name = pinnedName(selector) ?? '';
   return pathSegmentProblems(name).length === 0 ? name : '';
+};
+
+const pinnedName = (selector: string): string | undefined => {
+  try {
+    return pinnedValue(parseFieldSelector(selector), 'metadata.name');
+  } catch {
+    return undefined; // Refused later, with its error.
+  }
 };
 
 /** Names become parts of keys: those that could address another key are refused at once. */
