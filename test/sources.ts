@@ -22,6 +22,8 @@ export interface Source {
   readonly code: string;
   /** What stands in string and template literals. */
   readonly literals: readonly string[];
+  /** The regular expressions, with their flags. */
+  readonly patterns: readonly string[];
   readonly imports: readonly Import[];
 }
 
@@ -38,11 +40,13 @@ const beforePattern = /(?:^|[(,=:[!&|?{};<>+\-*%~^]|=>|\breturn|\btypeof|\bcase)
 interface Lexed {
   readonly code: string;
   readonly literals: readonly string[];
+  readonly patterns: readonly string[];
 }
 
 /** Parts comments from code and picks out literals. Made for this project's style, not for every program. */
 export const lex = (text: string): Lexed => {
   const literals: string[] = [];
+  const patterns: string[] = [];
   let code = '';
   let at = 0;
   /** For each template that is open: how deep the braces were when it was. */
@@ -84,6 +88,7 @@ export const lex = (text: string): Lexed => {
       else if (character === '/' && !inClass) break;
     }
     code += text.slice(start, ++at);
+    patterns.push(text.slice(start, at) + (/^[a-z]*/.exec(text.slice(at, at + 8))?.[0] ?? ''));
   };
 
   while (at < text.length) {
@@ -111,7 +116,7 @@ export const lex = (text: string): Lexed => {
       at++;
     }
   }
-  return {code, literals};
+  return {code, literals, patterns};
 };
 
 const importsOf = (code: string): Import[] => {
@@ -131,8 +136,8 @@ const importsOf = (code: string): Import[] => {
 export const sources = (...folders: readonly string[]): Source[] =>
   folders.flatMap(files).map(path => {
     const text = readFileSync(join(root, path), 'utf8');
-    const {code, literals} = lex(text);
-    return {path, text, code, literals, imports: importsOf(code)};
+    const {code, literals, patterns} = lex(text);
+    return {path, text, code, literals, patterns, imports: importsOf(code)};
   });
 
 /** The file that an import of ours stands for, from the root; undefined for packages. */

@@ -1,12 +1,21 @@
 const units: Record<string, number> = {ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6};
 
-/** Returns the ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. */
+const sign = /[+-]?/y;
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+
+/** Returns the ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. Reads part by part: clients choose the text. */
 export const parseDuration = (text: string): number | undefined => {
-  const match = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);
-  if (!match) return /^[+-]?0$/.test(text) ? 0 : undefined;
+  sign.lastIndex = 0;
+  const [signText] = sign.exec(text)!;
+  if (text.slice(signText.length) === '0') return 0;
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) total += Number(amount) * units[unit!]!;
-  return match[1] === '-' ? -total : total;
+  part.lastIndex = signText.length;
+  do {
+    const found = part.exec(text);
+    if (!found) return undefined;
+    total += Number(found[1]) * units[found[2]!]!;
+  } while (part.lastIndex < text.length);
+  return signText === '-' ? -total : total;
 };
 
 /** Formats a duration as Go does: `1h2m3s`, `100ms`, `0s`. */

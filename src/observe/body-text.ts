@@ -10,11 +10,11 @@ const secretKinds = /\\{0,7}["']?kind\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:Secret|To
 const secretResources = /\\{0,7}["']?resource\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:secrets|tokenreviews)\b/;
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
-/** Fields that hold secrets by their names, whatever object they are in. */
+/** Fields that hold secrets by their names, whatever object they are in. A text may end within a value. */
 const secretField =
-  /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!").|\\"(?!\s*[,}\]]))*\\*"/gi;
+  /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!")[^]|\\"(?!\s*[,}\]]))*(?:\\*"|\\*$)/gi;
 const bearer = /\b(bearer)\s+[\w.~+/=-]+/gi;
-const webToken = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const webToken = /\beyJ[\w.-]+/g;
 
 const hidden = '[redacted]';
 
@@ -30,12 +30,27 @@ export const bodyText = (body: string | Uint8Array, verbosity: number): string =
   if (!isText(text)) return `${body.length} bytes that are no text`;
   if (secretKinds.test(text) || secretResources.test(text) || privateKey.test(text)) return hidden;
   const most = shown.find(([from]) => verbosity >= from)?.[1] ?? 0;
-  const plain = withoutCredentials(text);
-  return plain.length > most ? `${plain.slice(0, most)} [truncated ${plain.length - most} chars]` : plain;
+  // What is not shown need not be searched.
+  const plain = withoutCredentials(text.length > most ? text.slice(0, most) : text);
+  return text.length > most ? `${plain} [truncated ${text.length - most} chars]` : plain;
 };
 
-/** Returns a URL without the values of credential parameters. */
-export const urlText = (url: string): string => url.replace(/([?&][^=&]*(?:token|secret|password)[^=&]*=)[^&]*/gi, `$1${hidden}`);
+const secretParameter = /token|secret|password/i;
+const userInfo = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i;
+
+/** Returns a URL without the values of credential parameters, and without a user and password before its host. */
+export const urlText = (url: string): string => {
+  const mark = url.indexOf('?');
+  if (mark < 0) return url.replace(userInfo, `$1${hidden}@`);
+  const parameters = url
+    .slice(mark + 1)
+    .split('&')
+    .map(parameter => {
+      const equals = parameter.indexOf('=');
+      return equals >= 0 && secretParameter.test(parameter.slice(0, equals)) ? `${parameter.slice(0, equals)}=${hidden}` : parameter;
+    });
+  return `${url.slice(0, mark).replace(userInfo, `$1${hidden}@`)}?${parameters.join('&')}`;
+};
 
 const secretHeader = /auth|cookie|token|secret|password|key/i;
 

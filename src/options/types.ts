@@ -81,7 +81,7 @@ const readInt = (text: string, bits: 32 | 53): number => {
 };
 
 const readFloat = (text: string): number => {
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) invalid('must be a number');
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) invalid('must be a number');
   return Number.isFinite(Number(text)) ? Number(text) : invalid('value out of range');
 };
 

@@ -51,7 +51,7 @@ const quantityUnits: Readonly<Record<string, number>> = {
 /** Parses a resource quantity (`10Mi`, `1.5k`, `2e3`); undefined for other texts. */
 export const parseQuantity = (text: string): number | undefined => {
   const [, amount, exponent, unit = ''] =
-    /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/.exec(text) ?? [];
+    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(`${amount}${exponent ?? ''}`) * quantityUnits[unit]!;
 };
 

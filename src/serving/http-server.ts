@@ -10,7 +10,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {compressed} from './compression.js';
 import {connectionOf} from './connection.js';
-import {type Cors, cors} from './cors.js';
+import {type Cors, cors, type OriginPattern} from './cors.js';
 import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
 import {Deliveries} from './deliveries.js';
@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   /** The directives of `Strict-Transport-Security`; without any the header is not sent. */
   readonly hsts?: readonly string[] | undefined;
   /** Regular expressions of allowed origins; without any CORS is off. */
-  readonly corsOrigins?: readonly string[] | undefined;
+  readonly corsOrigins?: readonly OriginPattern[] | undefined;
   readonly outbox?: Partial<OutboxLimits>;
   /** Tracks the responses that are being sent; by default with the default limit. */
   readonly deliveries?: Deliveries;

@@ -10,7 +10,7 @@ export interface ParseError extends Error {
 }
 
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.([01])$/;
-const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\n\r]*)$/;
 
 const headOf = (packet: Buffer): readonly string[] | undefined => {
   const end = packet.indexOf('\r\n\r\n');
@@ -30,7 +30,7 @@ export const requestOfUnknownMethod = ({code, bytesParsed = 0, rawPacket}: Parse
   const fields = lines.map(line => field.exec(line));
   if (fields.includes(null)) return undefined;
   const incoming = new IncomingMessage(socket as Socket);
-  incoming.rawHeaders = fields.flatMap(found => [found![1]!, found![2]!]);
+  incoming.rawHeaders = fields.flatMap(found => [found![1]!, found![2]!.trim()]);
   Object.assign(incoming, {method, url, httpVersion: `1.${minor}`, httpVersionMajor: 1, httpVersionMinor: Number(minor)});
   incoming.push(null);
   return incoming;

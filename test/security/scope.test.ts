@@ -89,7 +89,9 @@ test('a body that names another namespace than the path is refused', async t => 
 
 test('a permission for one name reaches no other object, whatever the field selector', async t => {
   const {get, post} = await startWire({
-    authorizer: {authorize: ({user, resource}) => (user.name === 'admin' || resource?.name === 'a' ? {decision: 'allow'} : {decision: 'deny'})},
+    authorizer: {
+      authorize: ({user, resource}) => (user.name === 'admin' || resource?.name === 'a' ? {decision: 'allow'} : {decision: 'deny'}),
+    },
   });
   const reader = {user: {name: 'reader', groups: []}};
   const secrets = '/api/v1/namespaces/default/secrets';
@@ -114,5 +116,8 @@ test('a permission for one name reaches no other object, whatever the field sele
   // Both terms must hold.
   t.deepEqual(await found('metadata.name=a,metadata.name=b'), []);
   const twice = await get(`${secrets}?fieldSelector=metadata.name%3Da&fieldSelector=type%3DOpaque`, reader);
-  t.deepEqual((twice.json() as unknown as {items: {metadata: {name: string}}[]}).items.map(({metadata}) => metadata.name), ['a']);
+  t.deepEqual(
+    (twice.json() as unknown as {items: {metadata: {name: string}}[]}).items.map(({metadata}) => metadata.name),
+    ['a'],
+  );
 });

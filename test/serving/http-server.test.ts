@@ -141,7 +141,7 @@ for (const [version, ask] of bothVersions) {
   test(`${version}: transport security and origins are answered as configured`, async t => {
     await using server = await serve(
       answering(() => json({})),
-      {http: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}},
+      {http: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: [/^https:\/\/good\.example$/]}},
     );
 
     const plain = await ask(server);

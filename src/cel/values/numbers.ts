@@ -48,7 +48,7 @@ const formatDoubleInFull = (value: number): string => {
   return `${sign}${whole}${fraction.padEnd(exponent, '0')}`;
 };
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const infinite = /^([+-]?)(?:inf|infinity)$/i;
 
 /** Parses a double; undefined for other texts. */

@@ -15,6 +15,8 @@ const most = 253_402_300_799n * second + second - 1n;
 
 const timestampOverflow = new Failure('timestamp overflow');
 
+/** The digits of a number in a duration that count: 64 bits hold no more. */
+const longestNumber = 19;
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** Parses a duration such as `1h30m` or `-1.5s` to nanoseconds; undefined for other texts. Fractions of a nanosecond are truncated. */
@@ -28,7 +30,9 @@ export const parseCelDuration = (text: string): bigint | undefined => {
     const [, whole = '', fraction = '', unit = ''] = part.exec(body) ?? [];
     const scale = units[unit];
     if (scale === undefined || whole + fraction === '') return undefined;
-    nanos += BigInt(whole || '0') * scale + (BigInt(fraction || '0') * scale) / 10n ** BigInt(fraction.length);
+    if (whole.length > longestNumber && whole.replace(/^0+/, '').length > longestNumber) return undefined;
+    const finest = fraction.slice(0, longestNumber);
+    nanos += BigInt(whole || '0') * scale + (BigInt(finest || '0') * scale) / 10n ** BigInt(finest.length);
   } while (part.lastIndex < body.length);
   const signed = sign === '-' ? -nanos : nanos;
   return signed < -(2n ** 63n) || signed >= 2n ** 63n ? undefined : signed;

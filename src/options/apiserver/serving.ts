@@ -8,9 +8,10 @@ const validateHsts = (directives: readonly string[]): string | undefined => {
   return invalid === undefined ? undefined : `"${invalid}" is none of max-age=<seconds>, includeSubDomains, preload`;
 };
 
+/** Go's inline flags are no part of JavaScript's syntax; the server compiles the pattern as RE2. */
 const isPattern = (text: string): boolean => {
   try {
-    return Boolean(new RegExp(text, 'u'));
+    return Boolean(new RegExp(text.replaceAll(/\(\?[imsU-]+\)/g, ''), 'u'));
   } catch {
     return false;
   }

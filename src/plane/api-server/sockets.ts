@@ -7,7 +7,10 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Meter} from '#src/base/meter.js';
+import {OptionError} from '#src/options/option-error.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {regexp} from '#src/schema/regexp.js';
+import type {OriginPattern} from '#src/serving/cors.js';
 import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';
@@ -71,6 +74,15 @@ export interface Sockets {
   stop(running: RunningApiServer): Promise<void>;
 }
 
+/** Compiles a pattern of allowed origins, as the original with RE2. */
+const originPattern = (pattern: string): OriginPattern => {
+  try {
+    return regexp(pattern);
+  } catch (error) {
+    throw new OptionError(`invalid value for --cors-allowed-origins: ${(error as Error).message}`, {cause: error});
+  }
+};
+
 /** Opens the port. */
 export const openSockets = async ({options, naming, gate, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
   const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
@@ -81,7 +93,7 @@ export const openSockets = async ({options, naming, gate, tls, clock, random, lo
     random,
     goawayChance: options.goawayChance,
     hsts: options.strictTransportSecurityDirectives,
-    corsOrigins: options.corsAllowedOrigins,
+    corsOrigins: options.corsAllowedOrigins.map(originPattern),
     onFault: fault => log.error({err: fault}, 'answering a request failed'),
   });
   const listener = await listen({

@@ -117,7 +117,7 @@ const debugRoot = '/debug/controllers/';
 const debugRoute = (pages: ReadonlyMap<string, DebugPages>): AdministrativeRoute => ({
   path: `${debugRoot}*`,
   answer({path, query}) {
-    const [, name = '', below = ''] = /^([^/]*)(.*)$/.exec(path.slice(debugRoot.length)) ?? [];
+    const [, name = '', below = ''] = /^([^/]*)([^]*)$/.exec(path.slice(debugRoot.length)) ?? [];
     const page = pages.get(name)?.(below, query);
     return page ? text(page.body, 200, page.contentType) : notFoundPage();
   },

@@ -13,7 +13,7 @@ export function* validateWebhookUrl(path: string, text: string): Iterable<FieldE
     host = '',
     query,
     fragment,
-  } = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/.exec(
+  } = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>[^]*))?$/.exec(
     text,
   )?.groups ?? {};
   if (scheme && !URL.canParse(text) && host)

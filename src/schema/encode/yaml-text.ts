@@ -67,7 +67,11 @@ const numberAt = (text: string, at: number): string => {
 };
 
 /** Reports whether a nonzero digit precedes, so that a zero is within a number. */
-const isWithinNumber = (text: string, at: number): boolean => /[1-9]\d*$/.test(text.slice(0, at));
+const isWithinNumber = (text: string, at: number): boolean => {
+  let before = at - 1;
+  while (text[before] === '0') before--;
+  return before >= 0 && text[before]! >= '1' && text[before]! <= '9';
+};
 
 /** Compares names in natural order: numbers by value, symbols before letters. */
 const inOrder = (one: string, other: string): number => {

@@ -1,5 +1,6 @@
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
+import {parseDuration} from '#src/api/duration.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 
@@ -97,15 +98,17 @@ export const durationText = (nanos: bigint): string => {
 
 const unitNanos = new Map<string, bigint>([['h', hour], ['m', minute], ...units, ['us', 1000n], ['μs', 1000n]]);
 
+const longestDuration = 1000;
+
 /** Parses a duration to nanoseconds; undefined for an invalid text. */
 export const durationNanos = (text: string): bigint | undefined => {
   if (text === '0') return 0n;
-  const [, sign, parts] = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text) ?? [];
-  if (parts === undefined) return undefined;
+  // Arithmetic on longer numbers would take too long; none fits 64 bits.
+  if (text.length > longestDuration || parseDuration(text) === undefined) return undefined;
   let total = 0n;
-  for (const [, whole, fraction = '', unit = ''] of parts.matchAll(/(\d*)\.?(\d*)(h|ms|m|s|us|µs|μs|ns)/g)) {
+  for (const [, whole, fraction = '', unit = ''] of text.matchAll(/(?<![\d.])(\d*)\.?(\d*)(h|ms|m|s|us|µs|μs|ns)/g)) {
     const size = unitNanos.get(unit) ?? 1n;
     total += BigInt(whole || 0) * size + (fraction === '' ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length));
   }
-  return sign === '-' ? -total : total;
+  return text.startsWith('-') ? -total : total;
 };

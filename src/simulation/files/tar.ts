@@ -67,7 +67,15 @@ const checksum = (block: Buffer): number => {
 
 /** Parses the records of an extended header: `length key=value`. */
 const recordsIn = (bytes: Buffer): Map<string, string> =>
-  new Map([...bytes.toString().matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
+  new Map(
+    bytes
+      .toString()
+      .split('\n')
+      .flatMap(line => {
+        const [, key, value = ''] = /^\d+ ([^=]+)=([^]*)$/.exec(line) ?? [];
+        return key === undefined ? [] : [[key, value] as const];
+      }),
+  );
 
 /**
  * Yields the files and directories of an archive in order; other entries are skipped. `checkSpace` is called before the content of a file is read. Throws a `TarError` for an

@@ -1,5 +1,6 @@
 // The behavior of a simulated container, as the rules describe it: start, end, probes, usage, ports, commands and log.
 
+import type {Pattern} from './pattern.js';
 import type {LogEntry} from './log-entry.js';
 
 /** A range of durations in ms, uniformly distributed. Infinity: never. */
@@ -14,7 +15,7 @@ export type UsageSetting = {readonly amount: number} | {readonly ofRequest: numb
 /** The response to commands executed in a container. */
 export interface ExecRule {
   /** Patterns of command lines, or of shell scripts. Every command if not set. */
-  readonly commands?: readonly RegExp[];
+  readonly commands?: readonly Pattern[];
   readonly stdout?: string;
   readonly stderr?: string;
   /** Whether it copies its input to its output, after everything else. */

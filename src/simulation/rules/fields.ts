@@ -2,6 +2,7 @@ import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {parseDuration} from '#src/api/duration.js';
 import {parseQuantity, QuantityError, quantityNumber} from '#src/api/quantity.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import {patternOf} from './pattern.js';
 import {never, type DurationRange, type UsageSetting} from './behavior.js';
 
 /** An invalid rule. The message is one line and begins with the field path. */
@@ -72,13 +73,6 @@ export const oneOf = <T extends string>(choices: readonly T[]): Field<T> =>
 
 /** A pattern in which `*` matches anything. */
 export const pattern = field('a text, `*` for anything', value => (typeof value === 'string' ? patternOf(value) : undefined));
-const patternOf = (glob: string): RegExp =>
-  new RegExp(
-    `^${glob
-      .split('*')
-      .map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-      .join('.*')}$`,
-  );
 
 export const selector = field<LabelSelector>('a label selector', (value, at) => {
   if (typeof value !== 'string') return undefined;

@@ -10,8 +10,7 @@ const hasHost = (first: string): boolean => first.includes('.') || first.include
 export const fullName = (image: string): string => {
   const slash = image.indexOf('/');
   const names = slash >= 0 && hasHost(image.slice(0, slash)) ? image : `docker.io/${slash < 0 ? 'library/' : ''}${image}`;
-  const isTagged = /:[^/]*$/.test(names.slice(names.indexOf('/'))) || names.includes('@');
-  return isTagged ? names : `${names}:latest`;
+  return isTagged(names) || names.includes('@') ? names : `${names}:latest`;
 };
 
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
@@ -21,6 +20,9 @@ const reference = new RegExp(
 
 /** Whether the image name is valid. */
 export const isReference = (image: string): boolean => reference.test(image);
+
+/** Whether a name that begins with a registry has a tag. */
+const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
 /** Returns the digest reference of an image in the simulated runtime. */
 export const imageId = (image: string): string => {
@@ -42,7 +44,7 @@ const allNames = (image: string): readonly string[] => {
   const full = fullName(image);
   const id = imageId(image);
   const [tagged = ''] = full.split('@');
-  const names = [full, id, ...(tagged === full || /:[^/]*$/.test(tagged.slice(tagged.indexOf('/'))) ? [tagged] : [])];
+  const names = [full, id, ...(tagged === full || isTagged(tagged) ? [tagged] : [])];
   return [...new Set([image, id.slice(id.indexOf('@') + 1), ...names.flatMap(name => [name, shortName(name)])])];
 };
 

@@ -1,3 +1,5 @@
+import type {Pattern} from './pattern.js';
+
 /** The settings of a node's machine in rules. */
 export interface MachineSettings {
   readonly capacity?: Readonly<Record<string, string>>;
@@ -13,6 +15,6 @@ export interface MachineSettings {
 
 export interface NodeRule {
   /** Names of nodes; every node if not set. */
-  readonly names?: readonly RegExp[];
+  readonly names?: readonly Pattern[];
   readonly settings: MachineSettings;
 }

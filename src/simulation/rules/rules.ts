@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import type {Pattern} from './pattern.js';
 import {inferredSettings} from './inferred-settings.js';
 import type {LogEntry} from './log-entry.js';
 import {imageNames} from './images.js';
@@ -15,15 +16,15 @@ export const roles: readonly Role[] = ['init', 'sidecar', 'regular', 'ephemeral'
 
 /** Which containers a rule applies to. Each list that is set must have a matching item; texts may contain `*`. */
 export interface PodMatch {
-  readonly namespaces?: readonly RegExp[];
-  readonly names?: readonly RegExp[];
-  readonly nodes?: readonly RegExp[];
+  readonly namespaces?: readonly Pattern[];
+  readonly names?: readonly Pattern[];
+  readonly nodes?: readonly Pattern[];
   readonly labels?: LabelSelector;
-  readonly annotations?: Readonly<Record<string, RegExp>>;
+  readonly annotations?: Readonly<Record<string, Pattern>>;
   readonly ownerKinds?: readonly string[];
   readonly restartPolicies?: readonly string[];
-  readonly images?: readonly RegExp[];
-  readonly containers?: readonly RegExp[];
+  readonly images?: readonly Pattern[];
+  readonly containers?: readonly Pattern[];
   /** Defaults to regular containers, or to all if images or containers are set. */
   readonly roles?: readonly Role[];
 }
@@ -66,7 +67,7 @@ export interface RuleTarget {
   readonly role: Role;
 }
 
-const some = (patterns: readonly RegExp[] | undefined, text: string): boolean => !patterns || patterns.some(pattern => pattern.test(text));
+const some = (patterns: readonly Pattern[] | undefined, text: string): boolean => !patterns || patterns.some(pattern => pattern.test(text));
 
 const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}: RuleTarget): boolean => {
   const {labels, annotations, ownerKinds, restartPolicies} = match;

@@ -35,7 +35,8 @@ const textual = new Set(['iframe', 'noembed', 'noframes', 'script', 'style', 'te
 /** The limit of buffered text while searching for the end of a tag or comment. */
 const maxTagLength = 64 << 10;
 
-const attribute = /([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g;
+/** A name is tried at its beginning alone: otherwise a long one would be read again from each of its characters. */
+const attribute = /(?<![^\s"'<>/=])([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g;
 
 const plain = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
@@ -58,10 +59,11 @@ const rewritten = (tag: string, name: string, rewrite: (link: string) => string)
   );
 };
 
-/** The end of a start tag: after the first unquoted `>`; -1 if it is incomplete. */
+/** The end of a start tag: after the first unquoted `>`; -1 if it is incomplete or too long. */
 const endOfTag = (text: string, from: number): number => {
   let quote = '';
-  for (let at = from; at < text.length; at++) {
+  const last = Math.min(text.length, from + maxTagLength);
+  for (let at = from; at < last; at++) {
     const character = text[at]!;
     if (quote) quote = character === quote ? '' : quote;
     else if (character === '>') return at + 1;
@@ -111,8 +113,9 @@ export const htmlLinks = (rewrite: (link: string) => string): Transform => {
           : at + 1;
       if (end < at + 1) {
         if (wait()) break;
-        out += pending[at];
-        at++;
+        // Passed on as it is, as far as it was searched: searching again from the next character would take quadratic time.
+        out += pending.slice(at, at + maxTagLength);
+        at += maxTagLength;
         continue;
       }
       const tag = pending.slice(at, end);

@@ -13,7 +13,7 @@ export interface ProxyAddress {
   readonly proxyHost: string;
 }
 
-const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/;
+const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#[^]*)?$/;
 
 /** A link in its external form. Relative ones, and those to other servers, are unchanged. */
 export const rewriteLink = (link: string, {before, backend, proxyHost}: ProxyAddress): string => {

@@ -28,6 +28,6 @@ const longest = 1000;
 export const isDuration = (text: string): boolean => {
   if (text.length > longest) return false;
   if (parseDuration(text) !== undefined) return true;
-  const found = [...text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)];
+  const found = [...text.matchAll(/(?<!\d)(\d+)\s*([A-Za-zµ]+)/g)];
   return found.every(([, amount]) => BigInt(amount!) < 2n ** 63n) && found.some(([, , unit]) => isUnit(unit!.toLowerCase()));
 };

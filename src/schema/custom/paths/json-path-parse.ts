@@ -140,7 +140,7 @@ class Parser {
     const inside = this.#text.slice(this.#at + 1, end);
     this.#at = end + 1;
     const parts = inside.split(',');
-    if (parts.length > 1) this.#steps.push({do: 'union', of: parts.map(part => this.#inner(`[${part.replaceAll(/^ +| +$/g, '')}]`))});
+    if (parts.length > 1) this.#steps.push({do: 'union', of: parts.map(part => this.#inner(`[${withoutSpaces(part)}]`))});
     else if (/^'[^']*'$/.test(inside)) this.#steps.push(...this.#inner(`.${inside.slice(1, -1)}`));
     else this.#slice(inside === '*' ? ':' : inside);
   }
@@ -177,11 +177,19 @@ class Parser {
     const text = this.#text.slice(start, this.#at);
     if (this.#text[this.#at + 1] !== ']') refuse('unclosed array expect ]');
     this.#at += 2;
-    const [, left, operator, right] = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(text) ?? [];
+    const [, left, operator, right] = (text.includes('\n') ? null : /^([^!<>=]+)([!<>=]+)([^]+)$/.exec(text)) ?? [];
     if (left === undefined) this.#steps.push({do: 'filter', left: this.#inner(text), operator: 'exists', right: []});
     else this.#steps.push({do: 'filter', left: this.#inner(left), operator: operator!, right: this.#inner(right!)});
   }
 }
+
+/** Removes spaces at both ends, but no other white space. */
+const withoutSpaces = (text: string): string => {
+  let [start, end] = [0, text.length];
+  while (start < end && text[start] === ' ') start++;
+  while (end > start && text[end - 1] === ' ') end--;
+  return text.slice(start, end);
+};
 
 /** Parses a path without braces. Throws `JsonPathError`. */
 export const parseJsonPath = (text: string): readonly Step[] => new Parser(text, 0).parse();

@@ -1,0 +1,24 @@
+/** A pattern of a rule. */
+export interface Pattern {
+  test(text: string): boolean;
+}
+
+/** Returns a pattern in which `*` matches anything. Each part is looked for behind the one before, which takes one pass however many there are: annotations of pods hold patterns. */
+export const patternOf = (glob: string): Pattern => {
+  const [first = '', ...parts] = glob.split('*');
+  const last = parts.pop();
+  if (last === undefined) return {test: text => text === first};
+  return {
+    test(text) {
+      const end = text.length - last.length;
+      if (!text.startsWith(first) || end < first.length || !text.endsWith(last)) return false;
+      let at = first.length;
+      for (const part of parts) {
+        const found = text.indexOf(part, at);
+        if (found < 0) return false;
+        at = found + part.length;
+      }
+      return at <= end;
+    },
+  };
+};
