@@ -18,6 +18,7 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import persistentVolumeBinder from './persistentvolume-binder/controller.js';
 import persistentVolumeProtection from './persistentvolume-protection/controller.js';
 import persistentVolumeClaimProtection from './persistentvolumeclaim-protection/controller.js';
 import apiserverServingClusterTrustBundlePublisher from './plat-apiserver-serving-clustertrustbundle-publisher/controller.js';
@@ -62,6 +63,7 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  persistentVolumeBinder,
   persistentVolumeProtection,
   persistentVolumeClaimProtection,
   apiserverServingClusterTrustBundlePublisher,

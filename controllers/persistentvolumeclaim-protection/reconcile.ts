@@ -5,7 +5,8 @@ import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Claim} from '#src/model/volumes.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
-import {byClaim, podsByClaim, uses, type PodsByClaim} from './uses.js';
+import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';
+import {groupedByClaim, uses, type PodsByClaim} from './uses.js';
 
 /** Two loops: one collects the claims of each namespace, the other checks them together, so that one live list of pods serves all. */
 export const protectionReconciler = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
@@ -24,7 +25,7 @@ export const protectionReconciler = ({client, enqueue, lister, writer, naming}: 
     if (lacks(claim, finalizer)) await unlessMissing(writes.update(withFinalizer(claim, finalizer)));
     if (!awaits(claim, finalizer)) return;
     const key = keyText(keyOf(claim));
-    if (pods.by(byClaim, key).some(pod => uses(pod, claim))) return;
+    if (pods.by(podsByClaim, key).some(pod => uses(pod, claim))) return;
     // The cache may lack a pod, and the removal of the finalizer is final.
     if ((await livePods()).get(key)?.some(pod => uses(pod, claim))) return;
     await unlessMissing(writes.update(withoutFinalizer(claim, finalizer)));
@@ -44,7 +45,7 @@ export const protectionReconciler = ({client, enqueue, lister, writer, naming}: 
         (listed ??= client
           .resource(kinds.pods)
           .list({namespace})
-          .then(({items}) => podsByClaim(items)));
+          .then(({items}) => groupedByClaim(items)));
       const failures: unknown[] = [];
       for (const name of names) {
         try {

@@ -14,7 +14,7 @@ export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 export type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 export type StorageClass = ObjectOf<typeof kinds.storageClasses>;
 
-/** Annotations used by the volume binder and the scheduler. */
+/** Annotations of claims and volumes. */
 export const volumeAnnotations = (naming: Naming) => ({
   /** On a claim: the node for which the volume is to be provisioned. */
   selectedNode: naming.subKey('volume', 'selected-node'),
@@ -22,6 +22,17 @@ export const volumeAnnotations = (naming: Naming) => ({
   bindCompleted: naming.subKey('pv', 'bind-completed'),
   /** On a volume: the controller chose the claim, not a user. */
   boundByController: naming.subKey('pv', 'bound-by-controller'),
+  /** On a volume: the provisioner that created it. */
+  provisionedBy: naming.subKey('pv', 'provisioned-by'),
+  /** On a volume: the driver that an in-tree volume is handled by. */
+  migratedTo: naming.subKey('pv', 'migrated-to'),
+  /** On a claim: the provisioner that is to create its volume; external provisioners read either. */
+  provisioner: naming.subKey('volume', 'storage-provisioner'),
+  betaProvisioner: naming.subKey('volume.beta', 'storage-provisioner'),
+  /** On a claim: the driver that is to expand its volume. */
+  resizer: naming.subKey('volume', 'storage-resizer'),
+  /** On a volume: its capacity before an expansion whose file system work is left to the node. */
+  preResizeCapacity: naming.subKey('volume.alpha', 'pre-resize-capacity'),
 });
 
 /** The beta annotation for the storage class. */
@@ -33,6 +44,10 @@ export const classOf = (
   naming: Naming,
 ): string => metadata?.annotations?.[classAnnotation(naming)] ?? spec?.storageClassName ?? '';
 
+/** Whether a claim states a storage class, be it the empty one. */
+export const statesClass = ({metadata, spec}: Frozen<Claim>, naming: Naming): boolean =>
+  metadata?.annotations?.[classAnnotation(naming)] !== undefined || spec?.storageClassName !== undefined;
+
 /** Whether binding is delayed until a pod uses the claim. */
 export const isDelayedBinding = (storageClass: Frozen<StorageClass> | undefined): boolean =>
   storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
@@ -42,7 +57,7 @@ export const isFullyBound = ({metadata, spec}: Frozen<Claim>, naming: Naming): b
   Boolean(spec?.volumeName) && metadata?.annotations?.[volumeAnnotations(naming).bindCompleted] !== undefined;
 
 /** Whether a volume is bound to this claim, compared by UID if set. */
-const isBoundTo = ({spec}: Frozen<Volume>, {metadata}: Frozen<Claim>): boolean => {
+export const isBoundTo = ({spec}: Frozen<Volume>, {metadata}: Frozen<Claim>): boolean => {
   const reference = spec?.claimRef;
   if (!reference || reference.name !== metadata?.name || reference.namespace !== metadata?.namespace) return false;
   return !reference.uid || reference.uid === metadata?.uid;
@@ -59,15 +74,27 @@ const storageOf = (amounts: Readonly<Record<string, string>> | undefined): Quant
 
 /** Returns the storage that a claim requests. */
 export const claimedStorage = ({spec}: Frozen<Claim>): Quantity => storageOf(spec?.resources?.requests);
-const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
+/** Returns the storage of a volume. */
+export const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
 
 const hasModes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
   (claim.spec?.accessModes ?? []).every(mode => volume.spec?.accessModes?.includes(mode));
-const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
+/** Whether claim and volume agree on file system or block device. */
+export const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
   (claim.spec?.volumeMode ?? 'Filesystem') === (volume.spec?.volumeMode ?? 'Filesystem');
 const sameAttributes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
   (claim.spec?.volumeAttributesClassName ?? '') ===
   ((volume.spec as {volumeAttributesClassName?: string} | undefined)?.volumeAttributesClassName ?? '');
+
+/** Returns why a claim cannot use the volume that it names; undefined if it can. */
+export const volumeMismatch = (volume: Frozen<Volume>, claim: Frozen<Claim>, naming: Naming): string | undefined => {
+  if (volume.metadata?.deletionTimestamp) return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`;
+  if (compareQuantities(storageCapacity(volume), claimedStorage(claim)) < 0) return 'requested PV is too small';
+  if (classOf(volume, naming) !== classOf(claim, naming)) return 'storageClassName does not match';
+  if (!sameAttributes(claim, volume)) return 'volumeAttributesClassName does not match';
+  if (!sameMode(claim, volume)) return 'incompatible volumeMode';
+  return hasModes(claim, volume) ? undefined : 'incompatible accessMode';
+};
 
 export interface VolumeMatchOptions {
   readonly naming: Naming;

@@ -2,7 +2,7 @@
 
 import {randomBytes} from 'node:crypto';
 import {constants, fsync, statSync, watch, type Stats} from 'node:fs';
-import {open, readFile, rename, rm} from 'node:fs/promises';
+import {open, readdir, readFile, rename, rm} from 'node:fs/promises';
 import {basename, dirname, join} from 'node:path';
 import {promisify} from 'node:util';
 import {every, type Clock} from '#src/base/clock.js';
@@ -17,6 +17,12 @@ export interface Files {
   write(path: string, content: string | Buffer, mode: number): Promise<void>;
   /** Returns a text that changes whenever a file or folder is written or replaced; empty when it does not exist. Cheap; never throws. */
   stamp(path: string): string;
+  /** Returns the names of the folders in a folder, in alphabetical order; none if it does not exist. */
+  foldersIn(path: string): Promise<readonly string[]>;
+  /** Creates a folder and its missing parents with mode 0700; an existing one is left unchanged. */
+  makeFolder(path: string): void;
+  /** Removes a folder with everything in it; a missing one is no error. */
+  removeFolder(path: string): Promise<void>;
   /** Calls `changed` when a folder may have changed. Only a hint: it may be late, repeated or missing. */
   watch(folder: string, changed: () => void): Disposable;
 }
@@ -103,6 +109,20 @@ export const systemFiles: Files = {
       return isMissing(error) ? '' : String((error as NodeJS.ErrnoException).code); // The stamp changes once the file becomes readable.
     }
   },
+  async foldersIn(path) {
+    try {
+      const entries = await readdir(path, {withFileTypes: true});
+      return entries
+        .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
+        .map(({name}) => name)
+        .sort();
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  },
+  makeFolder,
+  removeFolder: path => rm(path, {recursive: true, force: true}),
   watch(folder, changed) {
     try {
       const watcher = watch(folder, {persistent: false}, changed);

@@ -31,7 +31,6 @@ export const general = flagSection('Controller selection and misc', {
     type: 'bool',
     help: 'Enable dynamic provisioning of persistent volumes for storage classes that support it.',
     default: 'true',
-    implementation: 'pending',
   },
   'enable-garbage-collector': {
     type: 'bool',
@@ -41,7 +40,6 @@ export const general = flagSection('Controller selection and misc', {
   'enable-hostpath-provisioner': {
     type: 'bool',
     help: 'Provision hostPath volumes when no cloud provider is configured. For testing on a single node only.',
-    implementation: 'pending',
   },
   'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.'},
   'leader-migration-config': {
@@ -53,7 +51,6 @@ export const general = flagSection('Controller selection and misc', {
     type: 'path',
     help: 'The directory searched for volume plugins of third parties.',
     default: '/usr/libexec/plat/platlet-plugins/volume/exec/',
-    implementation: 'pending',
   },
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
@@ -80,7 +77,7 @@ export const general = flagSection('Controller selection and misc', {
   ...metrics,
 });
 
-const seconds = {type: 'int32', implementation: 'pending', range: {min: 0}} as const;
+const seconds = {type: 'int32', range: {min: 0}} as const;
 const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 
 /** Flags of batching, leader election and volumes. */
@@ -144,9 +141,8 @@ export const batching = flagSection('Batching, leader election, volumes', {
   'pv-recycler-pod-template-filepath-hostpath': {
     type: 'path',
     help: 'The pod template for recycling host-path volumes. For tests only.',
-    implementation: 'pending',
   },
-  'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.', implementation: 'pending'},
+  'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.'},
   'pv-recycler-timeout-increment-hostpath': {
     ...seconds,
     help: 'Seconds added for each Gi to the time a host-path scrubber pod may take. For tests only.',

@@ -41,8 +41,8 @@ export const concurrency = flagSection('Concurrency', {
 const activePeriod = <const D extends string>(text: D, help: string) =>
   ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
 const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
-const period = <const D extends string>(text: D, help: string) =>
-  ({type: 'duration', help, default: text, range: {above: '0'}, implementation: 'pending'}) as const;
+const pendingPeriod = <const D extends string>(text: D, help: string) =>
+  ({...activePeriod(text, help), implementation: 'pending'}) as const;
 
 /** Flags of client rate limits, resync periods and thresholds. */
 export const rates = flagSection('Rates, periods and thresholds', {
@@ -77,8 +77,8 @@ export const rates = flagSection('Rates, periods and thresholds', {
   },
   'namespace-sync-period': {type: 'duration', help: 'Resync period of the namespace controller.', default: '5m0s', range: {above: '0'}},
   'resource-quota-sync-period': activePeriod('5m0s', 'Period after which the usage of resource quotas is recalculated.'),
-  'pvclaimbinder-sync-period': period('15s', 'Resync period of persistent volumes and claims.'),
-  'route-reconciliation-period': period('10s', 'Period of the reconciliation of the routes of nodes on the cloud provider.'),
+  'pvclaimbinder-sync-period': activePeriod('15s', 'Resync period of persistent volumes and claims.'),
+  'route-reconciliation-period': pendingPeriod('10s', 'Period of the reconciliation of the routes of nodes on the cloud provider.'),
   'node-monitor-period': activePeriod('5s', 'Period of checking the status of nodes.'),
   'node-monitor-grace-period': activePeriod(
     '50s',

@@ -24,6 +24,9 @@ const withMemoryFolder = (files: Files): Files => {
     write: async (path, content, mode) =>
       isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode),
     stamp: path => (isKept(path) ? String(kept.get(path)?.version ?? '') : files.stamp(path)),
+    foldersIn: path => files.foldersIn(path),
+    makeFolder: path => files.makeFolder(path),
+    removeFolder: path => files.removeFolder(path),
     watch: (folder, changed) => (isKept(folder) ? {[Symbol.dispose]() {}} : files.watch(folder, changed)), // Files are also polled by their users.
   };
 };

@@ -49,14 +49,6 @@ const withoutController: ConfigurationFields = {
   },
   DeviceTaintEvictionController: {ConcurrentSyncs: 'concurrent-device-taint-eviction-syncs'},
   EphemeralVolumeController: {ConcurrentEphemeralVolumeSyncs: 'concurrent-ephemeralvolume-syncs'},
-  PersistentVolumeBinderController: {
-    PVClaimBinderSyncPeriod: 'pvclaimbinder-sync-period',
-    VolumeConfiguration: {
-      EnableHostPathProvisioning: 'enable-hostpath-provisioner',
-      EnableDynamicProvisioning: 'enable-dynamic-provisioning',
-      FlexVolumePluginDir: 'flex-volume-plugin-dir',
-    },
-  },
   ServiceController: {ConcurrentServiceSyncs: 'concurrent-service-syncs'},
 };
 

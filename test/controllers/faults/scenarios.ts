@@ -387,6 +387,30 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.nodes,
     compare: [kinds.nodes, kinds.pods],
   },
+  'persistentvolume-binder': {
+    steps: [
+      async stage => {
+        const [simulated, external] = [stage.naming.key('simulated'), 'disk.example.com'];
+        await stage.make(
+          kinds.storageClasses,
+          {metadata: {name: 'own'}, provisioner: simulated},
+          {metadata: {name: 'other'}, provisioner: external},
+        );
+        await stage.make(kinds.persistentVolumes, aVolume('v'));
+        const by = (name: string, storageClassName: string) => {
+          const claim = aClaim(name);
+          return {...claim, spec: {...claim.spec, storageClassName}};
+        };
+        await stage.make(kinds.persistentVolumeClaims, by('static', ''), by('provisioned', 'own'), by('external', 'other'));
+      },
+      async stage => {
+        for (const name of ['static', 'provisioned']) await stage.remove(kinds.persistentVolumeClaims, name);
+      },
+    ],
+    settleMs: 2 * minute,
+    touch: kinds.persistentVolumes,
+    compare: [kinds.persistentVolumes, kinds.persistentVolumeClaims],
+  },
   'persistentvolume-protection': {
     steps: [
       stage => stage.make(kinds.persistentVolumes, aVolume('v'), aVolume('kept')),

@@ -1,0 +1,43 @@
+import {join} from 'node:path';
+import type {Files} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {Attacher, VolumePlugin} from './plugin.js';
+
+export interface FlexParts {
+  readonly files: Pick<Files, 'foldersIn'>;
+  readonly log: Log;
+  /** `--flex-volume-plugin-dir`. */
+  readonly folder: string;
+  /** Returns the attacher of a driver, given its program; undefined where attaching is not this controller's matter. */
+  attacher?(program: string): Promise<Attacher | undefined>;
+}
+
+/**
+ * Returns a plugin for each driver program of third parties: `<folder>/<vendor>~<driver>/<driver>` handles FlexVolumes of the driver
+ * `<vendor>/<driver>`. Folders are read once.
+ */
+export const flexPlugins = async ({files, log, folder, attacher}: FlexParts): Promise<readonly VolumePlugin[]> => {
+  let names: readonly string[];
+  try {
+    names = await files.foldersIn(folder);
+  } catch (error) {
+    log.warn({folder, err: error}, `volume plugins of third parties cannot be read: ${messageOf(error)}`);
+    return [];
+  }
+  return Promise.all(
+    names
+      .filter(name => !name.startsWith('.'))
+      .map(async (name): Promise<VolumePlugin> => {
+        const driver = name.replace('~', '/');
+        const found = await attacher?.(join(folder, name, name.slice(name.indexOf('~') + 1)));
+        return {
+          name: driver,
+          supportsMountOptions: false,
+          canSupport: ({source}) => source.flexVolume?.driver === driver,
+          uniqueName: spec => spec.name,
+          ...(found ? {attacher: found} : {}),
+        };
+      }),
+  );
+};
