@@ -4,9 +4,10 @@ import {isDeepStrictEqual} from 'node:util';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
+import {detachedSignature} from '#src/model/bootstrap-signature.js';
 import {clusterInfoKey, clusterInfoName, signatureKey} from '#src/model/bootstrap-token.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {detachedSignature, signingTokenOf} from './signatures.js';
+import {signingTokenOf} from './tokens.js';
 
 /** The config map that is signed. */
 export const clusterInfo: Selection<ConfigMap> = {

@@ -23,6 +23,13 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./certificate/certificate.js')).runCertificate(invocation),
       ),
   },
+  token: {
+    about: 'create, list and delete bootstrap tokens, with which nodes join',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/client.js')).tokenFlags, argv, async invocation =>
+        (await import('./token/token.js')).runToken(invocation),
+      ),
+  },
   demo: {
     about: 'run the main job from end to end in a temporary directory and narrate it',
     run: async argv =>

@@ -19,6 +19,7 @@ export const runUp = async ({
     nodes: options.nodes,
     ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
     ...(set.has('metrics-api') ? {metricsApi: options.metricsApi} : {}),
+    bootstrapTokens: options.bootstrapTokens,
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     removeContextOnStop: options.removeContextOnStop,
     manifests: options.manifests,

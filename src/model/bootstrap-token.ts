@@ -19,6 +19,9 @@ const tokenForm = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const namePrefix = 'bootstrap-token-';
 
+/** The forms of a token and of its id, as error messages quote them. */
+export const tokenPattern = '\\A([a-z0-9]{6})\\.([a-z0-9]{16})\\z';
+export const tokenIdPattern = '\\A([a-z0-9]{6})\\z';
 /** The form of a group that a token gives, as error messages quote it. */
 export const groupPattern = '\\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\\z';
 
@@ -30,6 +33,15 @@ export const parseToken = (text: string): {readonly id: string; readonly secret:
 
 /** Whether a token may give this group. */
 export const isTokenGroup = (group: string): boolean => groupForm.test(group);
+
+/** Whether a text has the form of a token's id. */
+export const isTokenId = (text: string): boolean => /^[a-z0-9]{6}$/.test(text);
+
+/** What a token may be used for. */
+export const tokenUsages = ['signing', 'authentication'] as const;
+
+/** The group of tokens with which nodes join. */
+export const nodeTokenGroup = ({prefix}: Naming): string => `system:bootstrappers:${prefix}adm:default-node-token`;
 
 /** The name of the secret of a token. */
 export const tokenSecretName = (id: string): string => `${namePrefix}${id}`;

@@ -37,6 +37,7 @@ import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
+import {joinAddress} from './api-server/self-service.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {storeServersOf} from './api-server/store-servers.js';
@@ -70,6 +71,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
   const {manager, failed} = await startComponents(inputs, processes, api, undo);
   await startNodes(nodes, api, undo);
+  if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
   const client = (user = admin) => api.clientAs(user, 'plat');
   const manifests = await manifestsOf(inputs, client);
   if (inputs.manifests.length > 0)
@@ -93,6 +95,12 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+};
+
+/** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */
+const publishClusterInfo = async ({apiserver}: PlaneInputs, {settings, address}: PlanePort, api: RunningApiServer): Promise<void> => {
+  const {ensureJoining} = await import('#src/controlplane/joining.js');
+  await ensureJoining(api.clientAs(admin, 'joining'), {server: `https://${joinAddress(apiserver.options, address)}`, ca: settings.ca});
 };
 
 const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);

@@ -1,6 +1,7 @@
 import {createHmac} from 'node:crypto';
 import test from 'ava';
-import {detachedSignature, signingTokenOf} from '#controllers/bootstrap-signer/signatures.js';
+import {signingTokenOf} from '#controllers/bootstrap-signer/tokens.js';
+import {detachedSignature} from '#src/model/bootstrap-signature.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';

@@ -3,14 +3,10 @@ import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
-import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
-import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import type {certificateFlags} from '#src/options/programs/client.js';
-import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
 import {oneLine, type Invocation} from '#src/cli/program/program.js';
-import {settingsFile} from '#src/cli/program/settings-file.js';
+import {commandClient} from '#src/cli/program/command-client.js';
 
 /** For each verb: the condition to add, the one that must not exist, and the word of the confirmation. */
 const conditionTypes = {
@@ -73,11 +69,9 @@ export const runCertificate = async ({
     throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);
   if (names.length === 0) throw new Error('one or more certificate signing requests must be named');
 
-  const file = settingsFile(options, process.env);
-  await using connection = await connect(await loadSettings({file, master: options.master, env: process.env}), {clock: systemClock});
-  const common = {clock: systemClock, meter: noMeter, userAgent: `plat/${version.gitVersion}`, timeoutMs: 30_000};
-  const naming = await chosenNaming(options.naming, connection, common);
-  const client = connectedClient(connection, {...common, naming});
+  await using connection = await commandClient(options, version);
+  const {client} = connection;
+  const {naming} = client;
   const subject = `${kinds.certificateSigningRequests.singular}.${naming.group('certificates')}`;
   let failed = false;
   for (const name of names) {

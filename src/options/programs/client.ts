@@ -34,6 +34,51 @@ export const certificateFlags = flagTable({
 
 export type CertificateOptions = OptionsOf<typeof certificateFlags>;
 
+/** The flags of `plat token`. */
+export const tokenFlags = flagTable({
+  program: 'plat token',
+  summary: 'Manages the bootstrap tokens with which nodes join, and verifies a cluster with one.',
+  positional: 'create [TOKEN] | list | delete TOKEN|ID... | generate | discover SERVER',
+  sections: [
+    connection,
+    flagSection('Creation', {
+      ttl: {type: 'duration', help: 'How long a new token is valid. 0 for a token that never expires.', default: '24h0m0s'},
+      usages: {type: 'strings', help: 'What a new token may be used for: signing, authentication.', default: 'signing,authentication'},
+      groups: {
+        type: 'strings',
+        help: 'The groups of those who authenticate with a new token, besides system:bootstrappers. Each begins with system:bootstrappers:.',
+        shownDefault: 'the group whose members may join as nodes',
+      },
+      description: {type: 'string', help: 'What a new token is for.'},
+      'print-join-command': {
+        type: 'bool',
+        help: 'Print the command that a new node runs, instead of the token alone.',
+        default: 'false',
+      },
+    }),
+    flagSection('Listing', {
+      output: {type: 'string', help: 'The format of the list.', default: 'text', oneOf: ['text', 'json', 'yaml'], shorthand: 'o'},
+    }),
+    flagSection('Discovery', {
+      token: {type: 'string', help: 'The token that verifies the signature of the cluster-info config map.'},
+      'discovery-token-ca-cert-hash': {
+        type: 'strings',
+        help: 'Hashes of the public keys (SubjectPublicKeyInfo) of CAs, one of which must be the CA of the cluster, as sha256:HEX.',
+      },
+      'discovery-token-unsafe-skip-ca-verification': {
+        type: 'bool',
+        help: 'Trust whatever CA the token has signed. Whoever knows the token can then pose as the cluster.',
+        default: 'false',
+      },
+      timeout: {
+        type: 'duration',
+        help: 'How long discovery is retried while the server is not reachable, or has no signature of the token.',
+        default: '5m0s',
+      },
+    }),
+  ],
+});
+
 /** The flags of `plat version`. */
 export const versionFlags = flagTable({
   program: 'plat version',

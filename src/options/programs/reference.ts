@@ -1,5 +1,5 @@
 import {apiserverFlags} from './apiserver.js';
-import {certificateFlags} from './client.js';
+import {certificateFlags, tokenFlags} from './client.js';
 import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from '#src/options/controller-names.js';
 import {demoFlags} from './demo.js';
@@ -21,6 +21,7 @@ const programs = [
   upFlags,
   nodesFlags,
   certificateFlags,
+  tokenFlags,
   demoFlags,
 ] as unknown as readonly FlagTable[];
 

@@ -27,6 +27,11 @@ const plane = flagSection('Plane', {
     help: 'Serve the resource metrics API (kubectl top, autoscalers) from simulated nodes and from the agents of other nodes. Disable it to install a metrics server.',
     shownDefault: 'true with nodes, false with --nodes=0',
   },
+  'bootstrap-tokens': {
+    type: 'bool',
+    help: 'Let nodes join with bootstrap tokens (plat token): authenticate the tokens, publish the signed cluster-info config map, which everybody may read, and approve the certificate requests of joining nodes.',
+    default: 'true',
+  },
   manifests: {
     type: 'each',
     help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. On the next start they are applied again, over later changes. Repeatable.',

@@ -8,7 +8,7 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {RunningApiServer} from './api-server.js';
 import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
-import {firstServiceAddress} from './self-service.js';
+import {firstServiceAddress, reachableHost} from './self-service.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -50,7 +50,7 @@ export const openPlanePort = async ({
     planeServingCertificate(authority, {
       clock,
       naming,
-      hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean),
+      hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname, reachableHost(options) ?? ''].filter(Boolean),
     });
   const sockets = await openSockets({...parts, options, naming, meter, tls: await certificate()});
   let renewAt = clock.now() + renewAfterMs;

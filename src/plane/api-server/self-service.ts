@@ -50,6 +50,19 @@ export const externalAddress = ({externalHostname}: Pick<ApiserverOptions, 'exte
   return `${host}${serverAddress.slice(serverAddress.lastIndexOf(':'))}`;
 };
 
+type Addresses = Pick<ApiserverOptions, 'externalHostname' | 'advertiseAddress' | 'bindAddress'>;
+
+/** The host by which other machines reach the server: the external host name, or the advertised address; undefined if it listens on a loopback address only. */
+export const reachableHost = (options: Addresses): string | undefined => {
+  if (options.externalHostname) return options.externalHostname;
+  if (!options.advertiseAddress && /^(127\.|::1$)/.test(options.bindAddress)) return undefined;
+  return advertisedAddress(options, isIP(options.bindAddress) === 6 ? 'IPv6' : 'IPv4');
+};
+
+/** `host:port` by which nodes reach the server: the listener's address unless there is one that other machines reach. */
+export const joinAddress = (options: Addresses, serverAddress: string): string =>
+  externalAddress({externalHostname: reachableHost(options) ?? ''}, serverAddress);
+
 /** The parameters of the self service from the options. `serverAddress` is empty without a listener: then there is no endpoint. */
 export const selfServiceOf = (
   options: Options,

@@ -31,11 +31,19 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
 
 /** The flags of the API server. */
 export const apiserverArgs = (
-  {naming, dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: NamedPlaneOptions,
+  {
+    naming,
+    dataDir = '.',
+    bindAddress = '127.0.0.1',
+    securePort = 0,
+    nodes = 0,
+    bootstrapTokens = false,
+    apiserverArgs: args = [],
+  }: NamedPlaneOptions,
   {files}: PlaneMaterial,
 ): string[] => [
   // Added to the caller's, unless the caller sets the same flag.
-  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg))
+  ...((nodes > 0 || bootstrapTokens) && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg))
     ? ['--enable-admission-plugins=NodeRestriction']
     : []),
   ...unlessGiven(args, {
@@ -43,7 +51,10 @@ export const apiserverArgs = (
     'data-dir': join(dataDir, 'store'),
     'bind-address': bindAddress,
     'secure-port': String(securePort),
-    ...(args.some(arg => /^--authorization-config=./.test(arg)) ? {} : {'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC'}),
+    ...(args.some(arg => /^--authorization-config=./.test(arg))
+      ? {}
+      : {'authorization-mode': nodes > 0 || bootstrapTokens ? 'Node,RBAC' : 'RBAC'}),
+    ...(bootstrapTokens ? {'enable-bootstrap-token-auth': 'true'} : {}),
     'client-ca-file': files.ca,
     'anonymous-auth': 'true',
     'allow-privileged': 'true',
@@ -92,7 +103,7 @@ const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']
 
 /** The flags of the controller manager. It emulates the release of its API server. */
 export const controllerManagerArgs = (
-  {naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions,
+  {naming, nodes = 0, bootstrapTokens = false, controllerManagerArgs: args = []}: NamedPlaneOptions,
   {files}: PlaneMaterial,
   {emulated}: Versions,
 ): string[] =>
@@ -100,6 +111,7 @@ export const controllerManagerArgs = (
     naming,
     'emulated-version': emulated,
     'leader-elect': 'false',
+    ...(bootstrapTokens ? {controllers: '*,bootstrap-signer-controller,token-cleaner-controller'} : {}),
     'root-ca-file': files.ca,
     'service-account-private-key-file': files.serviceAccountKey,
     'use-service-account-credentials': 'true',

@@ -61,6 +61,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   nodes: must(value => isWhole(value, 10_000), 'a whole number from 0 to 10000'),
   simulationFile: path,
   metricsApi: flag,
+  bootstrapTokens: flag,
   apiserverArgs: flags,
   controllerManagerArgs: flags,
   schedulerArgs: flags,

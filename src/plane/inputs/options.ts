@@ -26,6 +26,11 @@ export interface PlaneOptions {
   readonly simulationFile?: string;
   /** Whether the metrics API is served (`kubectl top`): the usage of simulated nodes, and that reported by agents of other nodes. By default with `nodes`. */
   readonly metricsApi?: boolean;
+  /**
+   * Whether nodes can join with bootstrap tokens: the API server authenticates tokens, the signed cluster-info config map is published, and the certificate
+   * requests of joining nodes are approved. False by default.
+   */
+  readonly bootstrapTokens?: boolean;
   /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];

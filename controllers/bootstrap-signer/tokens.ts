@@ -1,4 +1,3 @@
-import {createHmac} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
 import type {Secret} from '#src/api/types.js';
 import {hasExpired, secretText, tokenIdOf} from '#src/model/bootstrap-token.js';
@@ -8,8 +7,6 @@ export interface SigningToken {
   readonly id: string;
   readonly key: Buffer;
 }
-
-const encoded = (text: string): string => Buffer.from(text).toString('base64url');
 
 /** Returns the token of a secret; undefined if it must not sign. */
 export const signingTokenOf = (secret: Frozen<Secret>, now: number): SigningToken | undefined => {
@@ -22,13 +19,4 @@ export const signingTokenOf = (secret: Frozen<Secret>, now: number): SigningToke
     !hasExpired(secret, now) &&
     secretText(secret, 'usage-bootstrap-signing') === 'true';
   return isUsable ? {id, key} : undefined;
-};
-
-/** Returns the detached JWS of a text (RFC 7515, appendix F): HS256, compact, without the payload. */
-export const detachedSignature = (content: string, {id, key}: SigningToken): string => {
-  const header = encoded(`{"alg":"HS256","kid":"${id}"}`);
-  const signature = createHmac('sha256', key)
-    .update(`${header}.${encoded(content)}`)
-    .digest('base64url');
-  return `${header}..${signature}`;
 };
