@@ -1,16 +1,18 @@
-// The admission plugins: their order, the selection by flags, and their creation with the dependencies that each needs. A plugin without objects to act on
-// has a name only.
+// The admission plugins: their order, the selection by flags, and their creation with the dependencies that each needs.
 
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import {alwaysPullImages} from './admission/pods/always-pull-images.js';
+import {imagePolicyWebhook, type ImagePolicy} from './admission/pods/image-policy.js';
+import {nodeDeclaredFeatures} from './admission/pods/node-declared-features.js';
 import {alwaysAdmit, alwaysDeny} from './admission/always.js';
 import {certificateApproval} from './admission/certificates/certificate-approval.js';
 import {certificateSigning} from './admission/certificates/certificate-signing.js';
@@ -58,6 +60,9 @@ export interface PluginContext extends PluginSettings {
   readonly random: Random;
   readonly webhooks: HookParts;
   readonly policies: PolicyParts;
+  /** The server that reviews images; required by ImagePolicyWebhook. */
+  readonly imageReviews?: ImagePolicy | undefined;
+  readonly log: Log;
   createNamespace(name: string): Promise<unknown>;
   /** The served kinds of that name in an apiVersion. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];
@@ -80,8 +85,8 @@ const configured = <T>(name: PluginName, value: T | undefined): T => {
 
 type Create = (context: PluginContext) => AdmissionPlugin;
 
-/** All plugins in the order of both phases. Those without a constructor have no objects to act on yet. */
-export const pluginsInOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
+/** All plugins in the order of both phases. */
+export const pluginsInOrder: readonly (readonly [name: PluginName, create: Create])[] = [
   ['AlwaysAdmit', () => alwaysAdmit],
   ['NamespaceAutoProvision', ({findNamespace, createNamespace}) => namespaceAutoProvision(findNamespace, createNamespace)],
   ['NamespaceLifecycle', ({naming, findNamespace}) => namespaceLifecycle(naming, findNamespace)],
@@ -92,7 +97,7 @@ export const pluginsInOrder: readonly (readonly [name: PluginName, create?: Crea
   ['NodeRestriction', nodeRestriction],
   ['TaintNodesByCondition', ({naming}) => taintNodesByCondition(naming)],
   ['AlwaysPullImages', ({naming}) => alwaysPullImages(naming)],
-  ['ImagePolicyWebhook'],
+  ['ImagePolicyWebhook', ({imageReviews, ...context}) => imagePolicyWebhook(configured('ImagePolicyWebhook', imageReviews), context)],
   ['PodSecurity', podSecurity],
   ['PodNodeSelector', podNodeSelector],
   ['Priority', priority],
@@ -115,7 +120,7 @@ export const pluginsInOrder: readonly (readonly [name: PluginName, create?: Crea
   ['DefaultIngressClass', defaultIngressClass],
   ['DenyServiceExternalIPs', ({naming}) => denyServiceExternalIps(naming)],
   ['PodTopologyLabels', podTopologyLabels],
-  ['NodeDeclaredFeatureValidator'],
+  ['NodeDeclaredFeatureValidator', nodeDeclaredFeatures],
   ['MutatingAdmissionPolicy', mutatingPolicies],
   ['MutatingAdmissionWebhook', context => mutatingWebhooks(hookContext(kinds.mutatingWebhookConfigurations as Kind, 'admit', context))],
   ['ValidatingAdmissionPolicy', validatingPolicies],
@@ -133,8 +138,6 @@ export interface PluginChoice {
   readonly disable: readonly string[];
   /** The deprecated flag with the complete list; empty if it is not set. */
   readonly exactly?: readonly string[];
-  /** The plugins in the configuration file. */
-  readonly configured?: readonly string[];
 }
 
 /** Returns the enabled plugins. */
@@ -143,18 +146,8 @@ export const chosenPlugins = ({enable, disable, exactly = []}: PluginChoice): Re
   return new Set([...defaultAdmissionPlugins.filter(name => !disable.includes(name)), ...enable]);
 };
 
-export interface Plugins {
-  readonly plugins: readonly AdmissionPlugin[];
-  /** Enabled or configured plugins that have no objects to act on. */
-  readonly withoutSubject: readonly string[];
-}
-
 /** Creates the enabled plugins, in their order. Throws if a dependency is missing. */
-export const createPlugins = (choice: PluginChoice, context: PluginContext): Plugins => {
+export const createPlugins = (choice: PluginChoice, context: PluginContext): readonly AdmissionPlugin[] => {
   const on = chosenPlugins(choice);
-  const requested = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);
-  return {
-    plugins: pluginsInOrder.flatMap(([name, create]) => (create && on.has(name) ? [create(context)] : [])),
-    withoutSubject: pluginsInOrder.flatMap(([name, create]) => (!create && requested.has(name) ? [name] : [])),
-  };
+  return pluginsInOrder.flatMap(([name, create]) => (on.has(name) ? [create(context)] : []));
 };

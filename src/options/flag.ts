@@ -27,8 +27,6 @@ export interface FlagRow {
   readonly withoutEffect?: string;
   /** Why the flag is not supported. Any value other than the default is an error. */
   readonly refused?: string;
-  /** Values that are not supported, with the reason. */
-  readonly refusedValues?: Readonly<Record<string, string>>;
   readonly oneOf?: readonly string[];
   readonly range?: Range;
   /** Flags that cannot be combined with this one. */

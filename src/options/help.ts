@@ -36,7 +36,6 @@ const entry = (flag: string, row: FlagRow): string => {
     row.implementation === 'pending' ? '(no effect yet)' : '',
     row.withoutEffect ? `(no effect here: ${row.withoutEffect})` : '',
     row.refused ? `(refused: it ${row.refused})` : '',
-    ...Object.entries(row.refusedValues ?? {}).map(([value, why]) => `(refused: ${value} ${why})`),
   ];
   return `  ${`${names} ${typeLabel(row)}`.trimEnd()}\n${wrap(notes.filter(Boolean).join(' '))}`;
 };

@@ -64,8 +64,6 @@ const checkRefusedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown
     if (!given.has(flag)) continue;
     const row: FlagRow = table.rows[flag]!;
     if (row.refused && value !== defaultOf(row)) throw new OptionError(`--${flag} ${row.refused}`);
-    const refused = [value].flat().find(item => row.refusedValues?.[String(item)]);
-    if (refused !== undefined) throw new OptionError(`--${flag}=${String(refused)} ${row.refusedValues![String(refused)]}`);
   }
 };
 

@@ -9,7 +9,6 @@ import {helpText} from '#src/options/help.js';
 import {flagsReference} from '#src/options/programs/reference.js';
 import {schedulerFlags} from '#src/options/programs/scheduler.js';
 import {upFlags} from '#src/options/programs/up.js';
-import {noImagePolicy} from './flag-texts.js';
 
 /** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
@@ -61,7 +60,7 @@ test('help and reference mark flags that are refused and flags without effect', 
   t.true(help.includes('(refused: it is not supported: one revision counts for all resources'));
   t.true(line('kvstore-servers-overrides').includes('| always refused: it is not supported: one revision counts for all resources'));
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
-  t.true(line('enable-admission-plugins').endsWith(`| yes; ImagePolicyWebhook is always refused: it ${noImagePolicy} |`));
+  t.true(line('enable-admission-plugins').endsWith('| yes |'));
   t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));
 });
 

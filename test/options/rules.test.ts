@@ -7,7 +7,6 @@ import {parseFlags} from '#src/options/parse.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {upFlags} from '#src/options/programs/up.js';
-import {noImagePolicy} from './flag-texts.js';
 
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
@@ -139,8 +138,6 @@ refusals(apiserverFlags, [
     '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',
     '--audit-webhook-version must be audit.k8s.io/v1 with --naming=kubernetes',
   ],
-  ['--enable-admission-plugins=NodeRestriction,ImagePolicyWebhook', `--enable-admission-plugins=ImagePolicyWebhook ${noImagePolicy}`],
-  ['--admission-control=ImagePolicyWebhook', `--admission-control=ImagePolicyWebhook ${noImagePolicy}`],
   ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: omit it; all connections are direct'],
   ['--tracing-config-file=f', '--tracing-config-file is not supported yet: omit it; with -v=3 the log contains the duration of requests'],
   [

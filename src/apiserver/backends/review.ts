@@ -11,6 +11,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 export interface ReviewKind {
   readonly group: GroupToken;
   readonly kind: string;
+  /** The versions that are known; by default `reviewVersions`. */
+  readonly versions?: readonly string[];
   /** The fields of a response. */
   readonly fields: SchemaNode;
 }
@@ -46,7 +48,7 @@ export const readReview = <T extends KubeObject>(
   {naming, version}: {readonly naming: Naming; readonly version: string},
 ): T => {
   const {apiVersion, kind} = answer as KubeObject;
-  const known = reviewVersions.find(version => apiVersion === naming.apiVersion(review.group, version));
+  const known = (review.versions ?? reviewVersions).find(version => apiVersion === naming.apiVersion(review.group, version));
   if (apiVersion && kind && (!known || kind !== review.kind))
     throw new Error(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(naming.reviewScheme)}`,

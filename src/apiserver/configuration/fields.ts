@@ -6,6 +6,7 @@ export type Fields = Readonly<Record<string, SchemaNode>>;
 // The types of fields in configuration files.
 
 export const text: SchemaNode = {type: 'string'};
+export const flag: SchemaNode = {type: 'boolean'};
 export const integer: SchemaNode = {type: 'integer', format: 'int32'};
 export const long: SchemaNode = {type: 'integer', format: 'int64'};
 export const anything: SchemaNode = {type: 'any', format: 'json'};

@@ -1,4 +1,4 @@
-import {flagSection, notSupportedYet} from '#src/options/flag.js';
+import {flagSection} from '#src/options/flag.js';
 
 /** Admission plugins that are enabled by default, in documentation order. */
 export const defaultAdmissionPlugins = [
@@ -51,17 +51,12 @@ export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof
 const plugins = [...defaultAdmissionPlugins, ...optionalAdmissionPlugins] as const;
 const pluginsHelp = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${optionalAdmissionPlugins.join(', ')}. The order of names does not matter.`;
 
-const unsupportedPlugins = {
-  ImagePolicyWebhook: notSupportedYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration'),
-};
-
 /** Flags that select and configure admission plugins. */
 export const admission = flagSection('Admission', {
   'enable-admission-plugins': {
     type: 'strings',
     help: `Plugins that are on in addition to the default set. ${pluginsHelp}`,
     oneOf: plugins,
-    refusedValues: unsupportedPlugins,
   },
   'disable-admission-plugins': {
     type: 'strings',
@@ -72,7 +67,6 @@ export const admission = flagSection('Admission', {
     type: 'strings',
     help: 'The exact list of enabled plugins. The order of names has no effect.',
     oneOf: plugins,
-    refusedValues: unsupportedPlugins,
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',
     excludes: ['enable-admission-plugins', 'disable-admission-plugins'],
   },

@@ -31,11 +31,11 @@ const table = (header: readonly string[], rows: readonly (readonly string[])[]):
   [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 
 /** Describes whether the flag has an effect. */
-const effectText = ({implementation, withoutEffect, refused, refusedValues = {}}: FlagRow): string => {
+const effectText = ({implementation, withoutEffect, refused}: FlagRow): string => {
   if (refused) return `always refused: it ${refused}`;
   if (withoutEffect) return `no effect here, because ${withoutEffect}`;
   if (implementation === 'pending') return 'not yet';
-  return ['yes', ...Object.entries(refusedValues).map(([value, why]) => `${value} is always refused: it ${why}`)].join('; ');
+  return 'yes';
 };
 
 const flagCells = ([flag, row]: readonly [string, FlagRow]): readonly string[] => {

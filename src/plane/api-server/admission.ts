@@ -7,9 +7,11 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import type {ImagePolicy} from '#src/apiserver/admission/pods/image-policy.js';
 import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import type {HookType} from '#src/apiserver/admission/webhook/metrics.js';
 import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
+import {openReviewWebhook, type ReviewWebhookParts} from '#src/apiserver/backends/review-webhook.js';
 import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
 import {readIdentities} from '#src/transport/settings-file.js';
@@ -17,7 +19,7 @@ import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webh
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src/apiserver/admission/configuration/settings.js';
 import {policySource} from '#src/apiserver/admission/policy/source.js';
-import {createPlugins} from '#src/apiserver/admission-plugins.js';
+import {chosenPlugins, createPlugins, type PluginChoice} from '#src/apiserver/admission-plugins.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {registryChange} from '#src/apiserver/registry/write/writer.js';
@@ -64,79 +66,90 @@ export const admissionPlugins = (
 ): AdmissionPlugin[] => {
   const {authorizer, rbac} = authorizers;
   const reader = registryReader(registry);
-  const {settings, configured, users} = configuration;
+  const {settings, users, imageReviews} = configuration;
   const callerFor = (type: HookType): WebhookCaller => callerAs(users[type]);
-  const {plugins, withoutSubject} = createPlugins(
-    {enable: options.enableAdmissionPlugins, disable: options.disableAdmissionPlugins, exactly: options.admissionControl, configured},
-    {
-      ...parts,
-      naming,
-      authorizer,
-      reader,
-      change: registryChange(registry),
-      gate,
-      policies: {registry, meter, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, signal)},
-      webhooks: {
-        registry,
-        callerFor,
-        log,
-        meter,
-        evaluateConditions: conditionsIn(naming, authorizer),
-        sourceOf: kind => hookSource(registry, kind, signal),
-      },
-      findNamespace: name => reader.get(kinds.namespaces, '', name),
-      createNamespace: name => client.resource(kinds.namespaces).create({metadata: {name}}),
-      kindsOf: (apiVersion, kind) =>
-        registry.served
-          .map(served => served.kind)
-          .filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
-      tolerationSeconds: {notReady: options.defaultNotReadyTolerationSeconds, unreachable: options.defaultUnreachableTolerationSeconds},
-      ...settings,
+  const plugins = createPlugins(choiceOf(options), {
+    ...parts,
+    naming,
+    log,
+    imageReviews,
+    authorizer,
+    reader,
+    change: registryChange(registry),
+    gate,
+    policies: {registry, meter, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, signal)},
+    webhooks: {
+      registry,
+      callerFor,
+      log,
+      meter,
+      evaluateConditions: conditionsIn(naming, authorizer),
+      sourceOf: kind => hookSource(registry, kind, signal),
     },
-  );
-  for (const plugin of withoutSubject)
-    log.warn({plugin}, 'an admission plugin has no effect: what it governs is not part of this build yet');
+    findNamespace: name => reader.get(kinds.namespaces, '', name),
+    createNamespace: name => client.resource(kinds.namespaces).create({metadata: {name}}),
+    kindsOf: (apiVersion, kind) =>
+      registry.served
+        .map(served => served.kind)
+        .filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
+    tolerationSeconds: {notReady: options.defaultNotReadyTolerationSeconds, unreachable: options.defaultUnreachableTolerationSeconds},
+    ...settings,
+  });
   return rbac ? [...plugins, escalationCheck({naming, rbac, authorizer})] : [...plugins];
 };
+
+const choiceOf = ({
+  enableAdmissionPlugins: enable,
+  disableAdmissionPlugins: disable,
+  admissionControl: exactly,
+}: Options): PluginChoice => ({
+  enable,
+  disable,
+  exactly,
+});
 
 const flag = 'admission-control-config-file';
 
 /** The content of the configuration file, the plugins it configures, and the credentials for webhooks. */
 export interface AdmissionConfiguration {
   readonly settings: PluginSettings;
-  readonly configured: readonly string[];
+  /** The server that reviews images, if that plugin is on. */
+  readonly imageReviews?: ImagePolicy;
   readonly users: Readonly<Partial<Record<HookType, WebhookUsers>>>;
 }
 
 /** Reads the configuration file. Rejects with an error of one line that names the flag. Warns about configuration without effect. */
 export const readAdmission = async (
-  options: Pick<Options, 'admissionControlConfigFile'>,
-  {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock},
+  options: Options,
+  {naming, log, clock, random, signal}: ReviewWebhookParts & {readonly signal: AbortSignal},
 ): Promise<AdmissionConfiguration> => {
-  const read = configurationOf(options, naming, log);
+  const settings = settingsOf(options, naming, log);
   const usersOf = async (plugin: string, configuration: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>
     configuration && usersByHost(await readIdentities(configuration.kubeConfigFile, {flag: `--${flag}: ${plugin}: kubeConfigFile`}), clock);
-  const {mutatingWebhooks, validatingWebhooks} = read.settings;
+  const {mutatingWebhooks, validatingWebhooks, imagePolicy} = settings;
   const [admit, validating] = [
     await usersOf('MutatingAdmissionWebhook', mutatingWebhooks),
     await usersOf('ValidatingAdmissionWebhook', validatingWebhooks),
   ];
-  return {...read, users: {...(admit ? {admit} : {}), ...(validating ? {validating} : {})}};
+  const users = {...(admit ? {admit} : {}), ...(validating ? {validating} : {})};
+  if (!imagePolicy || !chosenPlugins(choiceOf(options)).has('ImagePolicyWebhook')) return {settings, users};
+  const {kubeConfigFile: file, retryBackoffMs: firstWaitMs, ...policy} = imagePolicy;
+  const webhook = await openReviewWebhook(
+    {file, flag: `--${flag}: ImagePolicyWebhook: kubeConfigFile`, timeoutMs: 30_000, firstWaitMs},
+    {naming, clock, random, log},
+  );
+  signal.addEventListener('abort', () => void webhook[Symbol.asyncDispose]());
+  return {settings, users, imageReviews: {...policy, webhook}};
 };
 
-const configurationOf = (
-  {admissionControlConfigFile: path}: Pick<Options, 'admissionControlConfigFile'>,
-  naming: Naming,
-  log: Log,
-): Omit<AdmissionConfiguration, 'users'> => {
-  if (!path) return {settings: {}, configured: []};
+const settingsOf = ({admissionControlConfigFile: path}: Options, naming: Naming, log: Log): PluginSettings => {
+  if (!path) return {};
   return explained(flag, path, () => {
     const texts = readPluginTexts(path, naming, file => readFileSync(file, 'utf8'));
-    const configured = [...texts.keys()];
-    for (const plugin of configured) {
+    for (const plugin of texts.keys()) {
       if (!configurablePlugins.has(plugin))
         log.warn({plugin}, `--${flag}: there is no such admission plugin, or it takes no configuration`);
     }
-    return {settings: readPluginSettings(texts, naming), configured};
+    return readPluginSettings(texts, naming);
   });
 };

@@ -36,7 +36,7 @@ const signersOnly = (...allowed: string[]) => {
 const start = async (...allowed: string[]) => {
   const {authorizer, requested} = signersOnly(...allowed);
   const context = aPluginContext({authorizer});
-  const {plugins} = createPlugins({enable: [], disable: ['NamespaceLifecycle']}, context);
+  const plugins = createPlugins({enable: [], disable: ['NamespaceLifecycle']}, context);
   const env = await startEnvironment({admission: () => plugins});
   return {...env, requested, csrs: env.of(kinds.certificateSigningRequests)};
 };

@@ -58,6 +58,7 @@ test('a plugin is configured inside the file, in a file beside it, or at an abso
     nodeSelectors: undefined,
     tolerations: undefined,
     limitedResources: undefined,
+    imagePolicy: undefined,
     mutatingWebhooks: undefined,
     validatingWebhooks: undefined,
   });
@@ -120,6 +121,12 @@ for (const [what, file, message] of [
 
 for (const [plugin, configuration, message] of [
   ['EventRateLimit', limits(''), 'limits: Invalid value: null: must not be empty'],
+  ['ImagePolicyWebhook', '{imagePolicy: {}}', 'imagePolicy.kubeConfigFile: Required value'],
+  [
+    'ImagePolicyWebhook',
+    '{imagePolicy: {kubeConfigFile: f, allowTTL: 3600, denyTTL: -2, retryBackoff: 300001}}',
+    '[imagePolicy.allowTTL: Invalid value: 3600: valid value is between 1s and 30m0s, got 1h0m0s, imagePolicy.denyTTL: Invalid value: -2: valid value is between 1s and 30m0s, got -2s, imagePolicy.retryBackoff: Invalid value: 300001: valid value is between 1ns and 5m0s, got 5m0.001s]',
+  ],
   [
     'EventRateLimit',
     limits('{type: Sever, qps: 1, burst: 1}'),
@@ -177,13 +184,14 @@ for (const [plugin, configuration, message] of [
   });
 }
 
-test('configuration of a plugin that is not built is logged, unless the plugin is off', t => {
-  const without = (disable: string[]) =>
-    createPlugins({enable: [], disable, configured: ['NodeDeclaredFeatureValidator', 'ImagePolicyWebhook']}, aPluginContext())
-      .withoutSubject;
+test('the configuration of image reviews has no kind, and durations have defaults', t => {
+  const defaults = {kubeConfigFile: 'f', allowTtlMs: 300_000, denyTtlMs: 30_000, retryBackoffMs: 500, defaultAllow: false};
+  const whole = {
+    '/etc/admission.yaml': 'imagePolicy: {kubeConfigFile: f, allowTTL: 1800, denyTTL: -1, retryBackoff: 7, defaultAllow: true}',
+  };
 
-  t.deepEqual(without([]), ['NodeDeclaredFeatureValidator']);
-  t.deepEqual(without(['NodeDeclaredFeatureValidator']), []);
+  t.deepEqual(configured('ImagePolicyWebhook', '{imagePolicy: {kubeConfigFile: f, denyTTL: 0}}').imagePolicy, defaults);
+  t.deepEqual(settingsIn(whole).imagePolicy, {...defaults, allowTtlMs: 1_800_000, denyTtlMs: 0, retryBackoffMs: 7, defaultAllow: true});
 });
 
 test('event rates are limited as configured', async t => {
@@ -251,7 +259,7 @@ test('namespaces, users and runtime classes are exempt as configured', async t =
   const {validate} = createPlugins(
     {enable: [], disable: [], exactly: ['PodSecurity']},
     aPluginContext({...configured('PodSecurity', exemptions), findNamespace: () => ({})}),
-  ).plugins[0]!;
+  )[0]!;
   const attributes = {
     operation: 'CREATE',
     group: '',

@@ -6,6 +6,7 @@ import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission-plugins.js';
 import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import {registryChange} from '#src/apiserver/registry/write/writer.js';
@@ -34,6 +35,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   reader: {get: () => undefined, list: () => Promise.resolve([])},
   clock: new VirtualClock(),
   random: seededRandom(1),
+  log: noLog,
   webhooks: noWebhooks,
   policies: {registry: noWebhooks.registry, meter: noMeter, sourceOf: () => ({policies: () => []})},
   change: () => Promise.reject(new Error('nothing is there to be changed')),
@@ -45,11 +47,16 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   ...own,
 });
 
-/** A server with the namespace `default` and one admission plugin, made as the server makes it. */
-export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}, server: ServerOptions = {}) => {
+/** A server with the namespace `default` and one admission plugin, made as the server makes it; `before` runs before it. */
+export const startWith = async (
+  plugin: AdmissionPluginName,
+  own: Partial<PluginContext> = {},
+  server: ServerOptions = {},
+  before: readonly AdmissionPlugin[] = [],
+) => {
   const env = await startEnvironment({
-    ...server,
     clock: new VirtualClock(),
+    ...server,
     admission: registry => {
       const reader = registryReader(registry);
       const context = aPluginContext({
@@ -60,7 +67,7 @@ export const startWith = async (plugin: AdmissionPluginName, own: Partial<Plugin
         gate: () => true,
         ...own,
       });
-      return createPlugins({enable: [], disable: [], exactly: [plugin]}, context).plugins;
+      return [...before, ...createPlugins({enable: [], disable: [], exactly: [plugin]}, context)];
     },
   });
   const pods = env.of(kinds.pods);

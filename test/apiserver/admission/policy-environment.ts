@@ -49,7 +49,7 @@ export const policyPlugins = (
     gate: () => true,
     ...more,
   });
-  return createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy']}, context).plugins;
+  return createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy']}, context);
 };
 
 /** A server with policies in force, which records their annotations, warnings and metrics. */

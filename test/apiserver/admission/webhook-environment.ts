@@ -102,7 +102,7 @@ export const startWebhookEnvironment = async (
       });
       plugins.push(
         ...before,
-        ...createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']}, context).plugins,
+        ...createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']}, context),
       );
       return plugins;
     },

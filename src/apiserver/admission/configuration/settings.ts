@@ -1,10 +1,12 @@
 import type {Naming} from '#src/api/naming.js';
 import {combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import type {EventLimit} from '#src/apiserver/admission/event-rate-limit.js';
+import type {ImagePolicySettings} from '#src/apiserver/admission/pods/image-policy.js';
 import type {NodeSelectors} from '#src/apiserver/admission/pods/pod-node-selector.js';
 import type {PodSecuritySettings} from '#src/apiserver/admission/pod-security/settings.js';
 import type {TolerationSettings} from '#src/apiserver/admission/pods/pod-toleration-restriction.js';
 import {readEventLimits} from './event-rate-limit.js';
+import {readImagePolicy} from './image-policy.js';
 import type {PluginTexts} from './file.js';
 import {readNodeSelectors} from './pod-node-selector.js';
 import {readPodSecurity} from './pod-security.js';
@@ -21,6 +23,7 @@ export interface PluginSettings {
   readonly tolerations?: TolerationSettings | undefined;
   /** Resources that may only be used where a quota covers them. */
   readonly limitedResources?: readonly LimitedResource[] | undefined;
+  readonly imagePolicy?: ImagePolicySettings | undefined;
   readonly mutatingWebhooks?: WebhookAdmission | undefined;
   readonly validatingWebhooks?: WebhookAdmission | undefined;
 }
@@ -56,6 +59,7 @@ export const readPluginSettings = (texts: PluginTexts, naming: Naming): PluginSe
   nodeSelectors: checked('PodNodeSelector', texts, readNodeSelectors),
   tolerations: checked('PodTolerationRestriction', texts, text => readTolerations(text, naming)),
   limitedResources: checked('ResourceQuota', texts, text => readLimitedResources(text, naming)),
+  imagePolicy: checked('ImagePolicyWebhook', texts, readImagePolicy),
   mutatingWebhooks: checked('MutatingAdmissionWebhook', texts, text => readWebhookAdmission(text, naming)),
   validatingWebhooks: checked('ValidatingAdmissionWebhook', texts, text => readWebhookAdmission(text, naming)),
 });

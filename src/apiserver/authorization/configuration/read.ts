@@ -6,11 +6,9 @@ import type {Naming} from '#src/api/naming.js';
 import type {Files} from '#src/base/files/files.js';
 import {compileConditions} from '#src/apiserver/authorization/webhook/match-conditions.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {list, record, text, type Fields} from '#src/apiserver/configuration/fields.js';
+import {flag, list, record, text, type Fields} from '#src/apiserver/configuration/fields.js';
 import type {AuthorizerSettings, AuthorizerType, RawAuthorizer, RawConfiguration, RawWebhook, WebhookSettings} from './types.js';
 import {validateAuthorizers, validateForServer, type DefaultedAuthorizer, type DefaultedWebhook} from './validation.js';
-
-const flag = {type: 'boolean'} as const;
 
 const webhookFields: Fields = {
   authorizedTTL: text,
