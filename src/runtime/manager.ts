@@ -11,6 +11,7 @@ import {build} from './build.js';
 import {checkNames, requirementsOf} from './selection.js';
 import type {ShutdownSignals} from './context.js';
 import type {Controller, DebugPages} from './controller.js';
+import type {Candidate} from './leader-election/candidate.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
 import {abortOf, allEnded, unlessAborted} from './shutdown.js';
 import type {BuiltController, RuntimeEnvironment} from './environment.js';
@@ -43,6 +44,8 @@ export interface ManagerOptions extends Omit<RuntimeEnvironment, 'informers'> {
     ElectorOptions,
     'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'
   > & {
+    /** The replica's candidacy, if the API server elects among candidates. */
+    readonly candidate?: Candidate;
     /** The name of the health check. Default `leaderElection`. */
     readonly check?: string;
   };
@@ -87,7 +90,7 @@ export class Manager {
     });
     this.ready.catch(() => {}); // Handled by callers that await it; awaiting is optional.
     if (!options.election) return;
-    this.#elector = new Elector({...options, ...options.election});
+    this.#elector = new Elector({...options, ...options.election, coordinated: options.election.candidate !== undefined});
   }
 
   /** Returns the manager's health, as its health endpoint does. */
@@ -109,6 +112,7 @@ export class Manager {
       if (!this.#elector) return await this.#runControllers(signal);
       const elector = this.#elector;
       using _ = this.#options.checks.add(this.#options.election?.check ?? 'leaderElection', () => elector.check());
+      await using _candidacy = this.#stand(signal);
       let outcome: RunOutcome = 'stopped';
       const election = await elector.run(signal, async leading => {
         outcome = await this.#runControllers(leading);
@@ -117,6 +121,27 @@ export class Manager {
     } finally {
       this.#rejectStarted(new Error('the controllers were stopped before they were ready'));
     }
+  }
+
+  /** Stands as a candidate, if leaders are elected among candidates, until the returned handle is disposed of. */
+  #stand(signal: AbortSignal): AsyncDisposable {
+    const {checks, election, log} = this.#options;
+    const {candidate, identity = ''} = election ?? {};
+    if (!candidate) return {async [Symbol.asyncDispose]() {}};
+    const check = checks.add('informer-sync', () => candidate.check());
+    const ending = new AbortController();
+    const either = firstOf(signal, ending.signal);
+    const run = candidate.run(identity, either.signal).catch((error: unknown) => {
+      if (!either.signal.aborted) log.error({err: error}, 'the candidacy for the lease ended');
+    });
+    return {
+      async [Symbol.asyncDispose]() {
+        ending.abort();
+        await run;
+        either[Symbol.dispose]();
+        check[Symbol.dispose]();
+      },
+    };
   }
 
   async #runControllers(signal: AbortSignal): Promise<RunOutcome> {

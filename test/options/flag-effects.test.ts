@@ -13,7 +13,6 @@ import {upFlags} from '#src/options/programs/up.js';
 /** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
-  ['sets times of elections that do not take place here', /^coordinated-leadership-/],
   [
     'is about volumes, which no controller here provisions, attaches, detaches or recycles',
     /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/,
@@ -61,7 +60,7 @@ test('help and reference mark flags that are refused and flags without effect', 
   t.true(line('kvstore-servers-overrides').includes('| always refused: it is not supported: one revision counts for all resources'));
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
   t.true(line('enable-admission-plugins').endsWith('| yes |'));
-  t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));
+  t.true(line('concurrent-service-syncs').endsWith('| not yet |'));
 });
 
 test('docs/flags.md matches the tables', t => {

@@ -45,21 +45,18 @@ export const aggregation = flagSection('Aggregation and proxying', {
     help: 'The length of a lease in coordinated leader election.',
     default: '15s',
     range: {above: '0'},
-    implementation: 'pending',
   },
   'coordinated-leadership-renew-deadline': {
     type: 'duration',
     help: 'The time within which a leader must renew such a lease.',
     default: '10s',
     range: {above: '0'},
-    implementation: 'pending',
   },
   'coordinated-leadership-retry-period': {
     type: 'duration',
     help: 'The time between attempts to acquire or renew it.',
     default: '2s',
     range: {above: '0'},
-    implementation: 'pending',
   },
 });
 

@@ -21,6 +21,7 @@ import {maintainFlowControl} from '#src/controlplane/flow-control.js';
 import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {maintainIdentityLease, serverIdentity} from '#src/controlplane/identity-lease.js';
 import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
+import {coordinateElections} from '#src/controlplane/leader-election/run.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
@@ -29,6 +30,7 @@ import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {publishStorageVersions} from '#src/controlplane/storage-versions.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import type {LeaseTiming} from '#src/runtime/leader-election/timing.js';
 import type {Store} from '#src/storage/store.js';
 import {apiServiceHooks} from './apiservices.js';
 import {authenticationConfig} from './authentication.js';
@@ -125,6 +127,32 @@ const sharedSteps = ({options, server, client, store, clock, random, log, meter,
 };
 
 type SharedSteps = ReturnType<typeof sharedSteps>;
+
+/** The election of leaders among candidates, where the API of candidates is served. */
+const coordinationHooks = (
+  {options, server, client, clock, random, log, meter, naming, gate}: ServerStartParts,
+  {namespaces}: SharedSteps,
+  {looping}: StartSignals,
+): StartHook[] => {
+  if (!gate('CoordinatedLeaderElection')) return [];
+  const timing: LeaseTiming = {
+    leaseDurationMs: options.coordinatedLeadershipLeaseDuration,
+    renewDeadlineMs: options.coordinatedLeadershipRenewDeadline,
+    retryPeriodMs: options.coordinatedLeadershipRetryPeriod,
+  };
+  const run = async (): Promise<void> => {
+    if (!server.registry.serves(kinds.leaseCandidates)) {
+      const api = naming.apiVersion('coordination', kinds.leaseCandidates.version);
+      return log.warn(`no leaders are elected among candidates: --runtime-config=${api}=true serves their API`);
+    }
+    await namespaces();
+    const parts = {client, clock, random, log, meter, gate, watchSeconds: watchSecondsInProcess};
+    coordinateElections(parts, timing, looping).catch((error: unknown) => {
+      if (!looping.aborted) log.error({err: error}, 'the election of leaders ended');
+    });
+  };
+  return [{name: `start-${naming.component('apiserver')}-coordinated-leader-election-controller`, run}];
+};
 
 /** Namespaces, the identity of this server, and what clients authenticate with. */
 const identityHooks = ({options, client, naming, gate}: ServerStartParts, {namespaces, announced}: SharedSteps): StartHook[] => {
@@ -234,6 +262,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     ...beforeHooks(parts.options),
     ...identityHooks(parts, steps),
     ...addressHooks(parts, steps, signals, own),
+    ...coordinationHooks(parts, steps, signals),
     ...objectHooks(parts, steps, signals),
     ...extensionHooks(parts, steps, signals),
   ];

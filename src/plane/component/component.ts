@@ -105,7 +105,19 @@ export const createComponent = async <R>(
   const debugPages = new Map<string, DebugPages>();
   const lockClient = (part: string, timeoutMs?: number) => connection.lockClient(part, timeoutMs === undefined ? {} : {timeoutMs});
   const managerOf = ({lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
-    const election = electionOf({...shared, program, options, set, client: lockClient, signal, ...(lock ? {second: lock} : {})});
+    const election = electionOf({
+      ...shared,
+      program,
+      options,
+      set,
+      client: lockClient,
+      signal,
+      meter: metrics,
+      emulated: parsed.versions.emulated,
+      coordinated: gate('CoordinatedLeaderElection'),
+      watchSeconds: connection.watchSeconds,
+      ...(lock ? {second: lock} : {}),
+    });
     return new Manager({
       ...shared,
       ...plan,

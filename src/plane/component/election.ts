@@ -1,10 +1,13 @@
 import {hostname} from 'node:os';
+import {release} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {LeaderElectionOptions} from '#src/options/controller-manager/general.js';
 import {Recorder} from '#src/runtime/events/events.js';
+import {Candidate} from '#src/runtime/leader-election/candidate.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timing.js';
 import type {ManagerOptions} from '#src/runtime/manager.js';
@@ -23,6 +26,13 @@ export interface ElectionParts {
   readonly signal: AbortSignal;
   /** A second lock: its name, and the name of its health check. */
   readonly second?: {readonly name: string; readonly check: string};
+  readonly meter: Meter;
+  /** The emulated release, as `1.35`. */
+  readonly emulated: string;
+  /** Whether the API server elects the leader among candidates (the gate CoordinatedLeaderElection). */
+  readonly coordinated: boolean;
+  /** The minimal duration of watches, where the informers' default is too short. */
+  readonly watchSeconds?: number | undefined;
 }
 
 /** The location of the lock: the system namespace of the naming, unless configured. Its name is always plat's own. */
@@ -46,6 +56,10 @@ export const electionOf = ({
   log,
   signal,
   second,
+  meter,
+  emulated,
+  coordinated,
+  watchSeconds,
 }: ElectionParts): ManagerOptions['election'] => {
   if (!options.leaderElect) return undefined;
   const timing: LeaseTiming = {
@@ -57,5 +71,16 @@ export const electionOf = ({
   const events = new Recorder({client: client('events'), clock, random, log, component: program, host: hostname(), signal});
   const place = placeOfLock(options, set, own.naming.systemNamespace);
   const lock = new LeaseLock({...place, ...(second ? {name: second.name} : {}), client: own, events});
-  return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing, ...(second ? {check: second.check} : {})};
+  const candidate = (): Candidate =>
+    new Candidate(
+      {client: client('lease-candidate'), lock, binaryVersion: release, emulationVersion: `${emulated}.0`},
+      {clock, random, log, meter, ...(watchSeconds === undefined ? {} : {watchSeconds})},
+    );
+  return {
+    lock,
+    identity: `${hostname()}_${random.uuid()}`,
+    ...timing,
+    ...(second ? {check: second.check} : {}),
+    ...(coordinated ? {candidate: candidate()} : {}),
+  };
 };

@@ -1,5 +1,6 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import {compareVersions, isNoVersion, isSemanticVersion} from '#src/model/semantic-version.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
@@ -9,44 +10,7 @@ import {validateStrategy} from './lease.js';
 
 type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
 
-const semantic =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const notSemantic = 'must be a valid semantic version';
-
-/** Returns the parts of a version that are compared (semver.org, 10); undefined if it is invalid. */
-const partsOf = (text: string): {readonly numbers: readonly number[]; readonly before: readonly string[]} | undefined => {
-  const [, major, minor, patch, before] = semantic.exec(text) ?? [];
-  return major === undefined ? undefined : {numbers: [major, minor, patch].map(Number), before: before?.split('.') ?? []};
-};
-
-const compareWords = (a: string, b: string): number => {
-  const [left, right] = [a, b].map(word => (/^\d+$/.test(word) ? Number(word) : undefined));
-  if (left !== undefined && right !== undefined) return left - right;
-  if (left !== undefined || right !== undefined) return left !== undefined ? -1 : 1;
-  return a < b ? -1 : a > b ? 1 : 0;
-};
-
-/** Reports whether a version precedes another (semver.org, 11). */
-const isBelow = (a: string, b: string): boolean => {
-  const [left, right] = [partsOf(a)!, partsOf(b)!];
-  for (let i = 0; i < 3; i++) if (left.numbers[i] !== right.numbers[i]) return left.numbers[i]! < right.numbers[i]!;
-  if (left.before.length === 0 || right.before.length === 0) return left.before.length > right.before.length;
-  for (const [i, word] of left.before.entries()) {
-    const other = right.before[i];
-    if (other === undefined) return false;
-    const order = compareWords(word, other);
-    if (order !== 0) return order < 0;
-  }
-  return left.before.length < right.before.length;
-};
-
-/** Reports whether a text is not a version, or version zero. */
-const isNothing = (text: string): boolean => {
-  const parts = partsOf(text);
-  return !parts || (parts.before.length === 0 && parts.numbers.every(number => number === 0));
-};
-
-const versionOf = (text: string): string => (semantic.test(text) ? text : '0.0.0');
 
 function* validate(
   {spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<LeaseCandidate>,
@@ -54,16 +18,16 @@ function* validate(
 ): Iterable<FieldError> {
   const {leaseName, emulationVersion, binaryVersion, strategy} = spec;
   if (!leaseName) yield required('spec.leaseName');
-  if (emulationVersion && !semantic.test(emulationVersion)) yield invalid('spec.emulationVersion', emulationVersion, notSemantic);
+  if (emulationVersion && !isSemanticVersion(emulationVersion)) yield invalid('spec.emulationVersion', emulationVersion, notSemantic);
   if (!binaryVersion) yield required('spec.binaryVersion');
-  else if (!semantic.test(binaryVersion)) yield invalid('spec.binaryVersion', binaryVersion, notSemantic);
+  else if (!isSemanticVersion(binaryVersion)) yield invalid('spec.binaryVersion', binaryVersion, notSemantic);
   // An invalid version counts as zero.
-  if (binaryVersion && emulationVersion && isBelow(versionOf(binaryVersion), versionOf(emulationVersion))) {
+  if (binaryVersion && emulationVersion && compareVersions(binaryVersion, emulationVersion) < 0) {
     yield invalid('spec.binaryVersion', binaryVersion, 'must be greater than or equal to `emulationVersion`');
   }
   if (!strategy) yield required('spec.strategy');
   else {
-    if (strategy === 'OldestEmulationVersion' && isNothing(emulationVersion ?? '')) {
+    if (strategy === 'OldestEmulationVersion' && isNoVersion(emulationVersion ?? '')) {
       yield required('spec.emulationVersion', "must be specified when `strategy` is 'OldestEmulationVersion'");
     }
     yield* validateStrategy(strategy);

@@ -16,6 +16,8 @@ export interface ElectorOptions extends LeaseTiming {
   readonly meter: Meter;
   /** Whether the lock is released at a stop, after all work under it has ended. Otherwise the lease expires. */
   readonly releaseOnStop?: boolean;
+  /** Whether the API server elects the holder among candidates: the elector then never creates or seizes the lease. */
+  readonly coordinated?: boolean;
   /** Called once for every holder observed, including the first. */
   readonly onNewLeader?: (identity: string) => void;
 }
@@ -138,6 +140,7 @@ export class Elector {
   /** Tries once to acquire or renew the lock. Any failure counts as not holding it. */
   async #attempt(signal: AbortSignal): Promise<boolean> {
     try {
+      if (this.#options.coordinated) return await this.#renewElected(signal);
       return (await this.#renewFast(signal)) || (await this.#readAndAcquire(signal));
     } catch (error) {
       const {log, lock} = this.#options;
@@ -180,6 +183,20 @@ export class Elector {
     return true;
   }
 
+  /** Renews the lease if this replica was elected, unless another one is to follow it: then the lease expires (KEP-4355). */
+  async #renewElected(signal: AbortSignal): Promise<boolean> {
+    const {lock} = this.#options;
+    const found = await this.#withTimeout(signal, call => lock.get(call));
+    if (!found) return false;
+    if (!isSameRecord(this.#observed, found)) this.#observe(found);
+    if (!this.isLeader || !this.#isValid() || found.preferred) return false;
+    this.#slowPath.add(this.#labels);
+    const record = this.#claim(found);
+    await this.#withTimeout(signal, call => lock.update(record, call));
+    this.#observe(record);
+    return true;
+  }
+
   /** Returns the record that makes this replica the holder; a lease it already holds keeps its acquire time. */
   #claim(of: LeaderRecord | undefined): LeaderRecord {
     const {clock, identity, leaseDurationMs} = this.#options;
@@ -188,7 +205,7 @@ export class Elector {
     return {
       holder: identity,
       durationSeconds: Math.floor(leaseDurationMs / 1000),
-      acquiredMs: mine ? of.acquiredMs : now,
+      acquiredMs: mine && of.acquiredMs ? of.acquiredMs : now,
       renewedMs: now,
       transitions: of ? of.transitions + (mine ? 0 : 1) : 0,
     };

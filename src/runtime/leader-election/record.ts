@@ -9,6 +9,8 @@ export interface LeaderRecord {
   readonly acquiredMs: number;
   readonly renewedMs: number;
   readonly transitions: number;
+  /** The replica that is to hold the lease next; empty if there is none. Written by the server that elects. */
+  readonly preferred?: string;
 }
 
 /** The fields of a Lease's spec that the elector writes. */
@@ -26,6 +28,7 @@ export const recordOf = ({spec = {}}: Lease): LeaderRecord => ({
   acquiredMs: parseTime(spec.acquireTime) ?? 0,
   renewedMs: parseTime(spec.renewTime) ?? 0,
   transitions: spec.leaseTransitions ?? 0,
+  ...(spec.preferredHolder ? {preferred: spec.preferredHolder} : {}),
 });
 
 /** Whether two observations show the same state. Any difference shows that the holder is alive. */
