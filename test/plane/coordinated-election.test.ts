@@ -25,15 +25,10 @@ test('the components of a plane are elected by its server, in its times', async 
     controllerManagerArgs: ['--controllers=namespace-controller', '--leader-elect=true', gate],
     schedulerArgs: ['--leader-elect=true', gate, '--emulated-version=1.34'],
   });
-  let isStarted = false;
-  starting.then(
-    () => (isStarted = true),
-    () => (isStarted = true),
-  );
-  while (!isStarted) {
-    for (let turn = 0; turn < 50 && !isStarted; turn++) await nextTurn();
-    await clock.advance(100);
-  }
+  const turns = async (): Promise<undefined> => {
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
+  };
+  while (!(await Promise.race([starting.then(() => true), turns()]))) await clock.advance(100);
   await using plane = await starting;
   const client = plane.client();
   const leaseOf = async (name: string) => (await client.resource(kinds.leases).get(name, {namespace})).spec!;

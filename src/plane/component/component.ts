@@ -105,19 +105,9 @@ export const createComponent = async <R>(
   const debugPages = new Map<string, DebugPages>();
   const lockClient = (part: string, timeoutMs?: number) => connection.lockClient(part, timeoutMs === undefined ? {} : {timeoutMs});
   const managerOf = ({lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
-    const election = electionOf({
-      ...shared,
-      program,
-      options,
-      set,
-      client: lockClient,
-      signal,
-      meter: metrics,
-      emulated: parsed.versions.emulated,
-      coordinated: gate('CoordinatedLeaderElection'),
-      watchSeconds: connection.watchSeconds,
-      ...(lock ? {second: lock} : {}),
-    });
+    const coordination = {emulated: parsed.versions.emulated, coordinated: gate('CoordinatedLeaderElection')};
+    const own = {program, options, set, signal, meter: metrics, client: lockClient, watchSeconds: connection.watchSeconds};
+    const election = electionOf({...shared, ...own, ...coordination, ...(lock ? {second: lock} : {})});
     return new Manager({
       ...shared,
       ...plan,
