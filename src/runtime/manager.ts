@@ -11,7 +11,7 @@ import {build} from './build.js';
 import {checkNames, requirementsOf} from './selection.js';
 import type {ShutdownSignals} from './context.js';
 import type {Controller, DebugPages} from './controller.js';
-import type {Candidate} from './leader-election/candidate.js';
+import type {Candidate} from './lease-candidate.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
 import {abortOf, allEnded, unlessAborted} from './shutdown.js';
 import type {BuiltController, RuntimeEnvironment} from './environment.js';

@@ -6,7 +6,7 @@ import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {coordinateElections} from '#src/controlplane/leader-election/run.js';
-import {Candidate} from '#src/runtime/leader-election/candidate.js';
+import {Candidate} from '#src/runtime/lease-candidate.js';
 import {Elector} from '#src/runtime/leader-election/elector.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {startServer} from '#test/fixtures/server.js';

@@ -7,7 +7,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {LeaderElectionOptions} from '#src/options/controller-manager/general.js';
 import {Recorder} from '#src/runtime/events/events.js';
-import {Candidate} from '#src/runtime/leader-election/candidate.js';
+import {Candidate} from '#src/runtime/lease-candidate.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timing.js';
 import type {ManagerOptions} from '#src/runtime/manager.js';

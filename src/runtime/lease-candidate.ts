@@ -1,5 +1,5 @@
 // The candidacy of a replica in a coordinated leader election (KEP-4355): a LeaseCandidate with its versions, which it renews every five minutes and
-// whenever the electing server asks whether it is there. The server decides; the elector (elector.ts) waits for the lease to name its replica.
+// whenever the electing server asks whether it is there. The server decides; the elector (leader-election/elector.ts) waits for the lease to name its replica.
 
 import {InformerFactory} from '#informers/factory.js';
 import type {Selection} from '#informers/selection.js';
@@ -10,8 +10,8 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import {build} from '#src/runtime/build.js';
-import {defineController, requeueAfter, sameKey, type KeyedController} from '#src/runtime/controller.js';
+import {build} from './build.js';
+import {defineController, requeueAfter, sameKey, type KeyedController} from './controller.js';
 
 type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
 
