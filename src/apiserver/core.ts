@@ -15,7 +15,7 @@ import {beginAudit, recorded, type Annotation, type AuditState} from './audit/re
 import {impersonated, requestsImpersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
-import {StoreClosed} from '#src/storage/errors.js';
+import {StoreClosed, StoreTimeout} from '#src/storage/errors.js';
 import {andThen, observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
@@ -319,6 +319,9 @@ const failure = (settings: CoreSettings, request: ApiRequest, error: unknown, is
   if (error instanceof StatusError) return statusResponse(error.status, format, isBeforeHandler);
   if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, format, isBeforeHandler);
   settings.failed(error, request);
+  // The reason is logged; what the store's servers say is not for clients.
+  if (error instanceof StoreTimeout)
+    return statusResponse(timeout('request did not complete within the allotted timeout').status, format, isBeforeHandler);
   return statusResponse(internalError(error).status, format, isBeforeHandler);
 };
 

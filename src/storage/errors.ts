@@ -52,6 +52,11 @@ export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';
 }
 
+/** No answer of the store's servers in time. Whether a write took effect is unknown. */
+export class StoreTimeout extends Error {
+  override readonly name = 'StoreTimeout';
+}
+
 export class StoreClosed extends Error {
   override readonly name = 'StoreClosed';
   constructor() {

@@ -93,6 +93,14 @@ export interface CompactionTurn {
   readonly revision: number;
 }
 
+/** Whether a store that servers keep is still the same: their data may be wiped, or restored from a backup, while this process runs. */
+export interface Continuity {
+  /** Why reads may be incomplete at present; undefined if they are not. */
+  readonly problem: string | undefined;
+  /** Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended with `Compacted`. */
+  onReplaced(listener: () => void): Disposable;
+}
+
 /** A value, or a promise of one when the store has to wait. */
 export type Eventually<T> = T | Promise<T>;
 
@@ -104,6 +112,8 @@ export type Eventually<T> = T | Promise<T>;
 export interface Store {
   /** Whether other servers may hold the same store. */
   readonly shared: boolean;
+  /** Absent for a store whose data cannot be replaced while it is open. */
+  readonly continuity?: Continuity | undefined;
   /** The newest durable revision. An empty store is at revision 1, so that zero can mean "any". */
   revision(): Eventually<number>;
   get(key: string, options?: ReadOptions): Eventually<StoredRecord | undefined>;

@@ -104,6 +104,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   const translated = changeTranslator(translatedRecords);
   return {
     shared: store.shared,
+    continuity: store.continuity,
     revision: () => store.revision(),
     get: (key, options) => andThen(store.get(key, options), record => record && andThen(translatedRecords([record]), ([one]) => one)),
     range: ({filter, ...query}) => {

@@ -2,6 +2,8 @@ import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Deadlines} from '#src/apiserver/request/deadline.js';
+import {RevisionMismatch, StoreTimeout} from '#src/storage/errors.js';
+import {memoryStore} from '#src/storage/memory/index.js';
 import {aConfigMap, configMaps, startWire} from './wire.js';
 
 /** A server whose authorizer never answers for paths with `slow`. */
@@ -102,4 +104,50 @@ test('an answer that comes after its time is let go', async t => {
   await work;
 
   t.deepEqual(late, ['here it is']);
+});
+
+test('a store that does not answer in time is a timeout, without what its servers said', async t => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const logged: unknown[] = [];
+  const {get, post} = await startWire({clock, store, failed: error => void logged.push(error)});
+  store.get = () => Promise.reject(new StoreTimeout('/etcdserverpb.KV/Range was not answered within 10 s'));
+  store.create = () => Promise.reject(new StoreTimeout('the connection broke'));
+
+  for (const {status, json} of [await get(`${configMaps}/a`), await post(configMaps, aConfigMap('a'))]) {
+    t.is(status, 504);
+    t.like(json<Status>(), {reason: 'Timeout', message: 'Timeout: request did not complete within the allotted timeout'});
+  }
+  t.is(logged.length, 2);
+});
+
+test('a write that loses every race ends: as a conflict after a thousand, and with its request', async t => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const {post, patch, remove} = await startWire({clock, store});
+  await post(configMaps, aConfigMap('a'));
+  let attempts = 0;
+  store.update = store.delete = () => {
+    attempts++;
+    return Promise.reject(new RevisionMismatch('a is not at its revision'));
+  };
+
+  const patched = await patch(`${configMaps}/a`, {data: {a: '1'}});
+  t.is(patched.status, 409);
+  t.is(
+    patched.json<Status>().message,
+    'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+  );
+  t.is(attempts, 1000);
+  t.is((await remove(`${configMaps}/a`)).status, 409);
+
+  attempts = 0;
+  store.update = async () => {
+    attempts++;
+    await clock.advance(20_000);
+    throw new RevisionMismatch('a is not at its revision');
+  };
+  t.is((await patch(`${configMaps}/a`, {data: {a: '1'}})).status, 504);
+  await clock.advance(120_000);
+  t.true(attempts < 10);
 });

@@ -132,6 +132,16 @@ test('a large page with a limit counts the rest, and continues after it', async 
   t.is(odd.metadata?.remainingItemCount, undefined);
 });
 
+test('the rest is counted at the revision at which the list began', async t => {
+  const {get, remove} = await start();
+  const first = (await get(`${configMaps}?limit=10`)).json<List>();
+  for (const name of ['m40', 'm41']) await remove(`${configMaps}/${name}`);
+  const second = (await get(`${configMaps}?limit=10&continue=${first.metadata?.continue}`)).json<List>();
+
+  t.is(first.metadata?.remainingItemCount, 30);
+  t.is(second.metadata?.remainingItemCount, 20);
+});
+
 test('a list is read as it is sent, and no further once it is closed', async t => {
   const {open, ranges} = await start();
   const body = await open('');

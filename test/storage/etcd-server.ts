@@ -1,6 +1,6 @@
 import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {cpSync, existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {createServer, type AddressInfo} from 'node:net';
 import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
@@ -24,25 +24,48 @@ export interface EtcdFiles {
   readonly key: string;
 }
 
+interface MemberOptions {
+  readonly tls?: EtcdFiles | undefined;
+  readonly name?: string;
+  readonly members?: string;
+}
+
 /** A real etcd in a directory of its own, which can be killed and restarted on its data. */
 export class EtcdServer {
   readonly url: string;
   readonly #directory = mkdtempSync(join(tmpdir(), 'plat-etcd-'));
   readonly #peer: string;
   readonly #tls: EtcdFiles | undefined;
+  readonly #name: string;
+  /** The members of its cluster, as `--initial-cluster` lists them. */
+  readonly #members: string;
   #process: ChildProcess | undefined;
 
-  private constructor(url: string, peer: string, tls: EtcdFiles | undefined) {
+  private constructor(url: string, peer: string, {tls, name = 'one', members = `one=${peer}`}: MemberOptions = {}) {
     this.url = url;
     this.#peer = peer;
     this.#tls = tls;
+    this.#name = name;
+    this.#members = members;
   }
 
   /** Resolves once it serves; with `tls` only to clients with a certificate of that authority. */
   static async start(tls?: EtcdFiles): Promise<EtcdServer> {
-    const server = new EtcdServer(`${tls ? 'https' : 'http'}://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`, tls);
+    const server = new EtcdServer(`${tls ? 'https' : 'http'}://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`, {
+      tls,
+    });
     await server.resume();
     return server;
+  }
+
+  /** Starts the three members of a cluster. Resolves once all serve. */
+  static async startThree(): Promise<readonly EtcdServer[]> {
+    const names = ['one', 'two', 'three'];
+    const urls = await Promise.all(names.map(async () => [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]));
+    const members = names.map((name, index) => `${name}=${urls[index]![1]!}`).join(',');
+    const servers = names.map((name, index) => new EtcdServer(urls[index]![0]!, urls[index]![1]!, {name, members}));
+    await Promise.all(servers.map(server => server.resume()));
+    return servers;
   }
 
   async resume(): Promise<void> {
@@ -53,12 +76,12 @@ export class EtcdServer {
       'etcd',
       [
         `--data-dir=${this.#directory}`,
-        '--name=one',
+        `--name=${this.#name}`,
         `--listen-client-urls=${this.url}`,
         `--advertise-client-urls=${this.url}`,
         `--listen-peer-urls=${this.#peer}`,
         `--initial-advertise-peer-urls=${this.#peer}`,
-        `--initial-cluster=one=${this.#peer}`,
+        `--initial-cluster=${this.#members}`,
         '--unsafe-no-fsync',
         '--heartbeat-interval=20',
         '--election-timeout=200',
@@ -80,6 +103,28 @@ export class EtcdServer {
     });
   }
 
+  /** Stops the process without ending it: connections stay open, nothing is answered until `proceed`. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  proceed(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** Copies the data of a killed server, and returns the copy's path for `restore`. */
+  save(): string {
+    const copy = `${this.#directory}-copy`;
+    cpSync(this.#directory, copy, {recursive: true});
+    return copy;
+  }
+
+  /** Replaces the data of a killed server by a copy; by none, as on a new disk, without one. */
+  restore(copy?: string): void {
+    rmSync(this.#directory, {recursive: true, force: true});
+    if (copy) cpSync(copy, this.#directory, {recursive: true});
+  }
+
   async kill(): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
@@ -90,6 +135,6 @@ export class EtcdServer {
 
   async stop(): Promise<void> {
     await this.kill();
-    rmSync(this.#directory, {recursive: true, force: true});
+    for (const path of [this.#directory, `${this.#directory}-copy`]) rmSync(path, {recursive: true, force: true});
   }
 }

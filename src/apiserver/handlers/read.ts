@@ -27,7 +27,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   return read();
 
   function read(): ApiResponse | Promise<ApiResponse> {
-    const record = findRecord(served, namespace, name);
+    const record = findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined);
     return record instanceof Promise ? record.then(respond) : respond(record);
   }
 

@@ -124,10 +124,11 @@ export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetr
   };
   return {
     shared: store.shared,
+    continuity: store.continuity,
     revision: () => store.revision(),
     get: (key, options) => (options?.near ? near('get', store.get(key, options)) : metrics.measured('get', () => store.get(key, options))),
     range: query => (query.near ? near('list', store.range(query)) : metrics.measured('list', () => store.range(query))),
-    count: (start, end) => store.count(start, end),
+    count: (start, end, revision) => store.count(start, end, revision),
     create: (key, value, options) => metrics.measuredAsync('create', () => store.create(key, value, options)),
     update: (key, value, expected, options) => metrics.measuredAsync('update', () => store.update(key, value, expected, options)),
     delete: (key, expected) => metrics.measuredAsync('delete', () => store.delete(key, expected)),

@@ -60,10 +60,21 @@ export class ObjectCache {
     work = held(clock, () =>
       runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)),
     )
-      .then(object => this.#keep(key, value, revision, object as KubeObject))
-      .finally(() => this.#parsing.delete(id));
+      .then(parsed => {
+        const object = parsed as KubeObject;
+        return this.#parsing.get(id) === work ? this.#keep(key, value, revision, object) : object;
+      })
+      .finally(() => {
+        if (this.#parsing.get(id) === work) this.#parsing.delete(id);
+      });
     this.#parsing.set(id, work);
     return work;
+  }
+
+  /** Empties the cache: keys and revisions stand for other objects now. */
+  clear(): void {
+    this.#objects.clear();
+    this.#parsing.clear();
   }
 
   #keep(key: string, value: Buffer, revision: number, object: KubeObject): KubeObject {

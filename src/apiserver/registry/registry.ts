@@ -162,6 +162,12 @@ export class Resource {
     return this.definition.custom !== undefined;
   }
 
+  /** Empties the caches of objects: the data of the store were replaced. */
+  forget(): void {
+    this.objects.clear();
+    this.attributes.clear();
+  }
+
   /** Resolves once all followers have handled the changes that were delivered until now; undefined if they have, as they have of all short objects. */
   takenIn(): Promise<unknown> | undefined {
     if (this.followers.size === 0) return undefined;
@@ -240,6 +246,9 @@ export class Registry {
       this.#add({resource, kind: definition.kind});
       for (const version of definition.served?.otherVersions ?? []) this.#add({resource, kind: version.kind, version});
     }
+    settings.store.continuity?.onReplaced(() => {
+      for (const resource of new Set([...this.#resources, ...this.served.map(served => served.resource)])) resource.forget();
+    });
   }
 
   /** Adds the custom resources. */

@@ -154,6 +154,11 @@ export class CollectionAttributes {
     if (this.#known.size > 0) this.#cache.touch(this);
   }
 
+  /** Empties the cache: keys and revisions stand for other records now. */
+  clear(): void {
+    this.#cache.account(this, -this.evict(Infinity));
+  }
+
   /** Evicts the oldest entries, at least `bytes` if there are as many. Returns the number of bytes freed. */
   evict(bytes: number): number {
     let dropped = 0;

@@ -56,7 +56,12 @@ export class ServerHealth {
       checks.add('log', () => {});
       checks.add(naming.store, alive(settings.healthTimeoutMs));
     }
-    this.readyz.add(`${naming.store}-readiness`, alive(settings.readyTimeoutMs));
+    const answers = alive(settings.readyTimeoutMs);
+    this.readyz.add(`${naming.store}-readiness`, async () => {
+      const {problem} = store.continuity ?? {};
+      if (problem) throw new Error(problem);
+      await answers();
+    });
     this.readyz.add('informer-sync', () => {});
     this.readyz.add('shutdown', () => {
       if (this.#shuttingDown) throw new Error('process is shutting down');

@@ -2,8 +2,9 @@
 
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
-import {Compacted, FutureRevision, LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
+import {Compacted, FutureRevision, LeaseNotFound, StoreTimeout, ValueTooLarge} from '#src/storage/errors.js';
 import {grpcCodes, GrpcChannel, GrpcError, type OpenStream} from '#src/transport/grpc/channel.js';
+import {History} from './history.js';
 import * as messages from './messages.js';
 import type {RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchRequest, WatchResponse} from './messages.js';
 
@@ -26,6 +27,8 @@ export class HistoryGone extends Error {
 
 /** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent. */
 export class EtcdClient {
+  /** What the responses show of the history of the data. */
+  readonly history = new History();
   readonly #channel: GrpcChannel;
   readonly #clock: Clock;
 
@@ -36,7 +39,10 @@ export class EtcdClient {
 
   /** Throws `HistoryGone` and `FutureRevision`. */
   async range(request: RangeRequest): Promise<RangeResponse> {
-    return messages.decodeRange(await this.#call('KV/Range', messages.encodeRange(request), true));
+    const expected = this.history.expect();
+    const response = messages.decodeRange(await this.#call('KV/Range', messages.encodeRange(request), true));
+    this.history.check(response, expected);
+    return response;
   }
 
   /** Returns the newest revision. */
@@ -45,19 +51,22 @@ export class EtcdClient {
   }
 
   /** Resolves if a server serves; otherwise rejects with the reason, without retries. */
-  async probe(): Promise<void> {
-    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: unusedKey, countOnly: true}), probeMs);
+  async probe(timeoutMs = probeMs): Promise<void> {
+    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: unusedKey, countOnly: true}), timeoutMs);
   }
 
-  /** Throws `ValueTooLarge` and `LeaseNotFound`. */
+  /** Throws `ValueTooLarge`, `LeaseNotFound`, and `StoreTimeout` as all calls do. */
   async transact(request: TxnRequest): Promise<TxnResponse> {
     const bytes = messages.encodeTxn(request);
     if (bytes.length > maxSentBytes)
       throw new ValueTooLarge(
         `rpc error: code = ResourceExhausted desc = trying to send message larger than max (${bytes.length} vs. ${maxSentBytes})`,
       );
+    const expected = this.history.expect();
     try {
-      return messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
+      const response = messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
+      this.history.check(response, expected);
+      return response;
     } catch (error) {
       if (error instanceof GrpcError && /request is too large|larger than max/.test(error.message)) throw new ValueTooLarge(error.message);
       throw error;
@@ -131,9 +140,10 @@ export class EtcdClient {
     });
   }
 
-  /** Uses another server for the next call. */
-  switchServer(): void {
-    this.#channel.switchServer();
+  /** Uses another server for the next call. With `drop`, calls and watches of the present one fail. */
+  switchServer({drop = false} = {}): void {
+    if (drop) this.#channel.dropServer();
+    else this.#channel.switchServer();
   }
 
   async close(): Promise<void> {
@@ -150,7 +160,7 @@ export class EtcdClient {
         if (error.code !== grpcCodes.unavailable) throw storeError(error);
         // A server that is reachable but does not serve may have lost quorum.
         if (!error.unsent) this.#channel.switchServer();
-        if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw error;
+        if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw storeError(error);
         await sleep(this.#clock, delay(attempt));
       }
     }
@@ -162,7 +172,8 @@ const unusedKey = '\0';
 
 /** Maps errors that etcd distinguishes only by message. */
 const storeError = (error: GrpcError): Error => {
-  const {message} = error;
+  const {message, code} = error;
+  if (code === grpcCodes.unavailable || code === grpcCodes.deadlineExceeded) return new StoreTimeout(message, {cause: error});
   if (message.includes('required revision has been compacted')) return new HistoryGone(message);
   if (message.includes('required revision is a future revision')) return new FutureRevision(0);
   if (message.includes('requested lease not found')) return new LeaseNotFound('the lease ran out or never was');

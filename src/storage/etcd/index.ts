@@ -1,4 +1,4 @@
-import {held, sleep, systemClock, type Clock} from '#src/base/clock.js';
+import {every, held, sleep, systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, StoreUnusable, ValueTooLarge} from '#src/storage/errors.js';
@@ -6,6 +6,7 @@ import {checkKey, compareKeys} from '#src/storage/local/keys.js';
 import {PageReader} from '#src/storage/local/page.js';
 import type {
   CompactionTurn,
+  Continuity,
   LeaseId,
   Range,
   RangeQuery,
@@ -21,6 +22,7 @@ import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
 import {WatchStream} from './watch-stream.js';
 import {longestRecord, plainEncoding, type RecordEncoding} from './encoding.js';
+import {probeMembers} from './member-probe.js';
 import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
@@ -51,6 +53,9 @@ const recordsPerPage = 100;
 /** How long a read waits for the cache to catch up before it goes to the servers, and a write for its watch event. */
 const cacheTimeoutMs = 3000;
 
+/** How long a read that may be answered from the cache waits for servers while the watch is interrupted. */
+const nearTimeoutMs = 1000;
+
 /** The version of this key is the number of the next compaction turn; shared with upstream API servers. */
 const compactionKey = 'compact_rev_key';
 
@@ -68,15 +73,22 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
     cached = true,
     pings,
   } = options;
-  const channel = new GrpcChannel({servers, clock, log, pings, ...(tls ? {tls} : {})});
+  const connectTimeoutMs = servers.length > 1 ? 2000 : 5000;
+  const channel = new GrpcChannel({servers, clock, log, pings, connectTimeoutMs, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
-    const stream = await retried(options, clock, log, async () => {
-      await client.probe();
+    const verify = async (): Promise<void> => {
       if (naming !== undefined) await checkMarker(client, prefix, naming);
-      return WatchStream.begin({client, clock, log, encoding, prefix: `${prefix}/`});
+    };
+    const stream = await retried(options, clock, log, async () => {
+      await client.probe().catch((error: unknown) => {
+        client.switchServer({drop: true});
+        throw error;
+      });
+      await verify();
+      return WatchStream.begin({client, clock, log, encoding, prefix: `${prefix}/`, verify});
     });
-    return new EtcdStore({client, stream, clock, random, encoding, cached});
+    return new EtcdStore({client, stream, clock, random, encoding, cached, log, isReplicated: servers.length > 1});
   } catch (error) {
     await client.close();
     throw error;
@@ -84,31 +96,33 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
 };
 
 const retryMs = 500;
-/** How long a reason that stays the same is not logged again. */
-const repeatMs = 60_000;
+/** How often the log tells what is waited for. */
+const reportMs = 2000;
 
-/** Tries until it succeeds or the signal aborts. Every new reason is logged, one that lasts once a minute. */
+/** Tries until it succeeds or the signal aborts. Meanwhile the log contains the servers and the latest reason, every two seconds. */
 const retried = async <T>(
-  {signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>,
+  {servers, signal, waiting}: Pick<EtcdStoreOptions, 'servers' | 'signal' | 'waiting'>,
   clock: Clock,
   log: Log,
   open: () => Promise<T>,
 ): Promise<T> => {
-  let last = {reason: '', at: 0};
-  for (;;) {
-    signal?.throwIfAborted();
-    try {
-      return await open();
-    } catch (error) {
-      if (error instanceof StoreUnusable) throw error;
-      const reason = storeReason(error);
-      waiting?.(reason);
-      if (reason !== last.reason || clock.monotonic() - last.at >= repeatMs) {
-        last = {reason, at: clock.monotonic()};
-        log.warn({reason}, 'the store is not usable yet; it is tried again');
+  let reason = 'no answer yet';
+  const reporting = new AbortController();
+  every(clock, reportMs, reporting.signal, () => log.warn({servers: servers.join(','), reason}, 'waiting for the servers of the store'));
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      try {
+        return await open();
+      } catch (error) {
+        if (error instanceof StoreUnusable) throw error;
+        reason = storeReason(error);
+        waiting?.(reason);
       }
+      await sleep(clock, retryMs, signal);
     }
-    await sleep(clock, retryMs, signal);
+  } finally {
+    reporting.abort();
   }
 };
 
@@ -122,6 +136,9 @@ interface Parts {
   readonly random: Random;
   readonly encoding: RecordEncoding;
   readonly cached: boolean;
+  readonly log: Log;
+  /** Whether there are several servers. */
+  readonly isReplicated: boolean;
 }
 
 /**
@@ -134,11 +151,17 @@ export class EtcdStore implements Store {
   /** The newest revision there is, for reads that are to see it. */
   readonly #newest: Barrier<number>;
   readonly #writing = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#newest = new Barrier(() => parts.client.revision());
+    if (parts.isReplicated) probeMembers(parts.client, parts.clock, parts.log, this.#closing.signal);
+  }
+
+  get continuity(): Continuity {
+    return this.#parts.client.history;
   }
 
   async revision(): Promise<number> {
@@ -153,9 +176,12 @@ export class EtcdStore implements Store {
   async get(key: string, {near = false}: ReadOptions = {}): Promise<StoredRecord | undefined> {
     const {client, stream, cached} = this.#open();
     if (key === '') return undefined;
-    // What is not there may have been made a moment ago.
-    const known = near && cached && stream.isLive ? stream.cache.get(key) : undefined;
-    if (known) return known;
+    if (near && cached) {
+      // What is not there may have been made a moment ago.
+      const known = stream.isLive ? stream.cache.get(key) : undefined;
+      if (known) return known;
+      if (!stream.isLive && stream.isUsable && stream.cache.covers(key, key) && !(await this.#answers())) return stream.cache.get(key);
+    }
     if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs)))
       return stream.cache.get(key);
     const {kvs} = await client.range({start: key});
@@ -166,8 +192,8 @@ export class EtcdStore implements Store {
     const {stream, cached} = this.#open();
     const {cache} = stream;
     const bounds: Bounds = {start, end, limit, bytes, filter};
-    if (near && revision === undefined && cached && stream.isLive && cache.covers(start, end))
-      return this.#fromCache(bounds, cache.revision);
+    if (near && revision === undefined && cached && stream.isUsable && cache.covers(start, end))
+      if (stream.isLive || !(await this.#answers())) return this.#fromCache(bounds, cache.revision);
     if (revision !== undefined && revision <= cache.revision) {
       if (revision >= cache.oldest && cache.covers(start, end)) return this.#fromCache(bounds, revision);
       return this.#fromServer({...bounds, revision});
@@ -207,7 +233,7 @@ export class EtcdStore implements Store {
   }
 
   watch(query: WatchQuery, watcher: Watcher): Disposable {
-    return this.#open().stream.cache.watchers.watch(query, watcher);
+    return this.#open().stream.watch(query, watcher);
   }
 
   async compact(revision: number): Promise<void> {
@@ -251,6 +277,7 @@ export class EtcdStore implements Store {
   }
 
   async #shut(): Promise<void> {
+    this.#closing.abort();
     await Promise.allSettled(this.#writing);
     this.#parts.stream[Symbol.dispose]();
     await this.#parts.client.close();
@@ -259,6 +286,16 @@ export class EtcdStore implements Store {
   #open(): Parts {
     if (this.#closed) throw new StoreClosed();
     return this.#parts;
+  }
+
+  /** Whether the servers answer soon: while the watch is interrupted, the cache may be behind, but is better than no answer. */
+  async #answers(): Promise<boolean> {
+    try {
+      await this.#parts.client.probe(nearTimeoutMs);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   #fromCache({start, end, ...extent}: Bounds, revision: number): Range {
@@ -313,6 +350,7 @@ export class EtcdStore implements Store {
   async #transact(key: string, expected: number, apply: Operation, refusal: () => Error): Promise<number> {
     const {client, stream} = this.#parts;
     const {succeeded, revision} = await client.transact({key, expected: {revision: expected}, apply});
+    if (succeeded) client.history.saw([{isDeletion: apply === 'delete', kv: {key, revision}}]);
     // Watchers have received the conflicting write before the rejection.
     await stream.soonReached(revision, cacheTimeoutMs);
     if (!succeeded) throw refusal();

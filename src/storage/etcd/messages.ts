@@ -31,10 +31,20 @@ const keyValue = (bytes: Buffer): KeyValue => {
   return kv;
 };
 
-const headerRevision = (bytes: Buffer): number => {
-  let revision = 0;
-  readMessage(bytes, {3: field => (revision = field.int)});
-  return revision;
+/** The part of a response's header that tells histories apart. */
+export interface ResponseHeader {
+  /** The cluster's id, rounded to a double. */
+  readonly cluster: number;
+  /** The newest revision. */
+  readonly revision: number;
+}
+
+const noHeader: ResponseHeader = {cluster: 0, revision: 0};
+
+const headerOf = (bytes: Buffer): ResponseHeader => {
+  const header = {cluster: 0, revision: 0};
+  readMessage(bytes, {1: field => (header.cluster = field.int), 3: field => (header.revision = field.int)});
+  return header;
 };
 
 export interface RangeRequest {
@@ -47,9 +57,8 @@ export interface RangeRequest {
   readonly countOnly?: boolean;
 }
 
-export interface RangeResponse {
+export interface RangeResponse extends ResponseHeader {
   readonly kvs: readonly KeyValue[];
-  readonly revision: number;
   readonly more: boolean;
   readonly count: number;
 }
@@ -61,14 +70,15 @@ export const encodeRange = (request: RangeRequest): Buffer => rangeMessage(reque
 
 export const decodeRange = (bytes: Buffer): RangeResponse => {
   const kvs: KeyValue[] = [];
-  const rest = {revision: 0, more: false, count: 0};
+  const rest = {more: false, count: 0};
+  let header = noHeader;
   readMessage(bytes, {
-    1: field => (rest.revision = headerRevision(field.bytes)),
+    1: field => (header = headerOf(field.bytes)),
     2: field => kvs.push(keyValue(field.bytes)),
     3: field => (rest.more = field.flag),
     4: field => (rest.count = field.int),
   });
-  return {kvs, ...rest};
+  return {...header, kvs, ...rest};
 };
 
 /** What a transaction does with its key if the comparison holds. */
@@ -82,9 +92,8 @@ export interface TxnRequest {
   readonly otherwise?: 'get';
 }
 
-export interface TxnResponse {
+export interface TxnResponse extends ResponseHeader {
   readonly succeeded: boolean;
-  readonly revision: number;
   /** What was read where the comparison failed and that was asked for. */
   readonly found: KeyValue | undefined;
 }
@@ -115,14 +124,14 @@ const comparison = (key: string, expected: TxnRequest['expected']): MessageWrite
 
 export const decodeTxn = (bytes: Buffer): TxnResponse => {
   let succeeded = false;
-  let revision = 0;
+  let header = noHeader;
   let found: KeyValue | undefined;
   readMessage(bytes, {
-    1: field => (revision = headerRevision(field.bytes)),
+    1: field => (header = headerOf(field.bytes)),
     2: field => (succeeded = field.flag),
     3: field => readMessage(field.bytes, {1: range => void (found = decodeRange(range.bytes).kvs[0])}),
   });
-  return {succeeded, revision, found};
+  return {...header, succeeded, found};
 };
 
 export interface WatchRequest {
@@ -135,6 +144,7 @@ export const encodeWatch = ({start, end = '', from}: WatchRequest): Buffer =>
   new MessageWriter().message(1, new MessageWriter().bytes(1, start).bytes(2, end).int(3, from)).finish();
 
 export interface WatchResponse {
+  readonly header: ResponseHeader;
   readonly events: readonly {readonly isDeletion: boolean; readonly kv: KeyValue}[];
   readonly created: boolean;
   readonly canceled: boolean;
@@ -146,7 +156,9 @@ export interface WatchResponse {
 export const decodeWatch = (bytes: Buffer): WatchResponse => {
   const events: {isDeletion: boolean; kv: KeyValue}[] = [];
   const rest = {created: false, canceled: false, compacted: 0, reason: ''};
+  let header = noHeader;
   readMessage(bytes, {
+    1: field => (header = headerOf(field.bytes)),
     3: field => (rest.created = field.flag),
     4: field => (rest.canceled = field.flag),
     5: field => (rest.compacted = field.int),
@@ -158,7 +170,7 @@ export const decodeWatch = (bytes: Buffer): WatchResponse => {
       if (kv) events.push({isDeletion, kv});
     },
   });
-  return {events, ...rest};
+  return {header, events, ...rest};
 };
 
 export const encodeCompaction = (revision: number): Buffer => new MessageWriter().int(1, revision).finish();

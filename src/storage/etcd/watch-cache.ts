@@ -137,8 +137,9 @@ export class WatchCache {
     this.#changes = this.#changes.filter(at => at > target);
   }
 
-  close(): void {
-    this.watchers.end();
+  /** Closes the cache; its watches end with `error`, or as those of a closed store. */
+  close(error?: Error): void {
+    this.watchers.end(error);
     this.#engine.close();
   }
 

@@ -1,13 +1,17 @@
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {Compacted} from '#src/storage/errors.js';
+import {Compacted, FutureRevision} from '#src/storage/errors.js';
+import type {Watcher, WatchQuery} from '#src/storage/store.js';
 import {HistoryGone, type EtcdClient} from './client.js';
-import type {KeyValue} from './messages.js';
+import type {KeyValue, WatchResponse} from './messages.js';
+import type {Witness} from './history.js';
 import {WatchCache, type WatchCacheSettings} from './watch-cache.js';
 
 export interface WatchStreamSettings extends WatchCacheSettings {
   readonly client: EtcdClient;
+  /** Rejects if the data of the servers are not those of this program. */
+  verify(): Promise<void>;
 }
 
 /** How many revisions before the start stay readable, as far as the store has them. */
@@ -24,46 +28,78 @@ interface Waiter {
   readonly timer: Disposable | undefined;
 }
 
-/** Keeps a watch cache up to date through one watch over the whole store, which resumes where it ended whenever it breaks. */
+/**
+ * Keeps a watch cache up to date through one watch over the whole store, which resumes where it ended whenever it breaks. When the data of the servers were
+ * replaced, all watches end with `Compacted`, and an empty cache takes the place of the old one until the data were read again.
+ */
 export class WatchStream implements Disposable {
-  readonly cache: WatchCache;
+  readonly #settings: WatchStreamSettings;
+  #cache: WatchCache;
   readonly #client: EtcdClient;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #prefix: string;
   readonly #closing = new AbortController();
   readonly #waiters = new Set<Waiter>();
+  readonly #replacement: Disposable;
   #watch: Disposable | undefined;
+  /** Ends the watch that is being received. */
+  #interrupt: (reason: Error) => void = () => {};
   #isLive = false;
+  /** Whether a watch was begun before: then the servers may have changed since. */
+  #isBegun = false;
   #markStarted: () => void = () => {};
   readonly #started = new Promise<void>(resolve => (this.#markStarted = resolve));
 
-  private constructor({client, clock, log, prefix}: WatchStreamSettings, cache: WatchCache) {
+  private constructor(settings: WatchStreamSettings, cache: WatchCache) {
+    const {client, clock, log, prefix} = settings;
+    this.#settings = settings;
     this.#client = client;
     this.#clock = clock;
     this.#log = log;
     this.#prefix = prefix;
-    this.cache = cache;
+    this.#cache = cache;
+    this.#replacement = client.history.onReplaced(reason => this.#discard(reason));
   }
 
   /** Resolves once the cache holds the state at the time of the call and receives later changes. */
   static async begin(settings: WatchStreamSettings): Promise<WatchStream> {
     const {client, prefix} = settings;
-    const newest = await client.revision();
     for (;;) {
+      const newest = await client.revision();
+      const {era} = client.history.expect();
       const from = Math.max(1, await client.compacted(), newest - historyAtStart);
       try {
         const cache = new WatchCache(settings, await readAll(client, prefix, from), from);
         const stream = new WatchStream(settings, cache);
         stream.#follow().catch((error: unknown) => settings.clock.unhandled(error));
         await stream.#started;
-        while (!(await stream.reached(newest, 1000)));
-        return stream;
+        while (era === client.history.expect().era) if (await stream.reached(newest, 1000)) return stream;
+        stream[Symbol.dispose]();
       } catch (error) {
         // The revision was compacted during the read.
         if (!(error instanceof HistoryGone)) throw error;
       }
     }
+  }
+
+  get cache(): WatchCache {
+    return this.#cache;
+  }
+
+  /** Watches the cache. While it is being read again, watches end at once. */
+  watch(query: WatchQuery, watcher: Watcher): Disposable {
+    if (!this.#client.history.problem) return this.#cache.watchers.watch(query, watcher);
+    let isOver = false;
+    queueMicrotask(() => {
+      if (!isOver) watcher.ended(new Compacted(query.after));
+    });
+    return {[Symbol.dispose]: () => void (isOver = true)};
+  }
+
+  /** Whether the cache holds the data of the servers, possibly of some time ago. */
+  get isUsable(): boolean {
+    return !this.#client.history.problem;
   }
 
   /** Whether the watch is connected. */
@@ -93,6 +129,7 @@ export class WatchStream implements Disposable {
 
   [Symbol.dispose](): void {
     this.#closing.abort();
+    this.#replacement[Symbol.dispose]();
     this.#watch?.[Symbol.dispose]();
     this.#release();
     this.cache.close();
@@ -102,11 +139,15 @@ export class WatchStream implements Disposable {
     const {signal} = this.#closing;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
+        if (this.#client.history.problem) await this.#rebuild();
         const from = this.cache.revision;
+        if (this.#isBegun) await this.#checkHistory();
+        this.#isBegun = true;
         await this.#receive(() => (attempt = 0));
         if (this.cache.revision > from) attempt = 0;
       } catch (error) {
         if (signal.aborted) return;
+        if (error instanceof Replaced) continue;
         if (error instanceof Compacted)
           await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
         else this.#log.warn({err: error}, 'following the store broke off; it is tried again');
@@ -120,7 +161,13 @@ export class WatchStream implements Disposable {
     using beginning = this.#clock.hold();
     try {
       return await new Promise<never>((_, reject) => {
-        const received = ({created, events}: {readonly created: boolean; readonly events: Parameters<WatchCache['apply']>[0]}): void => {
+        this.#interrupt = reject;
+        const {history} = this.#client;
+        const expected = history.expect();
+        const received = ({header, created, events}: WatchResponse): void => {
+          // The server of a watch may be behind, so its revision proves nothing; its cluster does.
+          history.check({...header, revision: Math.max(header.revision, expected.revision)}, expected);
+          if (history.problem) return;
           if (created) {
             beginning[Symbol.dispose]();
             this.#isLive = true;
@@ -129,6 +176,7 @@ export class WatchStream implements Disposable {
           }
           if (events.length === 0) return;
           this.cache.apply(events);
+          history.saw(events);
           this.#wake();
         };
         this.#client.watch({...everything, from: this.cache.revision + 1}, received, reject).then(watch => {
@@ -137,9 +185,61 @@ export class WatchStream implements Disposable {
         }, reject);
       });
     } finally {
+      this.#interrupt = () => {};
       this.#isLive = false;
       this.#release();
     }
+  }
+
+  /** Compares the last known changes with those of the servers, which may have another history that has grown beyond the known revision. */
+  async #checkHistory(): Promise<void> {
+    const {history} = this.#client;
+    await this.#client.revision();
+    if (!history.problem) {
+      const found = await Promise.all(history.witnesses.map(witness => this.#holds(witness)));
+      if (found.includes(false) && !history.problem) history.replaced('another change has the revision of one that was seen');
+    }
+    if (history.problem) throw new Replaced();
+  }
+
+  /** Whether a change is part of the servers' history; undefined if it is compacted. */
+  async #holds({key, revision, isDeletion}: Witness): Promise<boolean | undefined> {
+    try {
+      const {
+        kvs: [found],
+      } = await this.#client.range({start: key, revision});
+      return isDeletion ? !found : found?.revision === revision;
+    } catch (error) {
+      if (error instanceof HistoryGone) return undefined;
+      if (error instanceof FutureRevision) return false;
+      throw error;
+    }
+  }
+
+  /** Ends everything that depends on the old data. */
+  #discard(reason: string): void {
+    const {revision} = this.#cache;
+    this.#log.error({reason, revision}, 'the data of the store were replaced; they are read again, and watches end');
+    const old = this.#cache;
+    this.#cache = new WatchCache(this.#settings, [], 0);
+    this.#isLive = false;
+    this.#watch?.[Symbol.dispose]();
+    this.#interrupt(new Replaced());
+    this.#release();
+    old.close(new Compacted(revision));
+  }
+
+  /** Reads the replaced data. */
+  async #rebuild(): Promise<void> {
+    const {history} = this.#client;
+    const expected = history.expect();
+    await this.#settings.verify();
+    const revision = await this.#client.revision();
+    const kvs = await readAll(this.#client, this.#prefix, revision);
+    if (history.expect().era !== expected.era) throw new Replaced();
+    this.#cache = new WatchCache(this.#settings, kvs, revision);
+    history.restored();
+    this.#log.warn({revision}, 'the replaced data of the store were read');
   }
 
   /** Reads all records again after changes were missed, and notifies watchers of the differences. */
@@ -167,13 +267,26 @@ export class WatchStream implements Disposable {
   }
 }
 
+/** The data of the servers were replaced. */
+class Replaced extends Error {
+  override readonly name = 'Replaced';
+}
+
+/** Reads all records below a prefix at a revision. The newest becomes a witness of the history. */
 const readAll = async (client: EtcdClient, prefix: string, revision: number): Promise<KeyValue[]> => {
   const all: KeyValue[] = [];
+  let newest: KeyValue | undefined;
   const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
   for (let start = prefix; ;) {
     const {kvs, more} = await client.range({start, end, limit: pageSize, revision});
-    for (const kv of kvs) all.push(kv);
-    if (!more) return all;
+    for (const kv of kvs) {
+      all.push(kv);
+      if (kv.revision > (newest?.revision ?? 0)) newest = kv;
+    }
+    if (!more) {
+      if (newest) client.history.saw([{isDeletion: false, kv: newest}]);
+      return all;
+    }
     start = `${kvs.at(-1)!.key}\0`;
   }
 };

@@ -26,11 +26,13 @@ export class StoreHost implements Disposable {
   readonly #post: (message: FromStore) => void;
   readonly #maxInFlight: number;
   readonly #watches = new Map<number, RemoteWatch>();
+  readonly #continuity: Disposable | undefined;
 
   constructor(store: Store, post: (message: FromStore) => void, maxInFlight = defaultMaxInFlight) {
     this.#store = store;
     this.#post = post;
     this.#maxInFlight = maxInFlight;
+    this.#continuity = store.continuity?.onReplaced(() => post({kind: 'replaced'}));
   }
 
   receive(message: ToStore): void {
@@ -49,6 +51,7 @@ export class StoreHost implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#continuity?.[Symbol.dispose]();
     for (const id of this.#watches.keys()) this.#forget(id);
   }
 

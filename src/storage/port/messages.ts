@@ -1,4 +1,14 @@
-import {Compacted, FutureRevision, KeyExists, LeaseNotFound, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
+import {
+  Compacted,
+  FutureRevision,
+  KeyExists,
+  LeaseNotFound,
+  RevisionMismatch,
+  StoreClosed,
+  StoreTimeout,
+  ValueTooLarge,
+  ValueUnreadable,
+} from '#src/storage/errors.js';
 import type {Change, RangeQuery, ReadOptions, Store, StoredRecord, WatchQuery, WriteOptions} from '#src/storage/store.js';
 
 /** Write options for posting. */
@@ -36,7 +46,9 @@ export type FromStore =
   | {readonly kind: 'failure'; readonly id: number; readonly error: PlainError}
   | {readonly kind: 'changes'; readonly id: number; readonly batch: readonly Change[]; readonly bytes: number}
   | {readonly kind: 'progress'; readonly id: number; readonly revision: number}
-  | {readonly kind: 'ended'; readonly id: number; readonly error: PlainError | undefined};
+  | {readonly kind: 'ended'; readonly id: number; readonly error: PlainError | undefined}
+  /** The data of the store were replaced. */
+  | {readonly kind: 'replaced'};
 
 /** An error as a message can carry it. */
 export interface PlainError {
@@ -62,6 +74,8 @@ const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
   TypeError: ({message}) => new TypeError(message),
   RangeError: ({message}) => new RangeError(message),
   ValueTooLarge: ({message}) => new ValueTooLarge(message),
+  ValueUnreadable: ({message}) => new ValueUnreadable(message),
+  StoreTimeout: ({message}) => new StoreTimeout(message),
 };
 
 /** Returns the error, as an instance of the store's error class if it has one. */

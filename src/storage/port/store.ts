@@ -1,7 +1,7 @@
 import {StoreClosed} from '#src/storage/errors.js';
 import {longestRecord, type RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
-import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher, WriteOptions} from '#src/storage/store.js';
+import type {Continuity, Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher, WriteOptions} from '#src/storage/store.js';
 import {
   errorOf,
   received,
@@ -27,6 +27,8 @@ interface Pending {
  */
 export class PortStore implements Store {
   readonly shared = true;
+  readonly continuity: Continuity;
+  readonly #replaced = new Set<() => void>();
   readonly #post: (message: ToStore) => void;
   readonly #encoding: RecordEncoding | undefined;
   readonly #pending = new Map<number, Pending>();
@@ -39,6 +41,14 @@ export class PortStore implements Store {
   constructor(post: (message: ToStore) => void, encoding?: RecordEncoding) {
     this.#post = post;
     this.#encoding = encoding;
+    const listeners = this.#replaced;
+    this.continuity = {
+      problem: undefined,
+      onReplaced(listener) {
+        listeners.add(listener);
+        return {[Symbol.dispose]: () => void listeners.delete(listener)};
+      },
+    };
   }
 
   receive(message: FromStore): void {
@@ -56,6 +66,9 @@ export class PortStore implements Store {
             message.batch.map(change => ({...change, record: receivedOrNone(change.record), previous: receivedOrNone(change.previous)})),
           ),
         );
+      case 'replaced':
+        for (const listener of this.#replaced) listener();
+        return;
       case 'progress':
         return this.#guarded(message.id, watcher => watcher.progress?.(message.revision));
       case 'ended': {

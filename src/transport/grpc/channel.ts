@@ -162,6 +162,12 @@ export class GrpcChannel implements AsyncDisposable {
     this.#sessions.drain();
   }
 
+  /** As `switchServer`, and calls and streams of the current server fail: it does not answer any more. */
+  dropServer(): void {
+    this.#next += 1;
+    this.#sessions.drop();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     await this.#sessions.destroy();

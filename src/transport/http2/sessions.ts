@@ -136,6 +136,14 @@ export class Sessions {
     }
   }
 
+  /** Ends the present sessions with their streams: later streams use new ones. */
+  drop(): void {
+    for (const pooled of this.#sessions) {
+      pooled.isDraining = true;
+      pooled.session.destroy(new Error('the connection was dropped'));
+    }
+  }
+
   /** Opens no more streams; open ones continue. */
   close(): void {
     this.#isClosed = true;

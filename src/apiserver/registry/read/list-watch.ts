@@ -5,7 +5,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {InOrder} from '#src/base/in-order.js';
-import {StoreClosed} from '#src/storage/errors.js';
+import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {readAll} from './list.js';
 import {objectInPieces} from './read.js';
@@ -104,7 +104,12 @@ class ListWatch implements Follower {
         },
         // Without an error, the store is closed.
         ended: error => {
-          if (error) order.add(() => void this.#restart(clock.monotonic() - begunAt < restartDelayMs));
+          if (!error) return;
+          order.add(() => {
+            // The store may have another history now, in which the same revision of a key is another record.
+            if (error instanceof Compacted) for (const known of this.#known.keys()) this.#known.set(known, 0);
+            void this.#restart(clock.monotonic() - begunAt < restartDelayMs);
+          });
         },
       },
     );

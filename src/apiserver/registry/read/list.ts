@@ -90,7 +90,7 @@ export const listObjects = async (
 const continueTooOldMessage =
   'The continue parameter is too old: what the list began with is no longer kept. Begin a new list without the parameter for a consistent result, or go on with the token in this response, which continues behind the same object in the present state: changes made since the list began may then be missing or show up.';
 
-type Plan = Pick<RangeRead, 'start' | 'end' | 'limit' | 'revision'>;
+type Plan = Pick<RangeRead, 'start' | 'end' | 'limit' | 'revision' | 'near'>;
 
 interface Scope {
   readonly start: string;
@@ -117,7 +117,10 @@ const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, o
     return {start: from, end, limit, revision: revision > 0 ? revision : undefined};
   }
   if (requestedVersion === undefined) return {start, end, limit, revision: undefined};
-  if (requestedVersion === 0) return {start, end, limit: resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
+  if (requestedVersion === 0) {
+    const near = resource.settings.isCached(resource.ref);
+    return {start, end, limit: near ? 0 : limit, revision: undefined, near};
+  }
   if (match === 'Exact' || (match === '' && limit > 0)) {
     await waitForRevision(resource, requestedVersion);
     return {start, end, limit, revision: requestedVersion};

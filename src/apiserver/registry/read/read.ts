@@ -1,11 +1,16 @@
 import {notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Eventually, StoredRecord} from '#src/storage/store.js';
+import type {Eventually, ReadOptions, StoredRecord} from '#src/storage/store.js';
 import type {Resource, ServedResource} from '#src/apiserver/registry/registry.js';
 
 /** Returns the record of an object, synchronously if the store is. Throws 404. */
-export const findRecord = ({resource, kind}: ServedResource, namespace: string, name: string): StoredRecord | Promise<StoredRecord> => {
-  const record = resource.settings.store.get(resource.key(namespace, name));
+export const findRecord = (
+  {resource, kind}: ServedResource,
+  namespace: string,
+  name: string,
+  options?: ReadOptions,
+): StoredRecord | Promise<StoredRecord> => {
+  const record = resource.settings.store.get(resource.key(namespace, name), options);
   const ref = resource.refIn(kind);
   if (record instanceof Promise) return record.then(found => requireRecord(ref, name, found));
   return requireRecord(ref, name, record);

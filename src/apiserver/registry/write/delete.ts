@@ -9,6 +9,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
+import {untilUncontended} from './races.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {atVersion, replaceRecord, type Stored} from '#src/apiserver/registry/stored.js';
 
@@ -28,7 +29,7 @@ export const deleteObject = async (
   options: DeleteOptions,
   context: WriteContext,
 ): Promise<Deleted> => {
-  for (;;) {
+  return untilUncontended({resource, name, served: context.served, original: context.original}, async () => {
     const record = await resource.settings.store.get(resource.key(namespace, name));
     if (!record) throw notFound(resource.refIn(context.served), name);
     if (context.original && !context.ofCollection) checkStored(context.original, record.value);
@@ -36,8 +37,9 @@ export const deleteObject = async (
       return await deleteOnce(resource, namespace, name, record, options, context);
     } catch (error) {
       if (!(error instanceof RevisionMismatch)) throw error;
+      return undefined;
     }
-  }
+  });
 };
 
 const deleteOnce = async (

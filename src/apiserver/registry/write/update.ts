@@ -19,6 +19,7 @@ import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {atVersion, unstored, writeRecord} from '#src/apiserver/registry/stored.js';
+import {untilUncontended} from './races.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
 /** Makes the updated object from the stored one, which is undefined when there is none. Called again after each lost race. */
@@ -42,7 +43,7 @@ export interface UpdateTarget {
 export const updateObject = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
   const {resource, namespace, name} = target;
   const key = resource.key(namespace, name);
-  for (;;) {
+  return untilUncontended({resource, name, served: context.served, original: context.original}, async () => {
     const record = await resource.settings.store.get(key);
     if (record && context.original) checkStored(context.original, record.value);
     try {
@@ -52,8 +53,9 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
     } catch (error) {
       const overtaken = record ? error instanceof RevisionMismatch : isAlreadyExists(error);
       if (!overtaken) throw error;
+      return undefined;
     }
-  }
+  });
 };
 
 const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {

@@ -4,6 +4,7 @@ import type {Preconditions, Writer} from '#src/api/writer.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import {deleteObject} from './delete.js';
 import {checkPreconditions} from './preconditions.js';
+import {untilUncontended} from './races.js';
 import type {Registry, Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {replaceRecord} from '#src/apiserver/registry/stored.js';
 
@@ -32,13 +33,15 @@ const changeOnce = async <T extends KubeObject>(
 export const registryChange =
   (registry: Registry, dryRun = false): Writer['change'] =>
   async (kind, namespace, name, change, preconditions) => {
-    for (;;) {
+    const resource = registry.of(kind);
+    return untilUncontended({resource, name, served: kind}, async () => {
       try {
-        return await changeOnce(registry.of(kind), namespace, name, change, {dryRun, preconditions});
+        return await changeOnce(resource, namespace, name, change, {dryRun, preconditions});
       } catch (error) {
         if (!(error instanceof RevisionMismatch)) throw error;
+        return undefined;
       }
-    }
+    });
   };
 
 /** Returns a writer of the registry's objects in their stored version. */

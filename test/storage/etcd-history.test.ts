@@ -1,0 +1,212 @@
+import {connect, createServer, type AddressInfo, type Socket} from 'node:net';
+import {once} from 'node:events';
+import test from 'ava';
+import {Compacted} from '#src/storage/errors.js';
+import {History} from '#src/storage/etcd/history.js';
+import {openEtcdStore, type EtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
+import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
+import {Follower} from './follower.js';
+import {bytes} from './store-environment.js';
+
+const open = (server: string, options: Partial<EtcdStoreOptions> = {}): Promise<EtcdStore> =>
+  openEtcdStore({servers: [server], prefix: '', naming: 'plat', ...options});
+
+const replacement = (store: EtcdStore): Promise<void> => new Promise(resolve => void store.continuity.onReplaced(resolve));
+
+/** Resolves once the replaced data were read. */
+const restored = async (store: EtcdStore): Promise<void> => {
+  while (store.continuity.problem) await new Promise(resolve => setTimeout(resolve, 10));
+};
+
+/** A connection to a server that can be cut off for a while. */
+class Link {
+  readonly #sockets = new Set<Socket>();
+  readonly #listener = createServer(socket => this.#relay(socket));
+  readonly #target: URL;
+  #isCut = false;
+
+  constructor(server: EtcdServer) {
+    this.#target = new URL(server.url);
+  }
+
+  async open(): Promise<string> {
+    this.#listener.listen(0, '127.0.0.1');
+    await once(this.#listener, 'listening');
+    return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  set isCut(isCut: boolean) {
+    this.#isCut = isCut;
+    if (isCut) for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.isCut = true;
+    this.#listener.close();
+  }
+
+  #relay(socket: Socket): void {
+    if (this.#isCut) return void socket.destroy();
+    const onward = connect(Number(this.#target.port), this.#target.hostname);
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      this.#sockets.add(one);
+      one.pipe(other);
+      one
+        .on('error', () => {})
+        .once('close', () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+    }
+  }
+}
+
+const etcdTest = hasEtcd ? test.serial : test.skip;
+if (!hasEtcd) console.log(`skipped: ${etcdMissing}`);
+
+etcdTest('a wiped server ends watches as compacted, and the store serves what is there now', async t => {
+  const server = await EtcdServer.start();
+  t.teardown(() => server.stop());
+  const store = await open(server.url);
+  using follower = new Follower(store, {after: await store.revision()});
+  for (const name of ['/a', '/b', '/c', '/d']) await store.create(name, bytes('1'));
+  const replaced = replacement(store);
+
+  await server.kill();
+  server.restore();
+  await server.resume();
+  await replaced;
+  await restored(store);
+
+  t.true(follower.endings[0] instanceof Compacted);
+  t.is(await store.get('/a'), undefined);
+  t.is(await store.get('/a', {near: true}), undefined);
+  const created = await store.create('/a', bytes('2'));
+  t.is((await store.get('/a'))?.value.toString(), '2');
+  await store.update('/a', bytes('3'), created);
+  t.deepEqual(
+    (await store.range({start: '/', end: '0'})).records.map(({key, value}) => [key, value.toString()]),
+    [['/a', '3']],
+  );
+  await store.close();
+});
+
+etcdTest('a server restored from an older copy is noticed also when its history has grown beyond the known one', async t => {
+  const server = await EtcdServer.start();
+  const link = new Link(server);
+  t.teardown(async () => {
+    link.close();
+    await server.stop();
+  });
+  const store = await open(await link.open());
+  const first = await store.create('/a', bytes('old'));
+  await server.kill();
+  const copy = server.save();
+  await server.resume();
+  await store.update('/a', bytes('lost'), first);
+  const known = await store.create('/lost', bytes('1'));
+  using follower = new Follower(store, {after: known});
+  const replaced = replacement(store);
+
+  link.isCut = true;
+  await server.kill();
+  server.restore(copy);
+  await server.resume();
+  const other = await open(server.url);
+  let newest = first;
+  while (newest < known + 5) newest = await other.update('/a', bytes(`new ${newest}`), newest);
+  link.isCut = false;
+  await replaced;
+  await restored(store);
+
+  t.true(follower.endings[0] instanceof Compacted);
+  t.is(await store.get('/lost'), undefined);
+  t.is((await store.get('/a'))?.revision, newest);
+  await Promise.all([store.close(), other.close()]);
+});
+
+etcdTest('a killed server that comes back with its data is no other history', async t => {
+  const server = await EtcdServer.start();
+  t.teardown(() => server.stop());
+  const store = await open(server.url);
+  using follower = new Follower(store, {after: await store.revision()});
+  const created = await store.create('/a', bytes('1'));
+  await store.delete('/a', created);
+  await server.kill();
+  await server.resume();
+
+  await store.create('/b', bytes('1'));
+
+  await follower.until(({received}) => received.length === 3);
+  t.deepEqual(follower.endings, []);
+  t.is(store.continuity.problem, undefined);
+  await store.close();
+});
+
+etcdTest('a member that hangs is left within seconds: reads, writes and watches go on with another', async t => {
+  const servers = await EtcdServer.startThree();
+  t.teardown(async () => {
+    for (const server of servers) server.proceed();
+    await Promise.all(servers.map(server => server.stop()));
+  });
+  const store = await openEtcdStore({servers: servers.map(({url}) => url), prefix: '', naming: 'plat'});
+  using follower = new Follower(store, {after: await store.revision()});
+  await store.create('/a', bytes('1'));
+
+  servers[0]!.pause();
+  const startedAt = performance.now();
+  const read = await store.get('/a');
+  await store.create('/b', bytes('1'));
+  await follower.until(({received}) => received.length === 2);
+
+  t.is(read?.value.toString(), '1');
+  t.true(performance.now() - startedAt < 9000);
+  t.deepEqual(follower.endings, []);
+  await store.close();
+});
+
+etcdTest('while the server hangs, a read that may be old is answered from the cache', async t => {
+  const server = await EtcdServer.start();
+  const link = new Link(server);
+  t.teardown(async () => {
+    link.close();
+    await server.stop();
+  });
+  const store = await open(await link.open());
+  await store.create('/a', bytes('1'));
+
+  link.isCut = true;
+
+  t.is((await store.get('/a', {near: true}))?.value.toString(), '1');
+  t.is((await store.range({start: '/', end: '0', near: true})).records.length, 1);
+  link.isCut = false;
+  await store.close();
+});
+
+test('a response proves nothing about calls of an earlier history', t => {
+  const history = new History();
+  const reasons: string[] = [];
+  history.onReplaced(reason => void reasons.push(reason));
+  const header = (revision: number, cluster = 7) => ({cluster, revision});
+  history.check(header(10), history.expect());
+  const early = history.expect();
+  history.reached(20);
+
+  history.check(header(10), early);
+  t.deepEqual(reasons, []);
+  history.check(header(19), history.expect());
+  t.deepEqual(reasons, ['the newest revision is 19, and was 20 before']);
+  t.regex(history.problem ?? '', /replaced/);
+
+  history.check(header(30), early);
+  const current = history.expect();
+  history.check(header(3), current);
+  history.restored();
+  t.is(reasons.length, 1);
+  t.is(history.problem, undefined);
+  history.check(header(4, 8), history.expect());
+  t.is(reasons[1], 'the servers belong to another cluster');
+});
