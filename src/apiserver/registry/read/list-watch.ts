@@ -5,7 +5,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {InOrder} from '#src/base/in-order.js';
-import {Compacted, StoreClosed} from '#src/storage/errors.js';
+import {StoreClosed} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {readAll} from './list.js';
 import {objectInPieces} from './read.js';
@@ -48,10 +48,15 @@ class ListWatch implements Follower {
   }
 
   async begin(): Promise<void> {
-    const {followers} = this.#resource;
+    const {followers, settings} = this.#resource;
     followers.add(this);
+    // In another history the same revision of a key is another record.
+    const replacement = settings.store.continuity?.onReplaced(() => {
+      for (const key of this.#known.keys()) this.#known.set(key, 0);
+    });
     const end = (): void => {
       followers.delete(this);
+      replacement?.[Symbol.dispose]();
       this.#watch?.[Symbol.dispose]();
     };
     this.#signal.addEventListener('abort', end, {once: true});
@@ -104,12 +109,7 @@ class ListWatch implements Follower {
         },
         // Without an error, the store is closed.
         ended: error => {
-          if (!error) return;
-          order.add(() => {
-            // The store may have another history now, in which the same revision of a key is another record.
-            if (error instanceof Compacted) for (const known of this.#known.keys()) this.#known.set(known, 0);
-            void this.#restart(clock.monotonic() - begunAt < restartDelayMs);
-          });
+          if (error) order.add(() => void this.#restart(clock.monotonic() - begunAt < restartDelayMs));
         },
       },
     );
