@@ -60,8 +60,8 @@ export interface BodyObserver {
   started(stop: (error: Error) => void): void;
   /** Called with the number of bytes received and buffered. */
   received(bytes: number): void;
-  /** Called when reading ends. Returns why a request with a complete body cannot continue. */
-  ended(isWhole: boolean): Error | undefined;
+  /** Called when reading ends. Returns why a request with a complete body cannot continue, which may take time to decide. */
+  ended(isWhole: boolean): Error | undefined | Promise<Error | undefined>;
 }
 
 /** Receives the events of a watch. The request core pushes; the HTTP server frames and flushes. */

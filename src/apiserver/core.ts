@@ -5,7 +5,7 @@
 import {type Delivery, discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError, serviceUnavailable, StatusError, timeout, type Status} from '#src/api/status.js';
-import {wellKnown, type UserInfo} from '#src/api/user.js';
+import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
@@ -18,15 +18,17 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {StoreClosed, StoreTimeout} from '#src/storage/errors.js';
 import {andThen, observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
+import type {FlowControl} from './flowcontrol/flow-control.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import type {CborEncoding} from './request/cbor-encoding.js';
 import {errorFormat, type ErrorFormat} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {Context, header, type Handler, type RequestTimes} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
-import type {InFlight} from './request/in-flight.js';
+import {enterRequest, flowHeaders, flowLogFields, releaseWhenInitialized, type Entry} from './flowcontrol/entry.js';
+import type {InFlight} from './flowcontrol/in-flight.js';
 import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
-import {MalformedRequest, PlainRefusal, tooManyRequests, internalRefusal} from './request/plain-refusal.js';
+import {MalformedRequest, PlainRefusal, internalRefusal} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {attributesOf, isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
@@ -44,6 +46,8 @@ export interface CoreSettings {
   readonly access: AccessMetrics;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
+  /** Limits the requests that are executed at the same time; without it `inFlight` does. */
+  readonly flowControl?: FlowControl | undefined;
   /** Requests whose body has not arrived yet; they do not count as in flight. */
   readonly bodies: IncomingBodies;
   /** Long-running responses except watches. */
@@ -98,6 +102,10 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
         isAuthorized: false,
         place: undefined,
         entered: undefined,
+        deadlineMs: deadline,
+        schema: undefined,
+        seats: undefined,
+        isRefused: false,
       };
       const started = state;
       const work = answer(settings, request, info, state);
@@ -110,6 +118,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
       response = failure(settings, request, error, !state?.isAuthorized);
+      if (state?.isRefused) flowHeaders(settings.naming, response, state);
       if (state?.place instanceof IncomingBody) state.place.stop(bodyTimeout());
     }
     if (!isMalformed) finish(response, auditId, warnings);
@@ -118,7 +127,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
       response = audited instanceof Promise ? await audited : audited;
     }
     response = settings.finished(request, info, response, times);
-    settings.log?.answered(request, info, {response, auditId, startedAt});
+    settings.log?.answered(request, info, {response, auditId, startedAt, flow: () => (state ? flowLogFields(state) : {})});
     return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
   };
 };
@@ -132,7 +141,7 @@ const maxAuditIdLength = 1024;
 const writeTimeoutMs = 34_000;
 
 /** The state of a request from its start. */
-interface RequestState extends AuditState {
+interface RequestState extends AuditState, Entry {
   readonly auditId: string;
   readonly warnings: Set<string>;
   readonly times: RequestTimes;
@@ -143,6 +152,8 @@ interface RequestState extends AuditState {
   place: Disposable | undefined;
   /** The same place, once there is a response. */
   entered: Disposable | undefined;
+  /** Whether the request was refused after it was authenticated, and not for its deadline. */
+  isRefused: boolean;
 }
 
 /** The sending of a response whose request stays in flight until it ends. */
@@ -162,8 +173,10 @@ class Sending implements Delivery {
 }
 
 /** Keeps a request in flight until its response is sent, where sending takes time. */
-const trackDelivery = ({sendsBytes}: ApiRequest, response: ApiResponse, {entered, endsAt}: RequestState): void => {
-  if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
+const trackDelivery = (request: ApiRequest, response: ApiResponse, {entered, endsAt}: RequestState): void => {
+  const {sendsBytes} = request;
+  if (response.body.kind === 'watch') releaseWhenInitialized(request, entered!);
+  else if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
   else entered![Symbol.dispose]();
 };
 
@@ -177,9 +190,12 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
   const found = userOf(settings, request, info, state);
   const user = found instanceof Promise ? await found : found;
-  const entered = (state.place = enterInFlight(settings, request, info, user));
   try {
+    const entered = (state.place = enterRequest(settings, {request, info, user}, state));
+    const {ready} = entered;
+    if (ready) await ready;
     const context = new Context(request, info, user, state);
+    if (info.verb === 'watch') context.initialized = () => entered[Symbol.dispose]();
     const attributes = attributesOf(user, info);
     const deciding = authorized(settings, attributes, state);
     const decision = deciding instanceof Promise ? await deciding : deciding;
@@ -191,21 +207,14 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     if (codecs) await codecs;
     const handled = settings.route(info)(context);
     const response = handled instanceof Promise ? await handled : handled;
+    flowHeaders(settings.naming, response, state);
     state.entered = entered;
     return response;
   } catch (error) {
-    entered[Symbol.dispose]();
+    state.isRefused = true;
+    state.place?.[Symbol.dispose]();
     throw error;
   }
-};
-
-/** Enters a request among those in flight. Throws 429 when there are too many. */
-const enterInFlight = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: RequestInfo, user: UserInfo): Disposable => {
-  const isExempt = request.inProcess === true || user.groups.includes(wellKnown.masters);
-  const place = inFlight.enter(info, isExempt);
-  if (!place) throw tooManyRequests();
-  const {body} = request.inProcess || isLongRunning(info) ? {} : request;
-  return body?.kind !== 'bytes' ? place : bodies.follow(body, {user: user.name, place, enter: () => inFlight.enter(info, isExempt)});
 };
 
 /** Ends the reading of a body after the request was answered. */

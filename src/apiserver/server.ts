@@ -2,6 +2,7 @@
 // that was passed in; src/plane adds listeners and lifetimes.
 
 import type {ApiRequest, ApiHandler} from '#src/api/request.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Labels} from '#src/base/meter.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {own} from '#src/base/own.js';
@@ -24,11 +25,17 @@ import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
 import type {Discovery} from './discovery/handler.js';
+import {dumpRoutes} from './handlers/flow-control-dumps.js';
+import {FlowControl} from './flowcontrol/flow-control.js';
+import {StoredObjectCounts} from './flowcontrol/stored-objects.js';
+import {WatchCounts} from './flowcontrol/watch-counts.js';
+import {workEstimator} from './flowcontrol/work-estimate.js';
 import {registryReader} from './registry/read/reader.js';
 import type {Registry} from './registry/registry.js';
 import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
-import {InFlight, type InFlightLimits} from './request/in-flight.js';
+import {InFlight, type InFlightLimits} from './flowcontrol/in-flight.js';
+import {RequestCounts} from './flowcontrol/request-counts.js';
 import {IncomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
 import type {ResourceTarget} from './request/request-info.js';
@@ -52,6 +59,8 @@ export interface ApiServerSettings {
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
   readonly maxInFlight: InFlightLimits;
+  /** The seats that priority and fairness divides; without it `maxInFlight` alone limits requests. */
+  readonly flowControl?: {readonly seats: number} | undefined;
   /** The log of requests, if enabled. */
   readonly log?: Log;
   /** Returns the health of the other components of the control plane. */
@@ -88,6 +97,7 @@ export interface ApiServer {
   readonly custom: CustomCatalog;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
+  readonly flowControl: FlowControl | undefined;
   readonly storageMetrics: StorageMetrics;
   /** The connections to the servers behind this one. Closed by the server's owner. */
   readonly backends: Connections;
@@ -137,6 +147,28 @@ const resourceServices = (settings: ApiServerSettings, watch: WatchSettings): Re
   };
 };
 
+/** Returns a function that formats a time of the monotonic clock. */
+const wallTime =
+  (clock: Clock) =>
+  (monotonic: number): string =>
+    new Date(clock.now() - (clock.monotonic() - monotonic)).toISOString();
+
+const dumpsOf = ({flowControl}: Pick<ApiServer, 'flowControl'>, clock: Clock): Route[] =>
+  flowControl ? dumpRoutes(flowControl, wallTime(clock)) : [];
+
+/** What limits the requests that are executed at the same time. */
+const limitsOf = ({registry, flowControl, maxInFlight, requestTimeoutMs, log = noLog}: ApiServerSettings, watches: WatchCounts) => {
+  const {naming, clock, meter, gate} = registry.settings;
+  const counts = new RequestCounts(meter, clock);
+  const inFlight = new InFlight(maxInFlight, {counts, clock});
+  if (!flowControl) return {inFlight, flowControl: undefined};
+  const stored = new StoredObjectCounts(registry, clock);
+  const estimate = workEstimator({storedObjects: info => stored.of(info), watches, gate});
+  const {seats} = flowControl;
+  const parts = {naming, clock, meter, log: log.child({component: 'flow-control'}), seats, requestTimeoutMs, estimate, counts, inFlight};
+  return {inFlight, flowControl: new FlowControl(parts)};
+};
+
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, aggregation, discovery} = settings;
@@ -150,11 +182,11 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     pools: createPools(registry, settings.serviceRanges),
   });
   const custom = new CustomCatalog({registry, conversion: settings.conversion});
-  const inFlight = new InFlight(settings.maxInFlight);
+  const watches = new WatchCounts();
+  const limits = limitsOf(settings, watches);
   const draining = {rejects: false};
   const storedVersions = new StoredVersionsBarrier(naming);
   const metrics = new RequestMetrics(meter, {
-    inFlight,
     *longRunning() {
       for (const {labels} of streams) yield labels;
       for (const info of longLived.requests) yield longRunningLabels(info);
@@ -165,11 +197,12 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const services = resourceServices(settings, {
     minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
     streams,
+    watches,
     bookmarks: new Bookmarks(clock),
     log: log.child({component: 'watch'}),
     counter: (resource: Labels) => metrics.watchEvents(resource),
   });
-  const here = router(services, discovery, settings.routes);
+  const here = router(services, discovery, [...settings.routes, ...dumpsOf(limits, clock)]);
   const handler = requestCore({
     naming,
     cbor,
@@ -180,7 +213,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     access: new AccessMetrics(meter, clock, naming),
     requestTimeoutMs: settings.requestTimeoutMs,
-    inFlight,
+    ...limits,
     bodies: new IncomingBodies(meter),
     longLived,
     draining,
@@ -200,7 +233,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     backends: settings.backends,
     storageMetrics,
-    inFlight,
+    ...limits,
     draining,
     storedVersions,
     get watchers() {

@@ -35,8 +35,10 @@ export interface Gauge {
 }
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
-  /** Returns one series, for callers that observe the same one often. */
-  at(labels: Labels): {observe(value: number): void};
+  /** Returns one series, for callers that observe the same one often. An observation with a weight counts as that many. */
+  at(labels: Labels): {observe(value: number, weight?: number): void};
+  /** Calls `update` before each scrape, until the returned handle is disposed of. */
+  beforeScrape(update: () => void): Disposable;
 }
 
 /** Creates a component's metrics. The same name yields the same metric. */
@@ -49,7 +51,14 @@ export interface Meter {
 }
 
 const nothing = (): void => {};
-const noop = {add: nothing, set: nothing, remove: nothing, observe: nothing, at: () => ({add: nothing, observe: nothing})};
+const noop = {
+  add: nothing,
+  set: nothing,
+  remove: nothing,
+  observe: nothing,
+  at: () => ({add: nothing, observe: nothing}),
+  beforeScrape: () => ({[Symbol.dispose]: nothing}),
+};
 
 /** A meter that discards everything. */
 export const noMeter: Meter = {

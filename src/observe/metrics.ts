@@ -35,7 +35,14 @@ export interface MetricsOptions {
 /** The allowed values of labels, by metric and label. */
 export type AllowedLabels = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-const noop: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
+const noop: Counter & Gauge & Histogram = {
+  add() {},
+  set() {},
+  remove() {},
+  observe() {},
+  at: () => ({add() {}, observe() {}}),
+  beforeScrape: () => ({[Symbol.dispose]() {}}),
+};
 
 /**
  * The metrics of one component. They are recorded and merged in `series.ts`; prom-client writes the text format and collects the metrics of the process. It is

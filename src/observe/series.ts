@@ -182,6 +182,7 @@ export class HistogramSeries implements Histogram {
   readonly spec: HistogramSpec;
   readonly #bounds: readonly number[];
   readonly #keys: SeriesKeys;
+  readonly #updates = new Set<() => void>();
   #values = new Map<string, Distribution>();
 
   constructor(spec: HistogramSpec, limits = unlimited) {
@@ -191,20 +192,25 @@ export class HistogramSeries implements Histogram {
   }
 
   observe(value: number, labels: Labels = {}): void {
-    this.#observe(this.#distribution(this.#keys.of(labels)), value);
+    this.#observe(this.#distribution(this.#keys.of(labels)), value, 1);
   }
 
-  at(labels: Labels): {observe(value: number): void} {
+  at(labels: Labels): {observe(value: number, weight?: number): void} {
     const key = this.#keys.of(labels);
     let values = this.#values;
     let distribution = values.get(key);
     return {
-      observe: value => {
+      observe: (value, weight = 1) => {
         if (!distribution || values !== this.#values) distribution = this.#distribution(key);
         values = this.#values;
-        this.#observe(distribution, value);
+        this.#observe(distribution, value, weight);
       },
     };
+  }
+
+  beforeScrape(update: () => void): Disposable {
+    this.#updates.add(update);
+    return {[Symbol.dispose]: () => void this.#updates.delete(update)};
   }
 
   #distribution(key: string): Distribution {
@@ -216,12 +222,12 @@ export class HistogramSeries implements Histogram {
     return distribution;
   }
 
-  #observe(distribution: Distribution, value: number): void {
+  #observe(distribution: Distribution, value: number, weight: number): void {
     const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
-    distribution.counts[bucket]!++;
-    distribution.sum += value;
+    distribution.counts[bucket]! += weight;
+    distribution.sum += value * weight;
   }
 
   reset(): void {
@@ -230,6 +236,7 @@ export class HistogramSeries implements Histogram {
 
   /** Returns the values, summed with those of other components that have the same buckets. */
   samples(others: readonly HistogramSeries[] = []): Sample[] {
+    for (const update of this.#updates) update();
     const all = new Map(this.#values);
     for (const other of others) {
       if (other.#bounds.join() !== this.#bounds.join()) continue;

@@ -45,7 +45,7 @@ const passing = (stream: Readable, reading: BodyObserver): void => {
   if (stream.destroyed || stream.readableEnded) return;
   const over = () => {
     stream.off('end', over).off('close', over);
-    reading.ended(true);
+    void reading.ended(true);
   };
   stream.on('end', over).on('close', over);
   reading.started(error => void stream.destroy(error));
@@ -60,7 +60,7 @@ const collect = (stream: Readable, limit: number, reading: BodyObserver | undefi
       return reading?.ended(isWhole);
     };
     const stop = (error: Error) => {
-      settle(false);
+      void settle(false);
       chunks = [];
       stream.pause();
       reject(error);
@@ -72,12 +72,16 @@ const collect = (stream: Readable, limit: number, reading: BodyObserver | undefi
       reading?.received(chunk.length);
     };
     const finish = () => {
+      const proceed = (refusal: Error | undefined) => {
+        if (refusal) reject(refusal);
+        else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+      };
       const refusal = settle(true);
-      if (refusal) reject(refusal);
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+      if (refusal instanceof Promise) refusal.then(proceed, reject);
+      else proceed(refusal);
     };
     const fail = (cause?: unknown) => {
-      settle(false);
+      void settle(false);
       reject(badRequest('the body of the request ended early', cause));
     };
     if (stream.destroyed) return fail();

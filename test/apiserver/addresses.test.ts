@@ -1,6 +1,6 @@
 import test from 'ava';
 import {forbidden, type Status} from '#src/api/status.js';
-import {InFlight} from '#src/apiserver/request/in-flight.js';
+import {InFlight} from '#src/apiserver/flowcontrol/in-flight.js';
 import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
 const env = await startWire();
@@ -216,8 +216,6 @@ for (const [limits, reads, writes] of [
   [{reading: 2, mutating: 1}, 2, 1],
   [{reading: 0, mutating: 1}, 10, 1],
   [{reading: 1, mutating: 0}, 1, 10],
-  [{reading: 2, mutating: 1, summed: true}, 3, 0],
-  [{reading: 0, mutating: 2, summed: true}, 2, 0],
 ] as const) {
   test(`of ten requests of each kind ${reads} reads and ${writes} writes get in with the limits ${JSON.stringify(limits)}`, t => {
     const inFlight = new InFlight(limits);
@@ -226,15 +224,6 @@ for (const [limits, reads, writes] of [
     t.deepEqual([entered(aRead).length, entered(aWrite).length], [reads, writes]);
   });
 }
-
-test('a request that ends frees a seat for either kind where the limits are summed', t => {
-  const inFlight = new InFlight({reading: 1, mutating: 0, summed: true});
-  inFlight.enter(aRead)![Symbol.dispose]();
-  using writing = inFlight.enter(aWrite);
-
-  t.truthy(writing);
-  t.is(inFlight.enter(aRead), undefined);
-});
 
 test('only a refusal before the handler forbids guessing its type', async t => {
   let isMoody = false;

@@ -262,7 +262,16 @@ export class RequestAudit {
   /** Adds what a slow request waited for. */
   #annotateLatency(): void {
     const {naming, clock} = this.#settings;
-    const {startedAt, webhooksMs, mutatingWebhooksMs = 0, authenticationMs = 0, authorizationMs = 0, storageMs = 0} = this.#audited.times;
+    const {times} = this.#audited;
+    const {
+      startedAt,
+      webhooksMs,
+      mutatingWebhooksMs = 0,
+      authenticationMs = 0,
+      authorizationMs = 0,
+      storageMs = 0,
+      queueWaitMs = 0,
+    } = times;
     const totalMs = clock.monotonic() - startedAt;
     if (totalMs <= slowMs) return;
     const layers = {
@@ -271,6 +280,7 @@ export class RequestAudit {
       [naming.store]: storageMs,
       'mutating-webhook': mutatingWebhooksMs,
       'validating-webhook': webhooksMs - mutatingWebhooksMs,
+      'apf-queue-wait': queueWaitMs,
     };
     const waited = Object.entries(layers).filter(([, ms]) => ms > 0);
     if (waited.length === 0) return;

@@ -8,7 +8,9 @@ import {listObjects, waitForRevision, type Listed} from '#src/apiserver/registry
 import {findRecord, objectOf} from '#src/apiserver/registry/read/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {WatchedObjects} from '#src/apiserver/flowcontrol/watch-counts.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
+import type {ResourceTarget} from '#src/apiserver/request/request-info.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
@@ -87,8 +89,18 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
     representation: shown,
     takesObjects: context.request.inProcess === true || !shown.raw,
     labels: longRunningLabels(context.info),
+    watched: watchedObjects(context.target, options),
+    initialized: context.initialized,
   };
   return watchObjects(resource, request, services.watch);
+};
+
+/** The objects by which a watch is counted. Watches of the pods of one node are found by an index, so that the writes of others do not concern them. */
+const watchedObjects = ({group, resource, namespace, name}: ResourceTarget, {fields}: ListOptions): WatchedObjects | undefined => {
+  const isOfNode =
+    resource === 'pods' &&
+    fields.requirements.some(({field, operator, value}) => field === 'spec.nodeName' && operator === '=' && value !== '');
+  return isOfNode ? undefined : {group, resource, namespace, name};
 };
 
 /** The filter of a watch whose path names an object. Throws 400 when its selector selects another name. */

@@ -18,6 +18,8 @@ export interface RequestTimes {
   authenticationMs?: number;
   authorizationMs?: number;
   storageMs?: number;
+  /** The time spent in a queue of flow control. */
+  queueWaitMs?: number;
 }
 
 /** A request and its state in the request core. */
@@ -35,6 +37,8 @@ export interface RequestContext {
   /** The time by which the response must have been sent, by the monotonic clock; undefined for long-running requests. */
   readonly endsAt?: number | undefined;
   readonly times?: RequestTimes | undefined;
+  /** Called by a watch when its initial state was sent, which flow control counts as its execution. */
+  initialized?: (() => void) | undefined;
   /** Takes what the request's audit events contain; undefined if there are none. */
   readonly notes?: AuditNotes | undefined;
   /** Whether the request may be moved to another thread, which is possible until something was done for it. */
@@ -63,6 +67,7 @@ export class Context implements RequestContext {
   readonly endsAt: number | undefined;
   readonly notes: AuditNotes | undefined;
   mayMove = false;
+  initialized: (() => void) | undefined = undefined;
 
   constructor(
     request: ApiRequest,
@@ -95,11 +100,17 @@ export class Context implements RequestContext {
   }
 
   withBody(body: ApiBody | undefined): Context {
-    return new Context(body ? new RequestWithBody(this.request, body) : this.request, this.info, this.user, this);
+    return this.#with(body ? new RequestWithBody(this.request, body) : this.request, this.info);
   }
 
   withInfo(info: RequestInfo): Context {
-    return new Context(this.request, info, this.user, this);
+    return this.#with(this.request, info);
+  }
+
+  #with(request: ApiRequest, info: RequestInfo): Context {
+    const context = new Context(request, info, this.user, this);
+    context.initialized = this.initialized;
+    return context;
   }
 
   get signal(): AbortSignal {

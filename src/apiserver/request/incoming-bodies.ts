@@ -1,6 +1,6 @@
 /**
- * Bodies that are being received. A request whose body has not arrived gives up its place among those in flight and takes one again when the body is
- * complete, so that clients that send slowly do not delay others. The bytes received for all bodies are limited.
+ * Bodies that are being received. A request has no place among those in flight until its body is complete, so that clients that send slowly do not delay
+ * others. The bytes received for all bodies are limited, those of bodies that are complete and wait for a place included.
  */
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';
@@ -46,9 +46,9 @@ export class IncomingBodies {
     return this.#bytes;
   }
 
-  /** Returns the place of a request in flight, which is given up while the body is received. `enter` takes a place anew. */
+  /** Returns the place of a request in flight, which it gives up while the body is received, and takes when it is complete. */
   follow(body: Bytes, entrance: Entrance): Disposable {
-    return body.observe ? new IncomingBody(this, body, entrance) : entrance.place;
+    return body.observe ? new IncomingBody(this, body, entrance) : (entrance.place ?? entrance.enter());
   }
 
   /** Called by bodies: adds to the bytes kept for a user. Above the limit, the oldest request of the user with the most bytes is ended. */
@@ -84,15 +84,23 @@ export class IncomingBodies {
 /** A request's way to enter those in flight. */
 interface Entrance {
   readonly user: string;
-  readonly place: Disposable;
-  enter(): Disposable | undefined;
+  /** The place that it has already. */
+  readonly place?: Disposable;
+  /** Takes a place, for which the request may have to wait. Throws 429 if there is none. */
+  enter(): EnteredPlace;
+}
+
+/** A place in flight. Disposing it also ends the wait for it. */
+export interface EnteredPlace extends Disposable {
+  /** Resolves when it is free for the request, and rejects with 429 when the wait has ended; undefined if there is nothing to wait for. */
+  readonly ready?: Promise<void> | undefined;
 }
 
 /** The place in flight of a request with a body. */
 export class IncomingBody implements BodyObserver, Disposable {
   readonly user: string;
   readonly #all: IncomingBodies;
-  readonly #enter: () => Disposable | undefined;
+  readonly #enter: () => EnteredPlace;
   #place: Disposable | undefined;
   #stop: ((error: Error) => void) | undefined;
   #bytes = 0;
@@ -118,15 +126,44 @@ export class IncomingBody implements BodyObserver, Disposable {
     this.#all.grow(this, bytes);
   }
 
-  ended(isWhole: boolean): Error | undefined {
+  ended(isWhole: boolean): Error | undefined | Promise<Error | undefined> {
     this.#stop = undefined;
+    const place = isWhole && !this.#over ? this.#tryToEnter() : undefined;
+    if (place && !(place instanceof Error) && place.ready) return this.#waitFor(place, place.ready);
     this.#all.remove(this, this.#bytes);
-    if (!isWhole || this.#over) return undefined;
-    this.#place = this.#enter();
-    return this.#place ? undefined : tooManyRequests();
+    if (place instanceof Error) return place;
+    this.#place = place;
+    return undefined;
   }
 
-  /** Ends the reading with an error, if it is not complete. */
+  #tryToEnter(): EnteredPlace | Error {
+    try {
+      return this.#enter();
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  /** The body takes up memory until there is a place. */
+  async #waitFor(place: EnteredPlace, ready: Promise<void>): Promise<Error | undefined> {
+    this.#place = place;
+    let stopped: Error | undefined;
+    this.#stop = error => {
+      stopped = error;
+      place[Symbol.dispose]();
+    };
+    try {
+      await ready;
+      return undefined;
+    } catch (error) {
+      return stopped ?? (error as Error);
+    } finally {
+      this.#stop = undefined;
+      this.#all.remove(this, this.#bytes);
+    }
+  }
+
+  /** Ends the reading of the body, or the wait for a place, with an error. */
   stop(error: Error): void {
     const stop = this.#stop;
     this.#stop = undefined;

@@ -4,7 +4,6 @@
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {exponentialBuckets, type Counter, type Histogram, type Labels, type Meter} from '#src/base/meter.js';
 import {header, type RequestTimes} from './context.js';
-import type {InFlight} from './in-flight.js';
 import {isLongRunning, type RequestInfo, type ResourceTarget} from './request-info.js';
 
 const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
@@ -81,7 +80,6 @@ export const longRunningLabels = (info: RequestInfo): Labels => labelsOf(info);
 
 /** The sources of gauges, read when metrics are collected. */
 export interface MetricSources {
-  readonly inFlight: InFlight;
   /** The labels of each long-running request. */
   longRunning(): Iterable<Labels>;
   isServed(resource: ResourceTarget): boolean;
@@ -101,7 +99,7 @@ export class RequestMetrics {
   readonly #isServed: MetricSources['isServed'];
 
   /** `isServed` keeps names made up by clients out of the labels. */
-  constructor(meter: Meter, {inFlight, longRunning, isServed, stored}: MetricSources) {
+  constructor(meter: Meter, {longRunning, isServed, stored}: MetricSources) {
     this.#isServed = isServed;
     this.#total = meter.counter({
       name: 'apiserver_request_total',
@@ -139,13 +137,6 @@ export class RequestMetrics {
       labels: ['group', 'version', 'resource'],
     });
     meter.observed(
-      {name: 'apiserver_current_inflight_requests', help: 'Number of requests under way, by request kind.', labels: ['request_kind']},
-      () => [
-        [{request_kind: 'readOnly'}, inFlight.current.reading],
-        [{request_kind: 'mutating'}, inFlight.current.mutating],
-      ],
-    );
-    meter.observed(
       {
         name: 'apiserver_storage_objects',
         help: `[DEPRECATED, consider using apiserver_resource_objects instead] ${objectsHelp}`,
@@ -176,7 +167,7 @@ export class RequestMetrics {
     info: RequestInfo | undefined,
     response: ApiResponse,
     seconds: number,
-    {webhooksMs}: RequestTimes,
+    {webhooksMs, queueWaitMs = 0}: RequestTimes,
   ): ApiResponse {
     if (!info) return response;
     const series = this.#seriesOf(info, info.verb === 'patch' && header(request, 'content-type') === applyPatch);
@@ -187,7 +178,7 @@ export class RequestMetrics {
     if (isLongRunning(info)) return response;
     series.duration.observe(seconds);
     if (series.labels['dry_run'] === '') {
-      const own = Math.max(0, seconds - webhooksMs / 1000);
+      const own = Math.max(0, seconds - (webhooksMs + queueWaitMs) / 1000);
       series.sli.observe(own);
       series.slo.observe(own);
     }

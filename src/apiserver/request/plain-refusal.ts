@@ -40,6 +40,6 @@ export class MalformedRequest extends PlainRefusal {
   }
 }
 
-/** The refusal of a request above the limits. */
-export const tooManyRequests = (): PlainRefusal =>
-  new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
+/** The refusal of a request above the limits, which the client may repeat after some seconds. */
+export const tooManyRequests = (afterSeconds = 1): PlainRefusal =>
+  new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': String(afterSeconds)});

@@ -3,7 +3,7 @@ import type {Attributes, Decision} from '#src/api/authorization.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {noLog, type Log} from '#src/base/log.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {bodyText, urlText} from '#src/observe/body-text.js';
 import {header} from './context.js';
@@ -25,6 +25,8 @@ interface LoggedRequest {
   readonly response: ApiResponse;
   readonly auditId: string;
   readonly startedAt: number;
+  /** What flow control adds. */
+  flow?(): LogFields;
 }
 
 /** Resources whose objects contain secrets, tokens or keys, or grant access to them. */
@@ -70,7 +72,7 @@ export class RequestLog {
       );
   }
 
-  answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt}: LoggedRequest): void {
+  answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt, flow}: LoggedRequest): void {
     const requestLog = this.#http.v(requests);
     if (requestLog === noLog) return;
     const latency = formatDuration(Math.round((this.#clock.monotonic() - startedAt) * 1000) / 1000);
@@ -84,6 +86,7 @@ export class RequestLog {
         'audit-ID': auditId.slice(0, longestAuditId),
         srcIP: request.remoteAddress,
         resp: response.status,
+        ...flow?.(),
       },
       'HTTP',
     );

@@ -14,6 +14,7 @@ import {readChunks, type Chunk} from '#src/apiserver/registry/read/chunks.js';
 import type {Filter} from '#src/apiserver/registry/read/filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {WatchCounts, WatchedObjects} from '#src/apiserver/flowcontrol/watch-counts.js';
 import type {Bookmarks} from './bookmarks.js';
 import {bookmark, eventOf, errorEvent, initialEvent, type PreparableEvent} from './events.js';
 import {transition} from './transition.js';
@@ -25,6 +26,8 @@ export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
   /** The open streams, so that a shutdown can end them, with their metric labels. */
   readonly streams: Set<{end(): void; readonly labels: Labels}>;
+  /** Counts the open streams by what they select. */
+  readonly watches: WatchCounts;
   readonly bookmarks: Bookmarks;
   /** Logs watches at verbosity 4, and their bookmarks at 5. */
   readonly log: Log;
@@ -55,6 +58,10 @@ export interface WatchRequest {
   readonly takesObjects: boolean;
   /** The labels for metrics. */
   readonly labels: Labels;
+  /** The objects by which it is counted; undefined if an index leads to it. */
+  readonly watched: WatchedObjects | undefined;
+  /** Called when the initial state was sent, or the watch has ended before. */
+  readonly initialized?: (() => void) | undefined;
 }
 
 /**
@@ -120,10 +127,12 @@ class WatchStream implements Disposable {
   #isWaiting = false;
   readonly #behind: (() => void)[] = [];
   #over = false;
+  readonly #forget: (() => void) | undefined;
+  readonly #initialized: (() => void) | undefined;
 
   constructor(
     resource: Resource,
-    {namespace, filter, options, representation, takesObjects, labels}: WatchRequest,
+    {namespace, filter, options, representation, takesObjects, labels, watched, initialized}: WatchRequest,
     settings: WatchSettings,
     start: Start,
     sink: WatchSink,
@@ -138,6 +147,8 @@ class WatchStream implements Disposable {
     this.#delivered = start.after;
     this.#count = settings.counter({group: resource.ref.group, version: labels['version'] ?? '', resource: resource.ref.resource});
     settings.streams.add(this);
+    this.#forget = watched && settings.watches.add(watched);
+    this.#initialized = initialized;
     this.#startedAt = resource.settings.clock.monotonic();
     this.#log(4, 'watch starts');
     this.#limitTime(options);
@@ -156,6 +167,7 @@ class WatchStream implements Disposable {
       this.#hasBegun = true;
       if (start.marksEnd) this.#mark(true);
       this.#follow(namespace, start.from);
+      this.#initialized?.();
     });
   }
 
@@ -334,6 +346,8 @@ class WatchStream implements Disposable {
     for (const timer of this.#timers) timer[Symbol.dispose]();
     this.#timers.clear();
     this.#settings.streams.delete(this);
+    this.#forget?.();
+    this.#initialized?.();
   }
 }
 

@@ -102,7 +102,7 @@ export const limits = flagSection('Limits', {
   },
   'enable-priority-and-fairness': {
     type: 'bool',
-    help: 'Apply one limit to all requests, the sum of --max-requests-inflight and --max-mutating-requests-inflight. Queues and fairness between users are not implemented yet: requests above the limit are refused with 429, as without the flag.',
+    help: 'Replace the limits of requests in flight with priority and fairness: the sum of the two limits is divided among priority levels, in which requests wait in queues. See docs/flow-control.md.',
     default: 'true',
   },
   'request-timeout': {

@@ -102,8 +102,8 @@ export interface ApiServerParts {
   readonly serverAddress: string;
   /** Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server closes it. */
   readonly largeRequests?: ((parts: LargeRequestParts) => OtherThread) | undefined;
-  /** Whether another server, to whose requests this one contributes, records them in the audit log. */
-  readonly isAuditedElsewhere?: boolean;
+  /** Whether another server passes its requests to this one. That server limits them, and records them in the audit log. */
+  readonly isBehindAnother?: boolean;
   /** Dials nodes, pods and services; by default over the network of this machine. */
   readonly network?: Network;
   /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
@@ -307,11 +307,7 @@ const serverOf = (
     tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
-    maxInFlight: {
-      reading: options.maxRequestsInflight,
-      mutating: options.maxMutatingRequestsInflight,
-      summed: options.enablePriorityAndFairness,
-    },
+    ...requestLimits(options, parts.isBehindAnother),
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage?.(client),
     network,
@@ -333,6 +329,17 @@ const serverOf = (
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
+};
+
+/** The limits of requests that are executed at the same time. */
+const requestLimits = (
+  {enablePriorityAndFairness, maxRequestsInflight: reading, maxMutatingRequestsInflight: mutating}: ApiserverOptions,
+  isBehindAnother = false,
+): Pick<ApiServerSettings, 'maxInFlight' | 'flowControl'> => {
+  if (isBehindAnother) return {maxInFlight: {reading: 0, mutating: 0}};
+  return enablePriorityAndFairness
+    ? {maxInFlight: {reading: 0, mutating: 0}, flowControl: {seats: reading + mutating}}
+    : {maxInFlight: {reading, mutating}};
 };
 
 /** Follows the storage metrics and compacts the store, both periodically. */
@@ -374,7 +381,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
   const registry = registryOf(parts, settings);
   const readers = readersOf(parts, settings, registry, following);
   const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
-  const audit = parts.isAuditedElsewhere ? undefined : await openAudit(options, parts);
+  const audit = parts.isBehindAnother ? undefined : await openAudit(options, parts);
   const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor});
 
   const {health, authorizers, proxy, loopback, clientAs, client} = settings;
@@ -389,6 +396,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
     await authorizers.rbac?.follow(registryPolicy(registry), following.signal);
     await authorizers.nodes?.follow(registry, following.signal);
     await server.custom.follow(following.signal);
+    await server.flowControl?.follow(registry, following.signal);
   };
   return {
     server,

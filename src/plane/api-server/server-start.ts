@@ -86,7 +86,7 @@ const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[]
   const names = [
     'start-apiserver-admission-initializer',
     'generic-apiserver-start-informers',
-    ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []),
+    enablePriorityAndFairness ? 'priority-and-fairness-filter' : 'max-in-flight-filter',
     'storage-object-count-tracker-hook',
   ];
   return names.map(name => ({name, run: () => Promise.resolve()}));
@@ -226,6 +226,10 @@ const objectHooks = (
           name: 'priority-and-fairness-config-producer',
           run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving),
         },
+      ]
+    : []),
+  ...(server.flowControl
+    ? [
         {
           name: 'priority-and-fairness-config-consumer',
           run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping),

@@ -25,7 +25,7 @@ export class ForwardedMetrics extends MetricsRegistry {
 
   override histogram(spec: HistogramSpec): Histogram {
     const observe = (value: number, labels: Labels = {}): void => this.#record('histogram', spec, [labels, value]);
-    return {observe, at: labels => ({observe: value => observe(value, labels)})};
+    return {observe, at: labels => ({observe: value => observe(value, labels)}), beforeScrape: () => ({[Symbol.dispose]() {}})};
   }
 
   /** Returns the values since the last call. */

@@ -88,7 +88,7 @@ const start = async (): Promise<RunningApiServer> => {
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate,
     serverAddress: address,
-    isAuditedElsewhere: true,
+    isBehindAnother: true,
   });
   await server.follow();
   return server;

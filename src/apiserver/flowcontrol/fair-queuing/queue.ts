@@ -1,0 +1,81 @@
+import type {UserInfo} from '#src/api/user.js';
+import type {RequestInfo} from '#src/apiserver/request/request-info.js';
+import type {FlowMeters} from './flow-meters.js';
+import {LinkedQueue, type Linked} from './linked-queue.js';
+import {seatSeconds, seatsOf, type Work} from './work.js';
+
+/** What a request is handled by: its schema and what distinguishes its flow from others of the schema. */
+export interface Flow {
+  readonly schema: string;
+  readonly distinguisher: string;
+  /** The queues that were dealt to it. */
+  readonly hand: readonly number[];
+  readonly meters: FlowMeters;
+}
+
+/** A request in a queue set, while it waits and while it is executed. */
+export class FlowRequest implements Linked<FlowRequest> {
+  readonly flow: Flow;
+  readonly user: UserInfo;
+  readonly info: RequestInfo;
+  /** When it arrived, by the monotonic clock. */
+  readonly arrivedAt: number;
+  work: Work;
+  /** Absent if it was executed without a queue. */
+  queue: Queue | undefined;
+  /** The virtual time of its arrival. */
+  arrivalR = 0;
+  /** When its execution began. */
+  startedAt = 0;
+  state: 'new' | 'waiting' | 'executing' | 'over' = 'new';
+  /** Called when a waiting request is executed. */
+  dispatched: (() => void) | undefined;
+  previous: FlowRequest | undefined;
+  next: FlowRequest | undefined;
+
+  constructor(flow: Flow, {user, info}: {readonly user: UserInfo; readonly info: RequestInfo}, work: Work, arrivedAt: number) {
+    this.flow = flow;
+    this.user = user;
+    this.info = info;
+    this.work = work;
+    this.arrivedAt = arrivedAt;
+  }
+}
+
+/** One queue of a level: requests that wait, and those that were dispatched from it and have not ended. */
+export class Queue {
+  readonly waiting = new LinkedQueue<FlowRequest>();
+  readonly executing = new LinkedQueue<FlowRequest>();
+  /** The virtual time at which its next request is dispatched. */
+  nextDispatchR = 0;
+  seatsInUse = 0;
+  /** Sums over the waiting requests. */
+  readonly sum = {initialSeats: 0, seats: 0, seatSeconds: 0};
+
+  get isActive(): boolean {
+    return this.waiting.length > 0 || this.executing.length > 0;
+  }
+
+  push(request: FlowRequest): void {
+    this.waiting.push(request);
+    this.#add(request, 1);
+  }
+
+  remove(request: FlowRequest): void {
+    this.waiting.remove(request);
+    this.#add(request, -1);
+    if (this.waiting.length === 0) this.sum.seatSeconds = 0; // Rounding errors do not add up.
+  }
+
+  /** A queue that does not use its share must not save it up: no request is dispatched before it arrived in virtual time. */
+  bound(): void {
+    const oldest = this.waiting.first;
+    if (oldest && this.nextDispatchR < oldest.arrivalR) this.nextDispatchR = oldest.arrivalR;
+  }
+
+  #add({work}: FlowRequest, sign: 1 | -1): void {
+    this.sum.initialSeats += sign * work.initialSeats;
+    this.sum.seats += sign * seatsOf(work);
+    this.sum.seatSeconds += sign * seatSeconds(work);
+  }
+}

@@ -1,0 +1,74 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {RequestInfo} from '#src/apiserver/request/request-info.js';
+import {endOfPrefix, type Range} from '#src/storage/store.js';
+import type {StoredObjects} from './work-estimate.js';
+
+/** How long a count is used, in a store of this process and in a shared one. */
+const [usedMs, usedWhenSharedMs] = [10_000, 60_000];
+/** A shared store that cannot be read for longer is assumed to be in trouble. */
+const staleMs = 180_000;
+/** The average size is that of the first objects. */
+const sampledObjects = 20;
+
+const unknownSize: StoredObjects = {count: 1_000_000_000, averageBytes: 1_500_000};
+
+interface Entry {
+  readonly stored: StoredObjects;
+  readonly at: number;
+  /** When a newer count was asked for that has not come yet. */
+  askedAt: number | undefined;
+}
+
+const averageOf = ({records}: Range): number =>
+  records.length === 0 ? 0 : records.reduce((bytes, {value}) => bytes + value.length, 0) / records.length;
+
+/** The number and average size of the objects of each resource, as of a short time ago. */
+export class StoredObjectCounts {
+  readonly #registry: Registry;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** By resource: as many as there are. */
+  readonly #entries = new WeakMap<Resource, Entry>();
+
+  constructor(registry: Registry, clock: Pick<Clock, 'monotonic'>) {
+    this.#registry = registry;
+    this.#clock = clock;
+  }
+
+  /** Returns undefined for what is not stored here, or not known yet. */
+  of({resource: target}: RequestInfo): StoredObjects | undefined {
+    const resource = target && this.#registry.find(target.group, target.version, target.resource)?.resource;
+    if (!resource || resource.definition.review || resource.definition.virtual) return undefined;
+    const entry = this.#entries.get(resource);
+    const now = this.#clock.monotonic();
+    const isShared = resource.settings.store.shared;
+    if (entry && now - entry.at < (isShared ? usedWhenSharedMs : usedMs)) return entry.stored;
+    if (!isShared) return this.#read(resource, now);
+    if (entry?.askedAt === undefined || now - entry.askedAt >= usedWhenSharedMs) {
+      if (entry) entry.askedAt ??= now;
+      this.#ask(resource);
+    }
+    return entry?.askedAt !== undefined && now - entry.askedAt > staleMs ? unknownSize : entry?.stored;
+  }
+
+  #read(resource: Resource, now: number): StoredObjects | undefined {
+    const {root, settings} = resource;
+    const end = endOfPrefix(root);
+    const count = settings.store.count(root, end);
+    const range = settings.store.range({start: root, end, limit: sampledObjects});
+    if (typeof count !== 'number' || range instanceof Promise) return undefined;
+    const stored = {count, averageBytes: averageOf(range)};
+    this.#entries.set(resource, {stored, at: now, askedAt: undefined});
+    return stored;
+  }
+
+  #ask(resource: Resource): void {
+    const {root, settings} = resource;
+    const end = endOfPrefix(root);
+    Promise.all([settings.store.count(root, end), settings.store.range({start: root, end, limit: sampledObjects})]).then(
+      ([count, range]) =>
+        this.#entries.set(resource, {stored: {count, averageBytes: averageOf(range)}, at: this.#clock.monotonic(), askedAt: undefined}),
+      () => undefined, // The request itself reports what is wrong with the store.
+    );
+  }
+}
