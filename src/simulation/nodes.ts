@@ -6,11 +6,13 @@ import type {Node} from '#src/api/types.js';
 import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import {isDrainRequested, isSwitchedOff, nextPowerChange, nodeReference, type Agent} from './node/agent.js';
 import {drain} from './node/drain.js';
-import {renew, renewMs, reportStatus} from './node/heartbeat.js';
+import {renew, renewMs, reportStatus, reportVolumes} from './node/heartbeat.js';
 import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface NodeHooks {
+  /** Announces on a node that has registered what it can do. */
+  announce?(agent: Agent, node: Frozen<Node>): Promise<void>;
   /** Called after the first sync of a node, whatever its result. */
   registered(name: string): void;
   /** Called when a node has reported its status, or cannot because it is off or deleted. */
@@ -20,7 +22,7 @@ export interface NodeHooks {
 }
 
 /** Reconciles the simulated nodes: registers each once, then renews its lease and reports its status. */
-export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused}: NodeHooks): Reconcile => {
+export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused, announce}: NodeHooks): Reconcile => {
   const {clock, random, naming, nodes, agents} = context;
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
 
@@ -40,6 +42,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
     const isNew = agent.schedulable === undefined;
     await renew(context, agent, node);
     await reportStatus(context, agent, node);
+    await reportVolumes(agent, node);
     recordSchedulable(agent, node);
     // Renewals of many nodes are spread over the period.
     if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
@@ -60,7 +63,9 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
       return wait === Infinity ? settled : requeueAfter(Math.max(0, wait));
     };
     // A deleted Node is not created again until the agent restarts.
-    const node = agent.registered ? nodes.get(name) : await register(context, agent).catch(reportRefusal);
+    const wasRegistered = agent.registered;
+    const node = wasRegistered ? nodes.get(name) : await register(context, agent).catch(reportRefusal);
+    if (!wasRegistered && node) await announce?.(agent, node);
     const wasPoweredOff = agent.isPoweredOff;
     agent.isPoweredOff = isSwitchedOff(naming, agent, node, now);
     try {

@@ -8,6 +8,7 @@ import type {PodAddresses} from './node/pod-addresses.js';
 import type {PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
 import {isNewer} from './pod/writes.js';
+import type {NodeVolumes} from './volumes/mounts.js';
 import type {Behaviors} from './rules/behaviors.js';
 
 /** Calls the listeners of a pod's changes. */
@@ -21,6 +22,8 @@ interface RecordParts {
   readonly context: SimulationContext;
   readonly behaviors: Behaviors;
   readonly addresses: PodAddresses;
+  /** Undefined where volumes are not simulated. */
+  readonly volumes: NodeVolumes | undefined;
 }
 
 /** The records of pods by key, with what their pods hold on the node: resources and addresses. */
@@ -48,7 +51,7 @@ export class Records {
   }
 
   create(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
-    const {context, behaviors, addresses} = this.#parts;
+    const {context, behaviors, addresses, volumes} = this.#parts;
     const {clock, naming, nodes} = context;
     const record = recordOf(pod, clock.now(), of => behaviors.of(pod, of));
     this.#records.set(key, record);
@@ -65,6 +68,7 @@ export class Records {
     }
     record.allocation = allocate(agent.allocation, pod);
     addresses.claim(agent, pod, record.addresses);
+    if (isOld && record.sandbox === 'up') volumes?.restore(agent, record);
     return record;
   }
 
@@ -85,6 +89,7 @@ export class Records {
     const {context, addresses} = this.#parts;
     if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
     delete record.allocation;
+    this.#parts.volumes?.release(agent, record);
     // Pods may be waiting for the released resources.
     for (const key of agent.deferred) context.enqueuePod(key);
     agent.deferred.clear();

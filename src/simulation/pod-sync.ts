@@ -15,6 +15,7 @@ import {findMissing, hasReferences} from './pod/references.js';
 import {resize, type ResizeContext} from './pod/resize.js';
 import {deletePod, writeStatus} from './pod/writes.js';
 import type {Behaviors} from './rules/behaviors.js';
+import type {NodeVolumes} from './volumes/mounts.js';
 import {valueIn} from './streams/target.js';
 
 interface SyncParts {
@@ -22,6 +23,7 @@ interface SyncParts {
   readonly behaviors: Behaviors;
   readonly addresses: PodAddresses;
   readonly records: Records;
+  readonly volumes: NodeVolumes | undefined;
 }
 
 const eventRecorderFor =
@@ -55,6 +57,7 @@ export class PodSync {
     const record = this.#parts.records.of(agent, key, pod);
     this.#reportBehaviorError(agent, record);
     await checkReferences(agent, record, () => clock.now());
+    if (record.sandbox === 'pending' && !record.isFinished && !record.termination) this.#parts.volumes?.mount(agent, record, clock.now());
     const resizeAt = resize(record, this.#resizeContext(agent, record));
     const isWritten = writeAnnotatedLines(naming, record, clock.now());
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));

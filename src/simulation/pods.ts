@@ -8,6 +8,7 @@ import {podAddresses} from './node/pod-addresses.js';
 import {notifyListeners, Records} from './pod-records.js';
 import {PodSync} from './pod-sync.js';
 import {behaviors as behaviorsOf} from './rules/behaviors.js';
+import type {NodeVolumes} from './volumes/mounts.js';
 import type {PodRecords} from './streams/target.js';
 
 /** The records of the pods of simulated nodes, with their reconciler. */
@@ -20,12 +21,12 @@ export interface PodReconciler extends PodRecords {
 const conflictRetryMs = 100;
 
 /** Reconciles the pods that are bound to simulated nodes. */
-export const createPodReconciler = (context: SimulationContext): PodReconciler => {
+export const createPodReconciler = (context: SimulationContext, volumes: NodeVolumes | undefined): PodReconciler => {
   const {clock, naming, nodes} = context;
   const behaviors = behaviorsOf(naming, context.rules.pods);
   const addresses = podAddresses(context);
-  const records = new Records({context, behaviors, addresses});
-  const sync = new PodSync({context, behaviors, addresses, records});
+  const records = new Records({context, behaviors, addresses, volumes});
+  const sync = new PodSync({context, behaviors, addresses, records, volumes});
 
   return {
     behaviors,

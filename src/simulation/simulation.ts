@@ -2,7 +2,7 @@ import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
 import type {NodeAgent} from '#src/api/node/agent.js';
-import {keyOf, keyText} from '#src/api/key.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
@@ -31,6 +31,8 @@ import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
 import {nodeAgent} from './node-agent.js';
 import {usageReader} from './usage.js';
+import {announceOn} from './volumes/objects.js';
+import {createDriver} from './volumes/driver.js';
 import {podsByAddress, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface SimulationOptions {
@@ -42,6 +44,8 @@ export interface SimulationOptions {
   readonly log: Log;
   readonly meter: Meter;
   readonly rules?: Rules;
+  /** Whether there is a simulated CSI driver, with the default storage class. */
+  readonly volumes?: boolean;
   /** The address families of nodes and pods, the primary one first. Default IPv4. */
   readonly families?: readonly Family[];
   /** Names and addresses of nodes and agents. Default within the process. */
@@ -108,6 +112,7 @@ const createAgent = (index: number, {naming, clock, random, log, rules, placemen
     images: emptyImages(),
     allocation: emptyAllocation(),
     pools: new Map(),
+    volumesInUse: new Map(),
     deferred: new Set(),
     registered: false,
     startedAt: clock.monotonic(),
@@ -133,6 +138,8 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     Array.from({length: options.nodes}, (_, index) => [placement.name(index), createAgent(index, {...options, rules, placement, signal})]),
   );
 
+  const driver = options.volumes ? createDriver({...options, informers, nodes: nodes.lister, rules: rules.volumes, signal}) : undefined;
+  const enqueuePod = (key: string) => podQueue.add(key);
   const context: SimulationContext = {
     naming,
     clock,
@@ -145,11 +152,13 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     pods: pods.lister,
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
     fileBudget: {left: maxFileBytes},
-    enqueuePod: key => podQueue.add(key),
+    enqueuePod,
   };
-  const podReconciler = createPodReconciler(context);
+  const volumes = driver?.mounts(enqueuePod, name => nodeQueue.add(name));
+  const podReconciler = createPodReconciler(context, volumes);
   const [registered, reported] = [countdown(agents.keys()), countdown(agents.keys())];
   const nodeReconcile = createNodeReconciler(context, {
+    ...(driver ? {announce: (agent: Agent, node: Frozen<Node>) => announceOn(agent.client, naming, agent.machine, node)} : {}),
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
@@ -161,6 +170,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const onNodeChange = (change: Change<Node>) => {
     const {object} = change;
     const name = object.metadata?.name ?? '';
+    volumes?.onNode(name);
     if (agents.has(name) && (change.type !== 'updated' || !sameJson(agentInputsOf(change.old), agentInputsOf(object)))) nodeQueue.add(name);
   };
 
@@ -173,11 +183,12 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
       log.error({key, err: error}, 'a simulated node failed'),
     );
   for (const name of agents.keys()) nodeQueue.add(name);
+  const endDriver = await driver?.start(run);
   const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
   const stop = async () => {
     for (const listener of listeners) listener[Symbol.dispose]();
     for (const queue of [podQueue, nodeQueue]) queue.shutDown();
-    await Promise.all(hands.map(hand => hand.stop()));
+    await Promise.all([...hands.map(hand => hand.stop()), endDriver?.()]);
     lifetime.abort();
   };
   try {

@@ -8,6 +8,7 @@ import type {Pod} from '#src/api/pod.js';
 import {startPlane} from '#src/plane/plane.js';
 import {exactly, type Settings} from '#src/simulation/rules/behavior.js';
 import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#src/simulation/rules/read.js';
+import {volumeMatchFields, volumeSettingFields} from '#src/simulation/rules/volume-fields.js';
 import {imageId} from '#src/simulation/rules/images.js';
 import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
@@ -49,7 +50,7 @@ test('a file of rules that makes no sense is refused in a line that names the pl
 });
 
 test('a file may be empty, YAML or JSON', t => {
-  t.deepEqual(readRules(''), {nodes: [], pods: []});
+  t.deepEqual(readRules(''), {nodes: [], pods: [], volumes: []});
   t.deepEqual(readRules('{"pods": [{"runFor": "2s"}]}'), readRules('pods:\n- runFor: 2s\n'));
 });
 
@@ -238,6 +239,6 @@ pods:
 
 test('the documentation has every field of a rule', t => {
   const page = readFileSync(join(root, 'docs/simulation.md'), 'utf8');
-  for (const fields of [nodeFields, matchFields, settingFields])
-    for (const name of Object.keys(fields)) t.true(page.includes(`| \`${name}\` |`), name);
+  for (const fields of [nodeFields, matchFields, settingFields, volumeMatchFields, volumeSettingFields])
+    for (const name of Object.keys(fields)) t.regex(page, new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'), name);
 });

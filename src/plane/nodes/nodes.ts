@@ -71,6 +71,7 @@ export class PlaneNodes {
     const simulation = await startSimulation({
       ...rest,
       nodes: count,
+      volumes: true,
       watchSeconds: watchSecondsInProcess,
       ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
       ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),

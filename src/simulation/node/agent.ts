@@ -18,6 +18,8 @@ export interface Agent {
   readonly images: Images;
   /** What its pods use of the node. */
   readonly allocation: NodeAllocation;
+  /** The keys of the pods that use attachable volumes, by the volumes' names. */
+  readonly volumesInUse: Map<string, Set<string>>;
   /** Pods whose resize waits for room. */
   readonly deferred: Set<string>;
   /** Address pools of its pods, by range. */

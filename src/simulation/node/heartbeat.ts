@@ -103,6 +103,13 @@ export const recordStatusEvents = (
   }
 };
 
+/** Reports which attachable volumes the node uses, if that changed. */
+export const reportVolumes = async (agent: Agent, {status}: Frozen<Node>): Promise<void> => {
+  const volumesInUse = [...agent.volumesInUse.keys()].sort();
+  if (sameJson(volumesInUse, [...(status?.volumesInUse ?? [])].sort())) return;
+  await agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', {status: {volumesInUse}}, {subresource: 'status'});
+};
+
 /** Reports the node's status if it changed or the last report is too old. */
 export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const {naming, clock} = context;

@@ -37,6 +37,11 @@ const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'>
   return from === undefined ? {} : {outage: {from, to: from + stopFor}};
 };
 
+const volumeLimitOf = (settings: readonly MachineSettings[]): Pick<Machine, 'maxVolumes'> => {
+  const {maxVolumes} = settings.findLast(one => one.maxVolumes !== undefined) ?? {};
+  return maxVolumes === undefined ? {} : {maxVolumes};
+};
+
 /** Returns the machine of a node: defaults, overridden by the rules for its name in order. */
 export const machineOf = (
   index: number,
@@ -55,6 +60,7 @@ export const machineOf = (
     annotations: Object.assign({}, ...settings.map(one => one.annotations ?? {})) as Record<string, string>,
     taints: settings.flatMap(one => one.taints ?? []),
     ...outageOf(settings),
+    ...volumeLimitOf(settings),
     port: placement.port(index),
     version,
   };

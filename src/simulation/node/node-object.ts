@@ -25,6 +25,8 @@ export interface Machine {
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
   /** When it is switched off, in ms after its start, and when on again. */
   readonly outage?: {readonly from: number; readonly to: number};
+  /** The most volumes of the simulated driver that can be attached. */
+  readonly maxVolumes?: number;
   /** The port of its agent. */
   readonly port: number;
   /** The release that its agent reports. */

@@ -120,7 +120,7 @@ const startContainers = (
   context: PodContext,
 ): 'completed' | 'failed' | 'running' => {
   if (record.sandbox === 'pending') {
-    if (context.now < record.sandboxAt || record.missing?.mount) return 'running';
+    if (context.now < record.sandboxAt || record.missing?.mount || record.mounting?.waiting.length) return 'running';
     record.addresses = context.takeAddresses();
     record.sandbox = 'up';
   }
@@ -181,6 +181,7 @@ const nextTime = (record: PodRecord, {now}: PodContext): number => {
   const times = record.containers.map(container => nextChange(container, now));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
   if (record.missing?.mount) times.push(record.missing.retryAt);
+  if (record.sandbox === 'pending' && record.mounting?.waiting.length) times.push(record.mounting.retryAt);
   if (activeDeadlineSeconds !== undefined && !record.termination) times.push(record.startTime + activeDeadlineSeconds * 1000);
   return Math.min(...times.filter(time => time > now), Infinity);
 };

@@ -6,6 +6,7 @@ import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {Resizing} from './resizing.js';
 import type {PodAllocation} from '#src/simulation/node/allocation.js';
+import type {Mounting} from './mounting.js';
 import type {Role} from '#src/simulation/rules/rules.js';
 
 /** A run that has ended. Times in ms since the epoch. */
@@ -116,6 +117,8 @@ export interface PodRecord {
   readonly resizing: Resizing;
   /** Missing references at the last check. */
   missing?: Missing;
+  /** The state of its volumes, if it has claims. */
+  mounting?: Mounting;
   /** The last reported error of its annotations. */
   behaviorError?: string;
   /** The current and the previous run of each container, by id. */

@@ -11,6 +11,8 @@ export interface MachineSettings {
   /** How long after its start it is switched off, in ms, and for how long; for good if not set. */
   readonly stopAfter?: number;
   readonly stopFor?: number;
+  /** The most volumes of the simulated driver that can be attached; no limit if not set. */
+  readonly maxVolumes?: number;
 }
 
 export interface NodeRule {

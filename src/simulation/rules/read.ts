@@ -20,11 +20,13 @@ import {
   durationRange,
   text,
   usage,
+  wholeNumber,
   type Fields,
   type ValuesOf,
 } from './fields.js';
 import {logEntry} from './log-fields.js';
 import {execRule, files, ports} from './stream-fields.js';
+import {volumeRule} from './volume-fields.js';
 import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
 
 export {RuleError};
@@ -45,6 +47,7 @@ export const nodeFields = {
   }),
   stopAfter: duration,
   stopFor: duration,
+  maxVolumes: wholeNumber,
 } satisfies Fields;
 
 /** The match fields for containers, in annotations of pods too. */
@@ -105,7 +108,7 @@ const nodeRule = (value: unknown, at: string): NodeRule => {
   return {...(names ? {names} : {}), settings: settings as MachineSettings};
 };
 
-const fileFields = {nodes: items(nodeRule), pods: items(podRule(matchFields))} satisfies Fields;
+const fileFields = {nodes: items(nodeRule), pods: items(podRule(matchFields)), volumes: items(volumeRule)} satisfies Fields;
 
 const yamlOf = (written: string): unknown => {
   try {
@@ -121,8 +124,8 @@ const yamlOf = (written: string): unknown => {
 /** Reads a file of rules, YAML or JSON. Throws a `RuleError` with a one-line message that names the field and the expected value. */
 export const readRules = (written: string): Rules => {
   const value = yamlOf(written);
-  const {nodes = [], pods = []} = value === null ? {} : fieldsOf(fileFields, value, '');
-  return {nodes, pods};
+  const {nodes = [], pods = [], volumes = []} = value === null ? {} : fieldsOf(fileFields, value, '');
+  return {nodes, pods, volumes};
 };
 
 const onPod = podRule(containerFields);

@@ -8,6 +8,7 @@ import {inferredSettings} from './inferred-settings.js';
 import type {LogEntry} from './log-entry.js';
 import {imageNames} from './images.js';
 import type {NodeRule} from './node-rule.js';
+import type {VolumeRule} from './volume-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
 /** The role of a container in its pod. */
@@ -107,5 +108,6 @@ export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behav
 export interface Rules {
   readonly nodes: readonly NodeRule[];
   readonly pods: readonly PodRule[];
+  readonly volumes: readonly VolumeRule[];
 }
-export const noRules: Rules = {nodes: [], pods: []};
+export const noRules: Rules = {nodes: [], pods: [], volumes: []};

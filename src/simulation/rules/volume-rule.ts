@@ -1,0 +1,57 @@
+import {drawFrom, exactly, type DurationRange} from './behavior.js';
+import type {Pattern} from './pattern.js';
+
+/** What the simulated driver does with a volume. */
+export const volumeSteps = ['provision', 'delete', 'attach', 'detach', 'mount', 'expand'] as const;
+export type VolumeStep = (typeof volumeSteps)[number];
+
+type Settings = Readonly<Partial<Record<`${VolumeStep}After`, DurationRange>> & Partial<Record<`${VolumeStep}Error`, string>>>;
+
+/** A rule of volumes: how long steps take, and the errors with which they fail. Each list of `match` that is set must have a matching item. */
+export interface VolumeRule {
+  readonly match: {
+    readonly namespaces?: readonly Pattern[];
+    readonly claims?: readonly Pattern[];
+    readonly classes?: readonly Pattern[];
+    readonly nodes?: readonly Pattern[];
+  };
+  readonly settings: Settings;
+}
+
+/** The volume that a step is about, by its claim. */
+export interface VolumeTarget {
+  readonly namespace: string;
+  readonly claim: string;
+  readonly storageClass: string;
+  /** The node that it is provisioned for, attached to or mounted on. */
+  readonly node: string;
+}
+
+/** How a step goes. */
+export interface StepBehavior {
+  readonly afterMs: number;
+  readonly error?: string;
+}
+
+const usual = exactly(100);
+
+const matches = ({match}: VolumeRule, {namespace, claim, storageClass, node}: VolumeTarget): boolean =>
+  (
+    [
+      [match.namespaces, namespace],
+      [match.claims, claim],
+      [match.classes, storageClass],
+      [match.nodes, node],
+    ] as const
+  ).every(([patterns, value]) => !patterns || patterns.some(pattern => pattern.test(value)));
+
+/** Returns how a step of a volume goes: for each setting, the first matching rule that has it applies. */
+export const stepOf = (rules: readonly VolumeRule[], step: VolumeStep, target: VolumeTarget): StepBehavior => {
+  const own = rules.filter(rule => matches(rule, target));
+  const error = own.find(({settings}) => settings[`${step}Error`] !== undefined)?.settings[`${step}Error`];
+  const range = own.find(({settings}) => settings[`${step}After`] !== undefined)?.settings[`${step}After`] ?? usual;
+  return {
+    afterMs: drawFrom(range, `${target.namespace}/${target.claim}/${target.node}/${step}`),
+    ...(error === undefined ? {} : {error}),
+  };
+};

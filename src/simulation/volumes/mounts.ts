@@ -1,0 +1,184 @@
+// The nodes' part in volumes: a pod's containers start once its volumes are bound, attached and mounted, and a node reports which attached
+// volumes it uses.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
+import type {Lister} from '#informers/lister.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import type {Node} from '#src/api/types.js';
+import {claimOfVolume, type Claim, type Volume} from '#src/model/volumes.js';
+import {isControlledBy} from '#src/model/owners.js';
+import type {Agent} from '#src/simulation/node/agent.js';
+import type {Mounting} from '#src/simulation/pod/mounting.js';
+import type {PodRecord} from '#src/simulation/pod/record.js';
+import {targetOf, type DriverContext} from './context.js';
+
+type CsiDriver = ObjectOf<typeof kinds.csiDrivers>;
+
+/** After a failed mount, the wait until the next attempt, and its maximum. */
+const firstBackoffMs = 500;
+const maxBackoffMs = 122_000;
+/** How long a pod waits for its volumes before an event says so, each time. */
+const patienceMs = 123_000;
+
+interface NodeVolumesParts {
+  readonly driver: DriverContext;
+  readonly drivers: Lister<CsiDriver>;
+  enqueuePod(key: string): void;
+  enqueueNode(name: string): void;
+}
+
+interface Waiter {
+  readonly node: string;
+  readonly claims: ReadonlySet<string>;
+}
+
+/** Why a volume is not ready yet, or when to look again. */
+type Obstacle = {readonly why: string; readonly retryAt?: number};
+
+/** Mounts the volumes of the pods on simulated nodes. */
+export class NodeVolumes {
+  readonly #parts: NodeVolumesParts;
+  /** Pods that wait for their volumes, by key. */
+  readonly #waiting = new Map<string, Waiter>();
+
+  constructor(parts: NodeVolumesParts) {
+    this.#parts = parts;
+  }
+
+  /** Looks again at the pods that may have waited for this claim or volume. */
+  onClaim({metadata}: Frozen<Claim>): void {
+    this.#wake(({claims}) => claims.has(`${metadata?.namespace}/${metadata?.name}`));
+  }
+
+  onVolume({spec}: Frozen<Volume>): void {
+    if (spec?.claimRef) this.#wake(({claims}) => claims.has(`${spec.claimRef!.namespace}/${spec.claimRef!.name}`));
+  }
+
+  onNode(name: string): void {
+    this.#wake(({node}) => node === name);
+  }
+
+  #wake(concerns: (waiter: Waiter) => boolean): void {
+    for (const [key, waiter] of this.#waiting) if (concerns(waiter)) this.#parts.enqueuePod(key);
+  }
+
+  /** Mounts what can be mounted by now. */
+  mount(agent: Agent, record: PodRecord, now: number): void {
+    const volumes = claimedVolumes(record.pod);
+    if (volumes.length === 0) return;
+    const mounting = (record.mounting ??= {
+      mounted: new Set(),
+      waiting: [],
+      retryAt: Infinity,
+      failures: new Map(),
+      reportAt: now + patienceMs,
+    });
+    const waiting: {volume: string; why: string}[] = [];
+    let retryAt = Infinity;
+    for (const volume of volumes) {
+      if (mounting.mounted.has(volume.name)) continue;
+      const obstacle = this.#obstacle(agent, record, mounting, volume, now);
+      if (!obstacle) {
+        mounting.mounted.add(volume.name);
+        continue;
+      }
+      waiting.push({volume: volume.name, why: obstacle.why});
+      retryAt = Math.min(retryAt, obstacle.retryAt ?? Infinity);
+    }
+    mounting.waiting = waiting;
+    if (waiting.length === 0) {
+      this.#waiting.delete(record.key);
+      return;
+    }
+    this.#report(agent, record, mounting, now);
+    mounting.retryAt = Math.min(retryAt, mounting.reportAt);
+    const namespace = record.pod.metadata?.namespace ?? '';
+    const claims = new Set(volumes.map(volume => `${namespace}/${claimOfVolume(record.pod, volume)}`));
+    this.#waiting.set(record.key, {node: agent.machine.name, claims});
+  }
+
+  #report(agent: Agent, {pod}: PodRecord, mounting: Mounting, now: number): void {
+    if (now < mounting.reportAt) return;
+    mounting.reportAt = now + patienceMs;
+    const names = mounting.waiting.map(({volume}) => volume).join(' ');
+    const failed = mounting.waiting.filter(({why}) => why.startsWith('error processing'));
+    agent.events.warning(
+      pod,
+      'FailedMount',
+      `Unable to attach or mount volumes: unmounted volumes=[${names}], unattached volumes=[${names}], failed to process volumes=[${failed.map(({volume}) => volume).join(' ')}]: ${failed[0]?.why ?? 'context deadline exceeded'}`,
+    );
+  }
+
+  #obstacle(agent: Agent, record: PodRecord, mounting: Mounting, volume: Frozen<PodVolume>, now: number): Obstacle | undefined {
+    const found = this.#volumeOf(record.pod, volume);
+    if (typeof found === 'string') return {why: found};
+    const attached = this.#unattached(agent, record, found);
+    if (attached) return {why: attached};
+    const failure = mounting.failures.get(volume.name);
+    if (failure && now < failure.retryAt) return {why: 'the mount failed', retryAt: failure.retryAt};
+    const {driver} = this.#parts;
+    if (found.spec?.csi?.driver !== driver.driver) return undefined;
+    const target = targetOf(found, driver.naming, agent.machine.name);
+    const {again, error} = driver.steps.take(`${record.uid}/${volume.name}`, 'mount', target);
+    if (again) return {why: 'the mount takes time', retryAt: again.kind === 'requeue' ? now + again.afterMs : Infinity};
+    if (!error) return undefined;
+    const delayMs = Math.min(failure ? failure.delayMs * 2 : firstBackoffMs, maxBackoffMs);
+    mounting.failures.set(volume.name, {delayMs, retryAt: now + delayMs});
+    const text = `MountVolume.SetUp failed for volume ${JSON.stringify(found.metadata?.name)} : ${error.message}`;
+    agent.events.warning(record.pod, 'FailedMount', text);
+    return {why: text, retryAt: now + delayMs};
+  }
+
+  /** Returns the persistent volume of a pod's volume, or why there is none. */
+  #volumeOf(pod: Frozen<Pod>, volume: Frozen<PodVolume>): Frozen<Volume> | string {
+    const {claims, volumes} = this.#parts.driver;
+    const {namespace = ''} = pod.metadata ?? {};
+    const name = claimOfVolume(pod, volume)!;
+    const failure = (why: string) => `error processing PVC ${namespace}/${name}: ${why}`;
+    const claim = claims.get({namespace, name});
+    if (!claim) return failure(`failed to fetch PVC from API server: persistentvolumeclaims ${JSON.stringify(name)} not found`);
+    if (volume.ephemeral && !isControlledBy(claim, pod))
+      return failure(`PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata?.name} (pod is not owner)`);
+    if (claim.status?.phase !== 'Bound' || !claim.spec?.volumeName) return failure('PVC is not bound');
+    const found = volumes.get(claim.spec.volumeName);
+    if (!found) return failure(`failed to fetch PV ${JSON.stringify(claim.spec.volumeName)} from API server`);
+    return found.spec?.claimRef?.uid === claim.metadata?.uid ? found : failure(`PV ${found.metadata?.name} is bound to another claim`);
+  }
+
+  /** Notes that the node uses an attachable volume, and returns why it is not attached yet. */
+  #unattached(agent: Agent, record: PodRecord, volume: Frozen<Volume>): string | undefined {
+    const {drivers, driver, enqueueNode} = this.#parts;
+    const {csi} = volume.spec ?? {};
+    if (!csi || drivers.get(csi.driver)?.spec.attachRequired === false) return undefined;
+    const name = `${driver.naming.key('csi')}/${csi.driver}^${csi.volumeHandle}`;
+    const users = agent.volumesInUse.get(name) ?? new Set<string>();
+    if (users.size === 0) enqueueNode(agent.machine.name);
+    agent.volumesInUse.set(name, users.add(record.key));
+    const {status} = driver.nodes.get(agent.machine.name) ?? ({} as Frozen<Node>);
+    if (!status?.volumesInUse?.includes(name)) return 'the node has not reported yet that it uses the volume';
+    return status.volumesAttached?.some(attached => attached.name === name) ? undefined : 'the volume is not attached';
+  }
+
+  /** The node of a pod that ran before uses its volumes. */
+  restore(agent: Agent, record: PodRecord): void {
+    for (const volume of claimedVolumes(record.pod)) {
+      const found = this.#volumeOf(record.pod, volume);
+      if (typeof found !== 'string') this.#unattached(agent, record, found);
+    }
+  }
+
+  /** The pod has ended or is gone: its volumes are unmounted. */
+  release(agent: Agent, record: PodRecord): void {
+    this.#waiting.delete(record.key);
+    for (const {volume} of record.mounting?.waiting ?? []) this.#parts.driver.steps.forget(`${record.uid}/${volume}`, 'mount');
+    for (const [name, users] of agent.volumesInUse) {
+      if (!users.delete(record.key) || users.size > 0) continue;
+      agent.volumesInUse.delete(name);
+      this.#parts.enqueueNode(agent.machine.name);
+    }
+  }
+}
+
+const claimedVolumes = (pod: Frozen<Pod>): readonly Frozen<PodVolume>[] =>
+  (pod.spec?.volumes ?? []).filter(volume => claimOfVolume(pod, volume) !== undefined);

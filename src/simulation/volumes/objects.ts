@@ -1,0 +1,59 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
+import {isAlreadyExists} from '#src/api/status.js';
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject, Node} from '#src/api/types.js';
+import type {Client} from '#src/client/client.js';
+import type {Machine} from '#src/simulation/node/node-object.js';
+import {driverName} from './context.js';
+
+/** The name of the storage class that claims have by default. */
+const className = 'standard';
+
+const unlessPresent = async <T extends KubeObject>(client: Client, kind: Kind<T>, object: T): Promise<boolean> => {
+  try {
+    await client.resource(kind).create(object);
+    return true;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return false;
+  }
+};
+
+/** Creates the driver's object and its storage class, unless they exist. */
+export const createDriverObjects = async (client: Client, naming: Naming): Promise<void> => {
+  const name = driverName(naming);
+  await unlessPresent(client, kinds.csiDrivers, {
+    metadata: {name},
+    spec: {attachRequired: false, podInfoOnMount: false, volumeLifecycleModes: ['Persistent', 'Ephemeral']},
+  });
+  await unlessPresent(client, kinds.storageClasses, {
+    metadata: {name: className, annotations: {[naming.subKey('storageclass', 'is-default-class')]: 'true'}},
+    provisioner: name,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  });
+};
+
+/** Announces the driver on a node, as the node's agent does. */
+export const announceOn = async (client: Client, naming: Naming, {name, maxVolumes}: Machine, node: Frozen<Node>): Promise<void> => {
+  const driver = {
+    name: driverName(naming),
+    nodeID: name,
+    topologyKeys: [naming.labels.hostname],
+    ...(maxVolumes === undefined ? {} : {allocatable: {count: maxVolumes}}),
+  };
+  const isNew = await unlessPresent(client, kinds.csiNodes, {
+    metadata: {
+      name,
+      ownerReferences: [{apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, name, uid: node.metadata?.uid ?? ''}],
+    },
+    spec: {drivers: [driver]},
+  });
+  if (isNew) return;
+  const resource = client.resource(kinds.csiNodes);
+  const found = await resource.get(name);
+  if (found.spec.drivers.some(each => each.name === driver.name)) return;
+  await resource.update({...found, spec: {drivers: [...found.spec.drivers, driver]}});
+};
