@@ -1,5 +1,4 @@
 import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
-import {kinds} from '#src/api/kinds/index.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';
 
@@ -8,7 +7,6 @@ export default defineController({
   doc: 'Deletes certificate signing requests a certain time after they were approved, denied, failed or issued, or were created and stayed pending.',
   name: 'certificatesigningrequest-cleaner-controller',
   serviceAccount: requestController.serviceAccount,
-  reads: [kinds.certificateSigningRequests],
   watches: [every('1h')],
   create(context) {
     context.enqueue(singletonKey);

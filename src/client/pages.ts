@@ -1,4 +1,4 @@
-import {isGone} from '#src/api/status.js';
+import {isGone, StatusError} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {ListOptions, ResourceClient} from './client.js';
 
@@ -32,3 +32,26 @@ export const listAll = async <T extends KubeObject>(
   const {continue: _, remainingItemCount: __, ...metadata} = first.metadata ?? {};
   return {...first, metadata, items};
 };
+
+/**
+ * Yields a collection page by page, so that only one page of it is in memory. Should the revision of the first page be compacted on the way, the rest is that of
+ * the present state.
+ */
+export async function* pagesOf<T extends KubeObject>(
+  resource: Pick<ResourceClient<T>, 'list'>,
+  options: Omit<ListOptions, 'continue' | 'resourceVersion' | 'resourceVersionMatch'> = {},
+): AsyncGenerator<readonly T[], void> {
+  const limit = options.limit ?? pageSize;
+  let next: string | undefined;
+  do {
+    try {
+      const page = await resource.list({...options, limit, ...(next ? {continue: next} : {})});
+      yield page.items;
+      next = page.metadata?.continue;
+    } catch (error) {
+      const present = isGone(error) && error instanceof StatusError ? error.status.metadata.continue : undefined;
+      if (!next || !present) throw error;
+      next = present;
+    }
+  } while (next);
+}

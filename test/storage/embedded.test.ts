@@ -230,3 +230,21 @@ test('a lease runs out at its time though the store was closed and opened meanwh
   t.is(await store.count('/', '0'), 0);
   await store.close();
 });
+
+test('many keys are counted in pieces, as they were when the count began', async t => {
+  const store = await open(fresh());
+  const count = 20_050;
+  const names = Array.from({length: count}, (_, i) => `/${String(i).padStart(6, '0')}`);
+  const revisions = await Promise.all(names.map(name => store.create(name, bytes('x'))));
+  const revision = await store.revision();
+  const counting = store.count('/', '0');
+  t.true(counting instanceof Promise);
+  await Promise.all([0, 1, count - 1].map(i => store.delete(names[i]!, revisions[i]!)));
+  await store.create('/0', bytes('x'));
+
+  t.is(await counting, count);
+  t.is(await store.count('/', '0'), count - 2);
+  t.is(await store.count('/', '0', revision), count);
+  t.is(await store.count('/000010', '0', revision), count - 10);
+  await store.close();
+});

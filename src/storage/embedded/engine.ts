@@ -1,7 +1,7 @@
 import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import {holdable, within} from '#src/storage/local/keys.js';
-import type {Commit, GrantedLease, History, HistoryQuery, StorageEngine} from '#src/storage/local/engine.js';
+import type {Commit, GrantedLease, History, HistoryQuery, KeyCount, StorageEngine} from '#src/storage/local/engine.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
@@ -140,8 +140,10 @@ export class EmbeddedEngine implements StorageEngine {
     return undo(this.#living(start, end, revision), this.#deleted(start, end, revision), extent);
   }
 
-  count(start: string, end: string): number {
-    return this.#tree.getKeysCount({start: tables.head + start, end: tables.head + end});
+  count(start: string, end: string, most: number): KeyCount {
+    const range = {start: tables.head + start, end: tables.head + end};
+    const [next] = this.#tree.getKeys({...range, offset: most, limit: 1});
+    return next === undefined ? {count: this.#tree.getKeysCount(range)} : {count: most, next: next as string};
   }
 
   history({start, end, after, upTo, scan}: HistoryQuery): History {

@@ -81,7 +81,7 @@ export class WatchCache {
   }
 
   count(start: string, end: string): number {
-    return this.#engine.count(start, end);
+    return this.#engine.count(start, end).count;
   }
 
   /** Registers a value that is about to be put, until the handle is disposed of. */

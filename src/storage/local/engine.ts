@@ -27,6 +27,12 @@ export interface HistoryQuery {
   readonly scan: number;
 }
 
+/** A number of keys, and the key where those that were not counted begin. */
+export interface KeyCount {
+  readonly count: number;
+  readonly next?: string | undefined;
+}
+
 export interface History {
   readonly changes: readonly Change[];
   /** All changes up to this revision were examined. */
@@ -46,7 +52,8 @@ export interface StorageEngine {
   range(start: string, end: string, extent: Extent): Page;
   /** As `range`, at an earlier revision that is not compacted. */
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page;
-  count(start: string, end: string): number;
+  /** Counts keys: all of them, or the first `most`. */
+  count(start: string, end: string, most: number): KeyCount;
   history(query: HistoryQuery): History;
   leases(): Iterable<GrantedLease>;
   /** Returns at most `limit` keys whose record was last written under the lease. */

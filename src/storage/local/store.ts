@@ -33,6 +33,8 @@ const checkValue = ({length}: Buffer): void => {
   if (length > maxValueBytes) throw ValueTooLarge.beyond(maxValueBytes, length);
 };
 
+/** How many keys are counted at once: a few ms. */
+const countAtOnce = 20_000;
 /** How many changes are read at once to count the keys of an earlier revision. */
 const scanAtOnce = 50;
 
@@ -99,9 +101,10 @@ export class LocalStore implements Store {
     const engine = this.#open();
     if (revision !== undefined) checkRevision(engine, revision);
     if (compareKeys(start, end) >= 0) return 0;
-    return revision === undefined || revision === engine.revision()
-      ? engine.count(start, end)
-      : held(this.#clock, () => this.#countAt(start, end, revision));
+    const newest = engine.revision();
+    const first = engine.count(start, end, countAtOnce);
+    if (first.next === undefined && (revision ?? newest) === newest) return first.count;
+    return held(this.#clock, () => this.#countAt(start, end, revision ?? newest));
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
@@ -159,17 +162,29 @@ export class LocalStore implements Store {
     return (this.#closed ??= this.#shut());
   }
 
-  /** Counts back from the newest revision by the changes since. */
+  /** Counts the keys in pieces, each at the newest revision of its time, and back from there by the changes since. */
   async #countAt(start: string, end: string, revision: number): Promise<number> {
     const pieces = new Pieces(this.#clock);
-    const newest = this.#engine.revision();
-    let count = this.#engine.count(start, end);
+    const counted: {readonly from: string; readonly at: number}[] = [];
+    let count = 0;
+    for (let from: string | undefined = start; from !== undefined;) {
+      const engine = this.#open();
+      counted.push({from, at: engine.revision()});
+      const {count: some, next} = engine.count(from, end, countAtOnce);
+      count += some;
+      from = next;
+      await pieces.pause();
+    }
+    const newest = counted.at(-1)!.at;
     for (let after = revision; after < newest;) {
       await pieces.pause();
       const engine = this.#open();
       checkRevision(engine, revision);
       const {changes, reached} = engine.history({start, end, after, upTo: newest, scan: scanAtOnce});
-      for (const {record, previous} of changes) count += Number(previous !== undefined) - Number(record !== undefined);
+      for (const {key, revision: changed, record, previous} of changes) {
+        const {at} = counted.findLast(({from}) => compareKeys(from, key) <= 0)!;
+        if (changed <= at) count += Number(previous !== undefined) - Number(record !== undefined);
+      }
       after = reached;
     }
     return count;

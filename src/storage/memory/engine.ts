@@ -1,4 +1,4 @@
-import type {Commit, GrantedLease, History, HistoryQuery, StorageEngine} from '#src/storage/local/engine.js';
+import type {Commit, GrantedLease, History, HistoryQuery, KeyCount, StorageEngine} from '#src/storage/local/engine.js';
 import {within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
@@ -62,8 +62,8 @@ export class MemoryEngine implements StorageEngine {
     return undo(this.#newest(start, end), this.#previousRecords(start, end, revision), extent);
   }
 
-  count(start: string, end: string): number {
-    return this.#keys.count(start, end);
+  count(start: string, end: string): KeyCount {
+    return {count: this.#keys.count(start, end)};
   }
 
   history({start, end, after, upTo, scan}: HistoryQuery): History {
