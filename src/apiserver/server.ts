@@ -24,6 +24,7 @@ import {longRunningLabels, RequestMetrics} from './request/metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
+import type {PeerProxy} from './peers/proxy.js';
 import type {Discovery} from './discovery/handler.js';
 import {dumpRoutes} from './handlers/flow-control-dumps.js';
 import {FlowControl} from './flowcontrol/flow-control.js';
@@ -81,6 +82,8 @@ export interface ApiServerSettings {
   /** The connections to the servers behind this one. */
   readonly backends: Connections;
   readonly aggregation?: Aggregation | undefined;
+  /** Passes requests for resources that only other servers serve to one of them. */
+  readonly peers?: PeerProxy | undefined;
   /** Handles large requests in another thread; without it this thread handles all. */
   readonly largeRequests?: LargeRequests | undefined;
   /** Records requests in the audit log; without it none are. */
@@ -171,7 +174,7 @@ const limitsOf = ({registry, flowControl, maxInFlight, requestTimeoutMs, log = n
 
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
-  const {registry, aggregation, discovery} = settings;
+  const {registry, aggregation, peers, discovery} = settings;
   const {naming, clock, random, store, authorizer, meter, cbor} = registry.settings;
   const log = settings.log ?? noLog;
   const streams: WatchSettings['streams'] = new Set();
@@ -217,7 +220,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     bodies: new IncomingBodies(meter),
     longLived,
     draining,
-    route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
+    route: aggregation || peers ? info => aggregation?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here,
     finished: (request, info, response, times) =>
       metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),

@@ -123,6 +123,7 @@ export const gateTable = {
     TaintTolerationComparisonOperators: [absent, absent, absent, alpha],
     TokenRequestServiceAccountUIDValidation: [absent, absent, betaOn, betaOn],
     TranslateStreamCloseWebsocketRequests: [betaOn, betaOn, betaOn, betaOn],
+    UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
     UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     WatchList: [betaOn, beta, betaOn, betaOn],
@@ -136,9 +137,6 @@ export const gateTable = {
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
     StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
     StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
-  }),
-  ...withoutEffect('requests for resources that this server does not know are not forwarded to other servers', {
-    UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],

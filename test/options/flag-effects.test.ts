@@ -12,7 +12,6 @@ import {upFlags} from '#src/options/programs/up.js';
 
 /** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
-  ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
   [
     'is about volumes, which no controller here provisions, attaches, detaches or recycles',
     /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/,

@@ -34,7 +34,8 @@ const addressOf = async ({service}: Remote, {resolve, log}: ProxyParts): Promise
   }
 };
 
-const wantsUpgrade = (request: ApiRequest): boolean =>
+/** Whether a request asks for an upgraded connection, and can have one. */
+export const wantsUpgrade = (request: ApiRequest): boolean =>
   Boolean(request.upgradable) &&
   (header(request, 'connection')?.toLowerCase().includes('upgrade') ?? false) &&
   header(request, 'upgrade') !== undefined;

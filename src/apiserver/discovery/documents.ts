@@ -102,7 +102,7 @@ export const aggregated = (
   remoteVersionOf: (registration: Registration) => RemoteVersion,
   shapeVersion: string,
   core: boolean,
-): unknown => ({
+) => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: shapeVersion,
   metadata: {},

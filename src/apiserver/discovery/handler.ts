@@ -6,6 +6,7 @@ import type {ApiResponse, ResponseBody} from '#src/api/request.js';
 import {methodUnknown, notAcceptable, shapeNotAcceptable, unsupportedMedia} from '#src/api/status.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
@@ -14,7 +15,8 @@ import {mediaTypeOf} from '#src/apiserver/request/body.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import {namedClauses} from '#src/serving/accept.js';
 import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
-import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import type {Registration, Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {mergedGroups, type DiscoveredItem} from '#src/apiserver/peers/documents.js';
 import type {RemoteDiscovery} from '#src/apiserver/aggregation/remote-discovery.js';
 import {aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions} from './documents.js';
 import {listing, type ListedGroup} from './listing.js';
@@ -29,17 +31,28 @@ export interface AggregatedDiscovery {
   readonly discovery: Pick<RemoteDiscovery, 'get' | 'onChange'>;
 }
 
+/** What the other servers on the same store serve. */
+export interface PeerDiscovery {
+  /** The groups of each server. */
+  readonly groups: readonly (readonly DiscoveredItem[])[];
+  onChange(listener: () => void): void;
+}
+
 /** Serves discovery. Documents are cached until the served resources change. */
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: string;
   readonly #aggregation: AggregatedDiscovery | undefined;
+  readonly #peers: PeerDiscovery | undefined;
+  readonly #metrics: ReturnType<typeof peerMetrics> | undefined;
   #groups: readonly DiscoveredGroup[] | undefined;
   #listed: readonly ListedGroup[] | undefined;
   readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
-  constructor(registry: Registry, serverAddress: string, aggregation?: AggregatedDiscovery) {
+  constructor(registry: Registry, serverAddress: string, {aggregation, peers}: DiscoverySources = {}) {
     this.#registry = registry;
+    this.#peers = peers;
+    this.#metrics = peers && peerMetrics(registry.settings.meter);
     this.#serverAddress = serverAddress;
     this.#aggregation = aggregation;
     const changed = () => {
@@ -52,6 +65,7 @@ export class Discovery {
     });
     aggregation?.registrations.onChange(changed);
     aggregation?.discovery.onChange(changed);
+    peers?.onChange(changed);
   }
 
   /** The groups that this server serves itself. */
@@ -102,18 +116,12 @@ export class Discovery {
   }
 
   #aggregated({request}: RequestContext, accepted: Accepted, core: boolean): ApiResponse {
-    const key = `${core} ${accepted.contentType}`;
+    const peers = core || accepted.withoutPeers ? undefined : this.#peers;
+    const key = `${core} ${peers !== undefined} ${accepted.contentType}`;
     let document = this.#documents.get(key);
+    if (!core && this.#metrics) (!peers ? this.#metrics.without : document ? this.#metrics.hits : this.#metrics.misses).add();
     if (!document) {
-      const object = deepFreeze(
-        aggregated(
-          this.#registry.settings.naming,
-          this.listed,
-          ({name}) => this.#aggregation?.discovery.get(name) ?? {isFresh: false},
-          accepted.shapeVersion,
-          core,
-        ),
-      );
+      const object = deepFreeze(this.#aggregatedObject(accepted.shapeVersion, core, peers));
       const bytes = bytesOf(encoded(accepted, () => object, false));
       const body: ResponseBody = {kind: 'object', contentType: accepted.contentType, object: () => object, bytes: () => bytes};
       document = {body, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"`};
@@ -123,7 +131,31 @@ export class Discovery {
     if (header(request, 'if-none-match') === document.etag) return {status: 304, headers, body: {kind: 'empty'}};
     return {status: 200, headers, body: document.body};
   }
+
+  #aggregatedObject(shapeVersion: string, core: boolean, peers: PeerDiscovery | undefined): unknown {
+    const {naming} = this.#registry.settings;
+    const remoteVersionOf = ({name}: Registration) => this.#aggregation?.discovery.get(name) ?? {isFresh: false};
+    const own = aggregated(naming, this.listed, remoteVersionOf, shapeVersion, core);
+    if (!peers || peers.groups.length === 0) return own;
+    return {...own, items: mergedGroups([own.items as readonly DiscoveredItem[], ...peers.groups])};
+  }
 }
+
+/** The sources of discovery besides this server's own resources. */
+export interface DiscoverySources {
+  readonly aggregation?: AggregatedDiscovery | undefined;
+  readonly peers?: PeerDiscovery | undefined;
+}
+
+const peerMetrics = (meter: Meter) => {
+  const counter = (name: string, what: string) =>
+    meter.counter({name: `aggregator_discovery_${name}_total`, help: `Counter of number of times ${what}`});
+  return {
+    hits: counter('peer_aggregated_cache_hits', 'discovery was served from peer-aggregated cache'),
+    misses: counter('peer_aggregated_cache_misses', 'discovery was aggregated across all API servers'),
+    without: counter('nopeer_requests', 'no-peer (non peer-aggregated) discovery was requested'),
+  };
+};
 
 const onlyRead = (method: string, handler: Handler): Handler =>
   method === 'get'

@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
-import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
-import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
+import {endOfPrefix} from '#src/storage/store.js';
+import {removeRecord, renewRecord} from './leased-records.js';
 import {encodeRecord} from './record.js';
 import type {RegistrySettings} from './registry.js';
 
@@ -34,36 +34,18 @@ export class Peers {
     const {store} = this.#settings;
     const key = this.#root + address;
     const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {}, subsets: [{addresses: [{ip: address}]}]} as KubeObject);
-    const lease = await store.lease(peerTtlSeconds);
-    await this.#write(key, async record => {
-      await (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease}));
-    });
+    await renewRecord(store, key, value, peerTtlSeconds);
   }
 
   /** Removes an address whose server stops. */
   async remove(address: string): Promise<void> {
-    const {store} = this.#settings;
-    await this.#write(this.#root + address, async record => {
-      if (record) await store.delete(record.key, record.revision);
-    });
+    await removeRecord(this.#settings.store, this.#root + address);
   }
 
   /** Returns the addresses whose leases have not expired, in order. */
   async list(): Promise<string[]> {
     const {records} = await this.#settings.store.range({start: this.#root, end: endOfPrefix(this.#root)});
     return records.map(({key}) => key.slice(this.#root.length)).sort();
-  }
-
-  /** Writes based on the current record; repeated when the record expires or another server with the same address writes it in between. */
-  async #write(key: string, write: (record: StoredRecord | undefined) => Promise<void>): Promise<void> {
-    const {store} = this.#settings;
-    for (;;) {
-      try {
-        return await write(await store.get(key));
-      } catch (error) {
-        if (!(error instanceof KeyExists || error instanceof RevisionMismatch)) throw error;
-      }
-    }
   }
 
   get #root(): string {

@@ -309,8 +309,13 @@ export class Registry {
     return [...this.#served.values()];
   }
 
+  /** The served versions of custom resources. */
+  get custom(): readonly ServedResource[] {
+    return this.#custom?.served() ?? [];
+  }
+
   get served(): readonly ServedResource[] {
-    return [...this.#served.values(), ...(this.#custom?.served() ?? [])];
+    return [...this.#served.values(), ...this.custom];
   }
 
   #add(served: ServedResource): void {

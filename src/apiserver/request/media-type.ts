@@ -23,6 +23,8 @@ export interface Accepted {
   readonly shapeVersion: string;
   /** The media type with its parameters, as the response repeats them. */
   readonly contentType: string;
+  /** Whether a discovery document is to contain only what this server serves (KEP-4020). */
+  readonly withoutPeers?: true;
   /** Whether the client requested an indented body besides the media type. */
   readonly pretty?: true;
 }
@@ -132,6 +134,7 @@ export const negotiate = (
         shape: shape.shape,
         shapeVersion: shape.version,
         contentType: contentTypeOf(media, clause, shape.shape, offer),
+        ...(shape.shape === 'APIGroupDiscoveryList' && clause.params.get('profile') === 'nopeer' && {withoutPeers: true}),
         ...(clause.params.get('pretty') === '1' && {pretty: true}),
       };
     })

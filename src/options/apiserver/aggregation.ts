@@ -24,21 +24,19 @@ export const aggregation = flagSection('Aggregation and proxying', {
   },
   'peer-advertise-ip': {
     type: 'ip',
-    help: 'The address at which other API servers reach this one to pass on requests they cannot serve themselves. Effective with the gate UnknownVersionInteroperabilityProxy.',
+    help: 'The address at which other API servers reach this one to pass on requests they cannot serve themselves; by default the advertised address. Effective only with --peer-advertise-port, and with the gate UnknownVersionInteroperabilityProxy.',
     gate: 'UnknownVersionInteroperabilityProxy',
-    implementation: 'pending',
   },
   'peer-advertise-port': {
     type: 'port',
     help: 'The port beside --peer-advertise-ip. Effective with the gate UnknownVersionInteroperabilityProxy.',
     gate: 'UnknownVersionInteroperabilityProxy',
-    implementation: 'pending',
   },
   'peer-ca-file': {
     type: 'path',
-    help: "The CA that other API servers' serving certificates are checked with. Effective with the gate UnknownVersionInteroperabilityProxy.",
+    help: "The CA that other API servers' serving certificates are checked with. Without it no request is passed on to them. Effective with the gate UnknownVersionInteroperabilityProxy.",
     gate: 'UnknownVersionInteroperabilityProxy',
-    implementation: 'pending',
+    requires: ['proxy-client-cert-file'],
   },
   'coordinated-leadership-lease-duration': {
     type: 'duration',

@@ -2,6 +2,7 @@
 // other components are created by the callers.
 
 import {setMaxListeners} from 'node:events';
+import {hostname} from 'node:os';
 import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
@@ -46,6 +47,7 @@ import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {admissionPlugins, readAdmission} from './admission.js';
+import {serverPeers} from './peers.js';
 import {followAgentTrust} from './agent-trust.js';
 import {openAudit} from './audit.js';
 import {createAuthorizers} from './authorization.js';
@@ -100,6 +102,8 @@ export interface ApiServerParts {
   gate(name: string): boolean;
   /** `host:port` by which clients reach the server; empty without a listener. */
   readonly serverAddress: string;
+  /** The name of the host, from which the server's identity follows; by default this machine's. */
+  readonly host?: string;
   /** Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server closes it. */
   readonly largeRequests?: ((parts: LargeRequestParts) => OtherThread) | undefined;
   /** Whether another server passes its requests to this one. That server limits them, and records them in the audit log. */
@@ -277,8 +281,18 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
     refusesRedirects: options.aggregatorRejectForwardingRedirect,
     gate,
   });
-  const discovery = new Discovery(registry, address, aggregation);
-  return {tokens, otherTokens, admission, conversion, backends: toBackends, registrations, aggregation, discovery};
+  const peers = serverPeers({
+    ...parts,
+    meter,
+    registry,
+    registrations,
+    backends: toBackends,
+    proxy,
+    host: parts.host ?? hostname(),
+    signal,
+  });
+  const discovery = new Discovery(registry, address, {aggregation, peers: peers?.catalog});
+  return {tokens, otherTokens, admission, conversion, backends: toBackends, registrations, aggregation, discovery, peers};
 };
 
 type Readers = ReturnType<typeof readersOf>;
@@ -293,7 +307,7 @@ const serverOf = (
 ) => {
   const {options, naming, clock, log, store} = parts;
   const {authorizers, anonymous, network, client, health} = settings;
-  const {tokens, otherTokens, admission, conversion, backends, aggregation, discovery} = readers;
+  const {tokens, otherTokens, admission, conversion, backends, aggregation, discovery, peers} = readers;
   const authenticators = [...settings.authenticators, ...tokens.authenticators, ...otherTokens.authenticators];
   const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
   return createApiServer({
@@ -320,6 +334,7 @@ const serverOf = (
     discovery,
     backends,
     aggregation,
+    peers: peers?.proxy,
     routes: [
       ...openApiRoutes({documents, relayTo: registration => aggregation.relayTo(registration), clock}),
       ...versionRoutes(parts.version),
@@ -385,11 +400,12 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
   const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor});
 
   const {health, authorizers, proxy, loopback, clientAs, client} = settings;
-  const {registrations, aggregation} = readers;
+  const {registrations, aggregation, peers} = readers;
+  const own = {peers, host: parts.host ?? hostname()};
   loopback.attach(server.handler);
   if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const start = serverStart(
-    {...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter},
+    {...parts, ...own, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter},
     {looping: looping.signal, serving: following.signal},
   );
   const follow = async () => {

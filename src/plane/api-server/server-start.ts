@@ -1,4 +1,3 @@
-import {hostname} from 'node:os';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -37,6 +36,7 @@ import {authenticationConfig} from './authentication.js';
 import type {Authorizers} from './authorization.js';
 import {definitionHooks} from './definitions.js';
 import type {ServerHealth, StartHook} from './health.js';
+import type {ServerPeers} from './peers.js';
 import type {ProxyClient} from './proxy-client.js';
 import {selfServiceOf, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
@@ -62,6 +62,10 @@ export interface ServerStartParts {
   readonly meter: MetricsRegistry;
   gate(name: string): boolean;
   readonly serverAddress: string;
+  /** The name of the host, from which the server's identity follows. */
+  readonly host: string;
+  /** The other servers on the same store, if requests are passed to them. */
+  readonly peers: ServerPeers | undefined;
 }
 
 /** The signals that end the work of hooks: loops over the server's own objects before watches end, all else after. */
@@ -93,14 +97,14 @@ const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[]
 };
 
 /** Steps that several hooks wait for. Each runs once, when the first of them asks. */
-const sharedSteps = ({options, server, client, store, clock, random, log, meter, gate}: ServerStartParts, signals: StartSignals) => {
+const sharedSteps = (parts: ServerStartParts, signals: StartSignals) => {
+  const {options, server, client, store, clock, random, log, meter, gate, host} = parts;
   const {registry, storedVersions} = server;
   const hasRanges = registry.serves(kinds.serviceCIDRs);
   const namespaces = lazily(() => ensureSystemNamespaces(client));
   const announced = lazily(async () => {
     await namespaces();
-    if (gate('APIServerIdentity'))
-      await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
+    if (gate('APIServerIdentity')) await maintainIdentityLease({client, clock, random, log, host, isAlone: !store.shared}, signals.serving);
   });
   return {
     hasRanges,
@@ -116,7 +120,7 @@ const sharedSteps = ({options, server, client, store, clock, random, log, meter,
           client,
           clock,
           log,
-          server: serverIdentity(hostname()),
+          server: serverIdentity(host),
           resources: storedResources(registry),
           updated: (resource, error) => storedVersions.updated(resource, error),
         },
@@ -266,6 +270,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     ...beforeHooks(parts.options),
     ...identityHooks(parts, steps),
     ...addressHooks(parts, steps, signals, own),
+    ...(parts.peers?.hooks(steps.loops) ?? []),
     ...coordinationHooks(parts, steps, signals),
     ...objectHooks(parts, steps, signals),
     ...extensionHooks(parts, steps, signals),
@@ -278,6 +283,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)]
       : all,
     async leave() {
+      await parts.peers?.leave().catch((error: unknown) => parts.log.warn({err: error}, 'the address for other servers was not removed'));
       await own.started
         ?.leave()
         .catch((error: unknown) => parts.log.warn({err: error}, 'the endpoint of this server could not be taken back'));
