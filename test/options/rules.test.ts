@@ -79,6 +79,7 @@ refusals(apiserverFlags, [
   ['--encryption-provider-config-automatic-reload', needs('encryption-provider-config-automatic-reload', 'encryption-provider-config')],
   ['--proxy-client-key-file=f', needs('proxy-client-key-file', 'proxy-client-cert-file')],
   ['--platlet-client-certificate=f', needs('platlet-client-certificate', 'platlet-client-key')],
+  ['--peer-ca-file=f --feature-gates=UnknownVersionInteroperabilityProxy=true', '--peer-ca-file requires --proxy-client-cert-file'],
   ['--peer-ca-file=f', '--peer-ca-file requires the feature gate UnknownVersionInteroperabilityProxy, which is off'],
   ['--plat-service-node-port=80', '--plat-service-node-port 80 is not in --service-node-port-range 30000-32767'],
   ['--service-cluster-ip-range=10.0.0.0/8,11.0.0.0/8', '--service-cluster-ip-range must hold ranges of different IP families'],

@@ -36,7 +36,6 @@ export const aggregation = flagSection('Aggregation and proxying', {
     type: 'path',
     help: "The CA that other API servers' serving certificates are checked with. Without it no request is passed on to them. Effective with the gate UnknownVersionInteroperabilityProxy.",
     gate: 'UnknownVersionInteroperabilityProxy',
-    requires: ['proxy-client-cert-file'],
   },
   'coordinated-leadership-lease-duration': {
     type: 'duration',
@@ -57,6 +56,10 @@ export const aggregation = flagSection('Aggregation and proxying', {
     range: {above: '0'},
   },
 });
+
+/** Peers trust the user of a request only because of the certificate. */
+export const validatePeers = (options: {readonly peerCaFile: string; readonly proxyClientCertFile: string}): string | undefined =>
+  options.peerCaFile && !options.proxyClientCertFile ? '--peer-ca-file requires --proxy-client-cert-file' : undefined;
 
 interface CoordinationOptions {
   readonly coordinatedLeadershipLeaseDuration: number;

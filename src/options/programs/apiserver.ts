@@ -2,7 +2,7 @@ import {dirname, join} from 'node:path';
 import {naming} from '#src/api/naming.js';
 import type {NamingName} from '#src/api/naming.js';
 import {admission, validateAdmissionPlugins} from '#src/options/apiserver/admission.js';
-import {aggregation, validateCoordination} from '#src/options/apiserver/aggregation.js';
+import {aggregation, validateCoordination, validatePeers} from '#src/options/apiserver/aggregation.js';
 import {audit, auditVersions, validateAudit} from '#src/options/apiserver/audit.js';
 import {authentication, authorization, validateAuthorizationModes, serviceAccountTokens} from '#src/options/apiserver/authentication.js';
 import {cluster, validateServiceRanges} from '#src/options/apiserver/cluster.js';
@@ -94,6 +94,7 @@ export const apiserverFlags = flagTable({
     validateCachedResources,
     validateServiceRanges,
     validateCoordination,
+    validatePeers,
     validateAuthorizationModes,
     validateAudit,
     validateForwardCompatibility,
