@@ -74,6 +74,7 @@ export const gateTable = {
     DRAPartitionableDevices: [absent, alpha, alpha, alpha],
     DRAPrioritizedList: [absent, alpha, betaOn, betaOn],
     DRAResourceClaimDeviceStatus: [alpha, betaOn, betaOn, betaOn],
+    DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
     EnvFiles: [absent, absent, alpha, betaOn],
     ExternalServiceAccountTokenSigner: [alpha, alpha, betaOn, betaOn],
     GenericWorkload: [absent, absent, absent, alpha],
@@ -171,9 +172,6 @@ export const gateTable = {
   }),
   ...withoutEffect('the scheduler applies no limit to volumes on nodes that have not reported their drivers', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
-  }),
-  ...withoutEffect('it concerns dynamic resource allocation, which is not implemented yet', {
-    DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
   }),
   ...withoutEffect('it concerns the storage controllers, which are not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],

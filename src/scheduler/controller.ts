@@ -1,6 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {defineLongRunning, type LongRunningController} from '#src/runtime/controller.js';
 import {defaultSchedulerName} from './profile.js';
+import {featuresOf} from './devices/types.js';
 import {Scheduler} from './scheduler.js';
 import {defaultSettings, type Settings} from './settings.js';
 import {addEventHandlers, watchedKinds} from './event-handlers.js';
@@ -24,7 +25,10 @@ export const schedulerController = (settings: Settings = defaultSettings): LongR
     eventSource: defaultSchedulerName,
     reads: [...watchedKinds, ...readKinds],
     create({gates, informers, ...context}) {
-      const scheduler = new Scheduler({...context, ...settings, gate: name => gates.enabled(name as never)});
+      const gate = (name: string) => gates.enabled(name as never);
+      // The kind is served with its gate only.
+      if (featuresOf(gate).deviceTaintRules) context.lister(kinds.deviceTaintRules);
+      const scheduler = new Scheduler({...context, ...settings, gate});
       const listeners = addEventHandlers(scheduler, informers);
       return async running => {
         await scheduler.run(running);

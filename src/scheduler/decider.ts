@@ -106,6 +106,7 @@ export class Decider {
     const text = (afterwards?: string) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards);
     if (!preempts) return {type: 'none', nominatedNode: '', text: text(), filterResult};
     const startedAt = clock.monotonic();
+    const released = filterResult.filterSet.filters.map(({check}) => check.release?.()).find(each => each !== undefined);
     const outcome = yield* findVictims(info, nominatedNode, filterResult, this.#preemptionSearch());
     metrics.observeExtensionPoint(
       'PostFilter',
@@ -118,7 +119,7 @@ export class Decider {
     return {
       type: 'none',
       nominatedNode: outcome.clearNominatedNode ? '' : undefined,
-      text: text(`${noClaimsText}, preemption: ${outcome.text}`),
+      text: text(`${released ?? noClaimsText}, preemption: ${outcome.text}`),
       filterResult,
     };
   }

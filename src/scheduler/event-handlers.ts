@@ -4,6 +4,7 @@ import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
+import type {DeviceClaim} from '#src/model/devices/pod-claims.js';
 import {isSchedulingEqual, nodeEvents, podEvents} from './changes.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 import type {Scheduler} from './scheduler.js';
@@ -94,15 +95,18 @@ const watchedResources = {
   CSIStorageCapacity: kinds.csiStorageCapacities,
   VolumeAttachment: kinds.volumeAttachments,
   ResourceClaim: kinds.resourceClaims,
+  DeviceClass: kinds.deviceClasses,
+  ResourceSlice: kinds.resourceSlices,
 } as const;
 
 const actions = {added: 'Add', updated: 'Update', deleted: 'Delete'} as const;
 
 const resourceHandler =
-  ({queue, volumes}: Scheduler, name: keyof typeof watchedResources) =>
+  ({queue, volumes, devices}: Scheduler, name: keyof typeof watchedResources) =>
   (change: Change): void => {
     if (isResync(change)) return;
     if (name === 'PersistentVolumeClaim' || name === 'PersistentVolume') volumes.onChange();
+    if (name === 'ResourceClaim') devices.claims.onChange(change as Change<DeviceClaim>);
     const kind: EventKind = `${name}${actions[change.type]}`;
     const {object} = change;
     if (change.type === 'deleted') queue.moveOn({kind, old: object});
@@ -119,4 +123,11 @@ export const addEventHandlers = (scheduler: Scheduler, informers: InformerFactor
   ...Object.entries(watchedResources).map(([name, kind]) =>
     informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
   ),
+  ...(scheduler.devices.features.deviceTaintRules
+    ? [
+        informers
+          .informer(kinds.deviceTaintRules)
+          .listen(change => !isResync(change) && scheduler.queue.moveOn({kind: 'ResourceSliceUpdate'})),
+      ]
+    : []),
 ];

@@ -24,12 +24,18 @@ export class SchedulerMetrics {
   readonly #rejections;
   readonly #preemptions;
   readonly #victims;
+  readonly #claimCreations;
   readonly #meter: Meter;
   readonly #observed: Disposable[] = [];
 
   constructor(meter: Meter) {
     this.#meter = meter;
     const buckets = exponentialBuckets(0.001, 2, 15);
+    this.#claimCreations = meter.counter({
+      name: 'scheduler_resourceclaim_creates_total',
+      help: 'Number of ResourceClaims creation requests within scheduler',
+      labels: ['status'],
+    });
     this.#attempts = meter.counter({
       name: 'scheduler_schedule_attempts_total',
       help: "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
@@ -146,6 +152,11 @@ export class SchedulerMetrics {
   /** Called when a plugin starts or stops rejecting a pod. */
   countRejection(plugin: PluginName, profile: string, by: 1 | -1): void {
     if (plugin !== 'NoNodes') this.#rejections.add({plugin, profile}, by);
+  }
+
+  /** Counts the creation of a claim for extended resources. */
+  countClaimCreation(status: 'success' | 'failure'): void {
+    this.#claimCreations.add({status});
   }
 
   countPreemption(victims: number): void {

@@ -18,7 +18,8 @@ import {Cache} from './cache/cache.js';
 import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {Decider, type Decision} from './decider.js';
-import {DeviceReserver} from '#src/scheduler/framework/devices.js';
+import {Devices} from '#src/scheduler/devices/devices.js';
+import {AllocationError} from '#src/scheduler/devices/types.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
 import type {ClusterEvent} from '#src/scheduler/framework/events.js';
 import {hintsByEvent} from './hints.js';
@@ -61,6 +62,7 @@ export class Scheduler {
   readonly queue: SchedulingQueue;
   readonly nominator = new Nominator();
   readonly volumes: VolumeBinder;
+  readonly devices: Devices;
   readonly #parts: SchedulerParts;
   readonly #cluster: Cluster;
   readonly #reporter: Reporter;
@@ -79,6 +81,7 @@ export class Scheduler {
     this.#pieces = new Pieces(clock);
     const cache = (this.cache = new Cache(naming));
     this.volumes = new VolumeBinder(parts);
+    this.devices = new Devices({...parts, countCreation: status => this.#metrics.countClaimCreation(status)});
     this.#reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
     this.#preemptor = new Preemptor({
       ...parts,
@@ -96,7 +99,9 @@ export class Scheduler {
       counts: new PodCounts(),
       labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
       volumes: this.volumes,
-      devices: new DeviceReserver(parts),
+      devices: this.devices,
+      clock,
+      log: parts.log,
       lister,
       gate,
     };
@@ -196,7 +201,8 @@ export class Scheduler {
         since,
       );
     } catch (error) {
-      log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
+      if (error instanceof AllocationError) log.warn({pod: key, reason: error.message}, 'devices of a pod could not be allocated');
+      else log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
       this.#handleFailure(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
     }
   }
@@ -216,6 +222,7 @@ export class Scheduler {
     const {uid} = queued.info;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       if (this.#cluster.nodes.length === 0) return {type: 'no nodes'};
+      await this.devices.load(queued.info);
       const decision = await this.#decideOnce(queued.info, profile, since);
       if (this.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued))
         return undefined;

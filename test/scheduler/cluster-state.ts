@@ -12,7 +12,8 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
 import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {DeviceReserver} from '#src/scheduler/framework/devices.js';
+import {seededRandom} from '#src/base/random.js';
+import {Devices} from '#src/scheduler/devices/devices.js';
 import {filters} from '#src/scheduler/filters/index.js';
 import {findFeasibleNodes, type FilterResult} from '#src/scheduler/framework/fit.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
@@ -54,6 +55,9 @@ export const aClusterState = (
     naming: plat,
     clock: new VirtualClock(),
     log: noLog,
+    random: seededRandom(1),
+    events: {normal: () => {}, warning: () => {}},
+    gate: (name: string) => gates.includes(name),
     signal: new AbortController().signal,
     lister,
   };
@@ -65,9 +69,11 @@ export const aClusterState = (
     counts: new PodCounts(),
     labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
     volumes: new VolumeBinder(parts),
-    devices: new DeviceReserver(parts),
+    devices: new Devices(parts),
+    clock: parts.clock,
+    log: noLog,
     lister,
-    gate: name => gates.includes(name),
+    gate: parts.gate,
   };
 };
 

@@ -236,8 +236,9 @@ const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, e
 for (const [title, objects, pod, expected] of volumeCases)
   test(`volumes of a pod on a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
 
+const requests = [{name: 'one', exactly: {deviceClassName: 'gpus'}}];
 const device = (name: string, status: object = {}) =>
-  ({metadata: {name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1'}, spec: {devices: {}}, status}) as never;
+  ({metadata: {name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1'}, spec: {devices: {requests}}, status}) as never;
 
 const using = (name: string) => aPod('p', {resourceClaims: [{name: 'gpu', resourceClaimName: name}]});
 const inZone = (zone: string) => ({
@@ -246,7 +247,7 @@ const inZone = (zone: string) => ({
 
 const deviceCases: readonly [title: string, claims: readonly never[], expected: ReturnType<typeof rejections>][] = [
   ['a claim that is not there', [], `resourceclaim.${plat.group('resource')} "gpu" not found`],
-  ['a claim that is not allocated', [device('gpu')], {a1: 'cannot allocate all claims', b1: 'cannot allocate all claims'}],
+  ['a claim of a class that is not there', [device('gpu')], 'request one: device class gpus does not exist'],
   ['devices are where they were allocated', [device('gpu', inZone('b'))], {a1: 'resourceclaim not available on the node', b1: ''}],
   [
     'a claim that as many use as may',

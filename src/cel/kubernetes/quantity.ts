@@ -35,7 +35,8 @@ class QuantityValue extends OpaqueValue {
   }
 }
 
-const parsed = (text: string): Value => {
+/** Returns the value of a quantity's text, or a failure. */
+export const quantityFrom = (text: string): Value => {
   try {
     return new QuantityValue(parseQuantity(text));
   } catch (error) {
@@ -61,10 +62,10 @@ const withInt = [quantityType, int];
 export const quantities: Library = {
   name: 'kubernetes.quantity',
   functions: [
-    declare('quantity', overload('string_to_quantity', [string], quantityType, parsed)),
+    declare('quantity', overload('string_to_quantity', [string], quantityType, quantityFrom)),
     declare(
       'isQuantity',
-      overload('is_quantity_string', [string], bool, (text: string) => !(parsed(text) instanceof Failure)),
+      overload('is_quantity_string', [string], bool, (text: string) => !(quantityFrom(text) instanceof Failure)),
     ),
     declare(
       'sign',

@@ -122,7 +122,8 @@ const normalized = (text: string): string => {
   return numbers.join('.');
 };
 
-const parsed = (text: string, normalizes = false): Value => {
+/** Returns the value of a version's text, or a failure. */
+export const semverFrom = (text: string, normalizes = false): Value => {
   try {
     return parse(normalizes ? normalized(text) : text);
   } catch (error) {
@@ -131,7 +132,7 @@ const parsed = (text: string, normalizes = false): Value => {
   }
 };
 
-const isSemver = (text: string, normalizes = false): boolean => parsed(text, normalizes) instanceof Semver;
+const isSemver = (text: string, normalizes = false): boolean => semverFrom(text, normalizes) instanceof Semver;
 
 const two = [semverType, semverType];
 const number = (name: string, index: 0 | 1 | 2) =>
@@ -146,8 +147,8 @@ export const semvers: Library = {
   functions: [
     declare(
       'semver',
-      overload('string_to_semver', [string], semverType, (text: string) => parsed(text)),
-      overload('string_bool_to_semver', [string, bool], semverType, parsed),
+      overload('string_to_semver', [string], semverType, (text: string) => semverFrom(text)),
+      overload('string_bool_to_semver', [string, bool], semverType, semverFrom),
     ),
     declare(
       'isSemver',

@@ -18,18 +18,7 @@ import {
   type Type,
   type TypeKind,
 } from '#src/cel/values/types.js';
-import {
-  Bytes,
-  Duration,
-  Failure,
-  ListValue,
-  MapValue,
-  noSuchOverload,
-  sizeOf,
-  Timestamp,
-  Uint,
-  type Value,
-} from '#src/cel/values/values.js';
+import {Bytes, Duration, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values/values.js';
 
 const a = param('A');
 const b = param('B');
@@ -111,8 +100,7 @@ const negate = (value: Value): Value => {
 const inside: Binary = (value, holder) => {
   if (holder instanceof ListValue) return contains(holder, value);
   if (!(holder instanceof MapValue)) return noSuchOverload;
-  const found = holder.find(value);
-  return found instanceof Failure ? found : found !== undefined;
+  return holder.holds(value);
 };
 
 const ordered =

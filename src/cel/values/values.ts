@@ -104,6 +104,12 @@ export abstract class MapValue {
   abstract keys(): Iterable<Value>;
   abstract equals(other: Value): Value;
 
+  /** The result of `key in map`. */
+  holds(key: Value): Value {
+    const found = this.find(key);
+    return found instanceof Failure ? found : found !== undefined;
+  }
+
   *[Symbol.iterator](): Generator<Value> {
     yield* this.keys();
   }

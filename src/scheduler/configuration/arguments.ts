@@ -1,4 +1,6 @@
+import {parseDuration} from '#src/api/duration.js';
 import {labelKeyProblems} from '#src/api/names.js';
+import {dynamicResourcesWith} from '#src/scheduler/filters/dynamic-resources.js';
 import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fit.js';
 import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
 import type {Filter, Score} from '#src/scheduler/framework/plugin.js';
@@ -96,8 +98,22 @@ const affinityArguments = (fields: Fields, path: string): Change => {
   return profile => withScore(profile, interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}));
 };
 
+const duration = (value: unknown, path: string, fallbackMs: number, leastMs: number): number => {
+  if (value === undefined) return fallbackMs;
+  const ms = parseDuration(textOf(value, path));
+  if (ms === undefined) return invalid(path, `${JSON.stringify(value)} is no duration`);
+  return ms >= leastMs ? ms : invalid(path, leastMs > 0 ? 'must be at least 1 second' : 'must be greater than or equal to zero');
+};
+
+const deviceArguments = (fields: Fields, path: string): Change => {
+  const filterTimeoutMs = duration(fields['filterTimeout'], `${path}.filterTimeout`, 10_000, 0);
+  const bindingTimeoutMs = duration(fields['bindingTimeout'], `${path}.bindingTimeout`, 600_000, 1_000);
+  return profile => withFilter(profile, dynamicResourcesWith({filterTimeoutMs, bindingTimeoutMs}));
+};
+
 /** The plugins that accept arguments, with their fields. */
 const configurablePlugins: Readonly<Record<string, {readonly fields: readonly string[]; read(fields: Fields, path: string): Change}>> = {
+  DynamicResources: {fields: ['filterTimeout', 'bindingTimeout'], read: deviceArguments},
   NodeResourcesFit: {fields: ['ignoredResources', 'ignoredResourceGroups', 'scoringStrategy'], read: fitArguments},
   PodTopologySpread: {fields: ['defaultConstraints', 'defaultingType'], read: spreadArguments},
   InterPodAffinity: {fields: ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'], read: affinityArguments},

@@ -1,23 +1,28 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {canBeReserved, claimNameOf, foreignText, isReservedFor, notCreatedText, type DeviceClaim} from '#src/model/devices/pod-claims.js';
-import {matchesNodeSelector} from '#src/model/node-affinity.js';
+import {PreparedDevices} from './prepared-devices.js';
+import type {Claim} from '#src/scheduler/devices/types.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
 
+/** How long allocation may take for one node, and devices may take to become ready. */
+export interface DynamicResourcesOptions {
+  readonly filterTimeoutMs: number;
+  readonly bindingTimeoutMs: number;
+}
+
+const defaults: DynamicResourcesOptions = {filterTimeoutMs: 10_000, bindingTimeoutMs: 600_000};
+
 /** Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed no claim is left out. */
-const deviceClaimsOf = (
-  {pod, namespace}: PodInfo,
-  {lister, naming}: Pick<Cluster, 'lister' | 'naming'>,
-): readonly Frozen<DeviceClaim>[] | string => {
-  const claims: Frozen<DeviceClaim>[] = [];
+const claimsOf = ({pod, namespace}: PodInfo, {devices, naming}: Pick<Cluster, 'devices' | 'naming'>): readonly Claim[] | string => {
+  const claims: Claim[] = [];
   for (const entry of pod.spec?.resourceClaims ?? []) {
     const found = claimNameOf(pod, entry);
     if (found === 'not created') return notCreatedText(pod);
     if (!found) continue;
-    const claim = lister(kinds.resourceClaims).get({namespace, name: found.name});
+    const claim = devices.claims.get(`${namespace}/${found.name}`);
     if (!claim) return `resourceclaim.${naming.group('resource')} ${JSON.stringify(found.name)} not found`;
     if (claim.metadata?.deletionTimestamp) return `resourceclaim ${JSON.stringify(found.name)} is being deleted`;
     const foreign = found.generated ? foreignText(pod, claim) : undefined;
@@ -27,43 +32,67 @@ const deviceClaimsOf = (
   return claims;
 };
 
-const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || canBeReserved(claim);
+/** Returns why no node will do for a claim. */
+const problemOf = (claim: Claim, pod: PodInfo, {devices}: Cluster): string | undefined => {
+  if (claim.status?.allocation) return isReservedFor(claim, pod.uid) || canBeReserved(claim) ? undefined : 'resourceclaim in use';
+  const {namespace, name, uid = ''} = claim.metadata ?? {};
+  const text = `${namespace}/${name}`;
+  if (devices.claims.isPending(uid)) return `resource claim ${text} is in the process of being allocated`;
+  for (const {name: request, exactly, firstAvailable = []} of claim.spec.devices?.requests ?? []) {
+    if (!exactly && firstAvailable.length === 0) return `resource claim ${text}, request ${request}: unknown request type`;
+    if (!exactly && !devices.features.prioritizedList)
+      return `resource claim ${text}, request ${request}: has subrequests, but the DRAPrioritizedList feature is disabled`;
+    const options = exactly ? [{name: request, of: exactly}] : firstAvailable.map(each => ({name: `${request}/${each.name}`, of: each}));
+    for (const {name: option, of} of options) {
+      if (!devices.allocator.classOf(of.deviceClassName)) return `request ${option}: device class ${of.deviceClassName} does not exist`;
+    }
+  }
+  return undefined;
+};
 
-const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
-  const claims = deviceClaimsOf(pod, cluster);
+const prepare = (pod: PodInfo, cluster: Cluster, options: DynamicResourcesOptions): PreparedFilter | Rejection | undefined => {
+  const {devices} = cluster;
+  const claims = claimsOf(pod, cluster);
   if (typeof claims === 'string') return unresolvable(claims);
-  if (claims.length === 0) return undefined;
-  if (claims.some(claim => claim.status?.allocation && !isUsable(claim, pod))) return unresolvable('resourceclaim in use');
-  const selectors = claims.flatMap(({status}) => (status?.allocation?.nodeSelector ? [status.allocation.nodeSelector] : []));
-  const isAllocated = claims.every(({status}) => status?.allocation);
-  return {
-    filter({node}) {
-      if (!selectors.every(selector => matchesNodeSelector(selector, node!)))
-        return unresolvable('resourceclaim not available on the node');
-      // Differs from upstream: devices are allocated by other components, never here.
-      return isAllocated ? undefined : unresolvable('cannot allocate all claims');
-    },
-    reserve: () => (claims.every(claim => isReservedFor(claim, pod.uid)) ? undefined : cluster.devices.reserve(claims)),
-  };
+  const resources = devices.features.extendedResource ? devices.extended.resourcesOf(pod) : [];
+  if (claims.length === 0 && resources.length === 0) return undefined;
+  for (const claim of claims) {
+    const problem = problemOf(claim, pod, cluster);
+    if (problem !== undefined) return unresolvable(problem);
+  }
+  return new PreparedDevices({...options, clock: cluster.clock, log: cluster.log, devices}, pod, claims, resources);
 };
 
-const isPodClaim = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolean => {
-  const names = (pod.pod.spec?.resourceClaims ?? []).map(({resourceClaimName}) => resourceClaimName);
-  const made = (pod.pod.status?.resourceClaimStatuses ?? []).map(({resourceClaimName}) => resourceClaimName);
-  return claim?.metadata?.namespace === pod.namespace && [...names, ...made].includes(claim.metadata?.name);
+const usesClaim = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolean =>
+  claim?.metadata?.namespace === pod.namespace &&
+  (pod.pod.spec?.resourceClaims ?? []).some(entry => {
+    const found = claimNameOf(pod.pod, entry);
+    return found && found !== 'not created' && found.name === claim.metadata?.name;
+  });
+
+const shouldQueueOnClaim = (
+  pod: PodInfo,
+  old: Frozen<DeviceClaim> | undefined,
+  now: Frozen<DeviceClaim> | undefined,
+  cluster: Cluster,
+): boolean => {
+  if (typeof claimsOf(pod, cluster) === 'string') return false;
+  // The devices may be allocated again.
+  if (old?.status?.allocation && !now?.status?.allocation) return true;
+  return usesClaim(pod, now) && (!old || !sameJson(old.status, now?.status));
 };
 
-/** Restricts a pod to the nodes whose devices are allocated to its claims. */
-export const dynamicResources: Filter = {
+/** Restricts a pod to nodes with devices for its claims, and allocates them. */
+export const dynamicResourcesWith = (options: DynamicResourcesOptions): Filter => ({
   plugin: 'DynamicResources',
-  prepare,
+  prepare: (pod, cluster) => prepare(pod, cluster, options),
   hints: [
-    {
-      on: ['ResourceClaimAdd', 'ResourceClaimUpdate'],
-      shouldQueue: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) =>
-        isPodClaim(pod, now) && (!old || !sameJson(old.status, now?.status)),
-    },
+    {on: ['NodeAdd', 'NodeUpdateNodeLabel', 'NodeUpdateNodeAllocatable']},
+    {on: ['ResourceClaimAdd', 'ResourceClaimUpdate'], shouldQueue: shouldQueueOnClaim},
     {on: ['UnschedulablePodUpdatePodGeneratedResourceClaim'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
-    {on: ['NodeAdd', 'NodeUpdateNodeLabel']},
+    {on: ['DeviceClassAdd', 'DeviceClassUpdate', 'ResourceSliceAdd', 'ResourceSliceUpdate']},
   ],
-};
+});
+
+/** Restricts a pod to nodes with devices for its claims, with the default time limits. */
+export const dynamicResources = dynamicResourcesWith(defaults);

@@ -20,17 +20,25 @@ const resourceRequests = ({requests}: PodInfo): ResourceRequests =>
     ...[...requests.scalars].map(([name, amount]) => [name, amount, of => of.scalars.get(name) ?? 0] as ResourceRequests[number]),
   ].filter(([, amount]) => amount > 0);
 
-const checkFit = (wanted: ResourceRequests, {pods, maxPods, allocatable, requested}: NodeInfo): Rejection | undefined => {
+/** `byDevices` are resources that device classes provide where a node does not. */
+const checkFit = (
+  wanted: ResourceRequests,
+  {pods, maxPods, allocatable, requested}: NodeInfo,
+  byDevices: readonly string[] = [],
+): Rejection | undefined => {
   let reasons: string[] | undefined;
   let unresolvable = false;
   if (pods.size + 1 > maxPods) reasons = ['Too many pods'];
   for (const [name, amount, of] of wanted) {
-    if (amount <= of(allocatable) - of(requested)) continue;
+    if (amount <= of(allocatable) - of(requested) || (of(allocatable) === 0 && byDevices.includes(name))) continue;
     (reasons ??= []).push(`Insufficient ${name}`);
     unresolvable ||= amount > of(allocatable);
   }
   return reasons && {reasons, unresolvable};
 };
+
+const resourcesByDevices = (pod: PodInfo, {features, extended}: Cluster['devices']): readonly string[] =>
+  features.extendedResource ? extended.resourcesOf(pod) : [];
 
 const emptyNode = (node: Frozen<Node> | undefined): NodeInfo => {
   const info = new NodeInfo(node?.metadata?.name ?? '');
@@ -39,10 +47,15 @@ const emptyNode = (node: Frozen<Node> | undefined): NodeInfo => {
 };
 
 /** Whether the node, without any pods, has room for the pod, and more of it than before. */
-const shouldQueueOnNode = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
+const shouldQueueOnNode = (
+  pod: PodInfo,
+  old: Frozen<Node> | undefined,
+  now: Frozen<Node> | undefined,
+  byDevices: readonly string[],
+): boolean => {
   const wanted = resourceRequests(pod);
   const [before, after] = [emptyNode(old), emptyNode(now)];
-  if (checkFit(wanted, after)) return false;
+  if (checkFit(wanted, after, byDevices)) return false;
   return !old || after.maxPods > before.maxPods || wanted.some(([, , of]) => of(after.allocatable) > of(before.allocatable));
 };
 
@@ -60,12 +73,16 @@ const isAssignedOrNominated = ({spec, status}: Frozen<Pod>): boolean => Boolean(
 /** Rejects nodes without room for the requests and overhead of the pod, except for ignored resources. */
 export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolean): Filter => ({
   plugin: 'NodeResourcesFit',
-  prepare(pod) {
+  prepare(pod, {devices}) {
     const wanted = resourceRequests(pod).filter(([name]) => !isIgnored(name));
-    return {filter: node => checkFit(wanted, node)};
+    const byDevices = resourcesByDevices(pod, devices);
+    return {filter: node => checkFit(wanted, node, byDevices)};
   },
   hints: [
-    {on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], shouldQueue: (pod, old, now) => shouldQueueOnNode(pod, old, now)},
+    {
+      on: ['NodeAdd', 'NodeUpdateNodeAllocatable'],
+      shouldQueue: (pod, old, now, {devices}) => shouldQueueOnNode(pod, old, now, resourcesByDevices(pod, devices)),
+    },
     {on: ['AssignedPodDelete'], shouldQueue: (_, old) => old !== undefined && isAssignedOrNominated(old)},
     {
       on: ['AssignedPodUpdatePodScaleDown', 'UnschedulablePodUpdatePodScaleDown'],

@@ -1,6 +1,19 @@
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
+/** Further resources whose changes may make a pod schedulable. */
+type WatchedResource =
+  | 'PersistentVolume'
+  | 'PersistentVolumeClaim'
+  | 'StorageClass'
+  | 'CSINode'
+  | 'CSIDriver'
+  | 'CSIStorageCapacity'
+  | 'VolumeAttachment'
+  | 'ResourceClaim'
+  | 'DeviceClass'
+  | 'ResourceSlice';
+
 /** Cluster events that may make a pending pod schedulable, by their metric labels. */
 export type EventKind =
   | 'NodeAdd'
@@ -26,7 +39,7 @@ export type EventKind =
   | 'UnschedulablePodUpdatePodSchedulingGatesEliminated'
   | 'UnschedulablePodUpdatePodGeneratedResourceClaim'
   | 'UnschedulablePodDelete'
-  | `${'PersistentVolume' | 'PersistentVolumeClaim' | 'StorageClass' | 'CSINode' | 'CSIDriver' | 'CSIStorageCapacity' | 'VolumeAttachment' | 'ResourceClaim'}${'Add' | 'Update' | 'Delete'}`;
+  | `${WatchedResource}${'Add' | 'Update' | 'Delete'}`;
 
 /** Events that move a pod between the parts of the scheduling queue. */
 export type QueueEvent =

@@ -112,6 +112,15 @@ export const runFiltersWithNominatedPods = (
   return runFilters(checks, node);
 };
 
+/** Runs the filters that take long, for a node that all others accept. */
+export const evaluateNode = function* ({filters}: FilterSet, node: NodeInfo): Steps<PluginRejection | undefined> {
+  for (const {plugin, check} of filters) {
+    const rejection = check.evaluate && (yield* check.evaluate(node));
+    if (rejection) return {...rejection, plugin};
+  }
+  return undefined;
+};
+
 /** Below this number of nodes all are evaluated. */
 const minFeasibleNodes = 100;
 
@@ -161,15 +170,15 @@ export const findFeasibleNodes = function* (
     diagnosis.rejectedBy.add(filterSet.rejection.plugin);
     return found([]);
   }
-  const isFeasible = (node: NodeInfo): boolean => {
-    const rejection = runFiltersWithNominatedPods(filterSet, node, nominatedPods);
+  const isFeasible = function* (node: NodeInfo): Steps<boolean> {
+    const rejection = runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (yield* evaluateNode(filterSet, node));
     if (!rejection) return true;
     diagnosis.byNode.set(node.name, rejection);
     diagnosis.rejectedBy.add(rejection.plugin);
     return false;
   };
   const nominated = nominatedNode ? cluster.node(nominatedNode) : undefined;
-  if (nominated && isFeasible(nominated)) return found([nominated]);
+  if (nominated && (yield* isFeasible(nominated))) return found([nominated]);
 
   const {nodes: names} = filterSet;
   const nodes = names ? [...names].map(name => cluster.node(name)).filter(node => node !== undefined) : cluster.nodes;
@@ -178,7 +187,7 @@ export const findFeasibleNodes = function* (
   const fitting: NodeInfo[] = [];
   for (let at = 0; at < nodes.length && fitting.length < wanted; at++) {
     const node = nodes[(startIndex + at) % nodes.length]!;
-    if (isFeasible(node)) fitting.push(node);
+    if (yield* isFeasible(node)) fitting.push(node);
     yield;
   }
   return found(fitting);

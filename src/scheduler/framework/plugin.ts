@@ -6,12 +6,14 @@ import type {Naming} from '#src/api/naming.js';
 import type {Source} from '#informers/selection.js';
 import type {Lister} from '#informers/lister.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Stepwise} from '#src/base/steps.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Steps, Stepwise} from '#src/base/steps.js';
 import type {NamespaceLabels} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodCounts} from '#src/scheduler/cache/pod-counts.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {DeviceReserver} from './devices.js';
+import type {Devices} from '#src/scheduler/devices/devices.js';
 import type {EventKind} from './events.js';
 import type {Reservation} from '#src/scheduler/cache/reservation.js';
 import type {VolumeBinder} from '#src/scheduler/volumes/binder.js';
@@ -61,7 +63,9 @@ export interface Cluster {
   readonly counts: PodCounts;
   /** Claims and volumes, including assumed ones, and the way to bind them. */
   readonly volumes: VolumeBinder;
-  readonly devices: DeviceReserver;
+  readonly devices: Devices;
+  readonly clock: Clock;
+  readonly log: Log;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }
@@ -72,6 +76,10 @@ export interface PreparedFilter {
   readonly nodes?: ReadonlySet<string>;
   /** Filters a node. Without it all nodes, or all of `nodes`, are feasible. */
   filter?(node: NodeInfo): Rejection | undefined;
+  /** Filters a node that all filters accept, where that takes long. From then on, `filter` returns the same for the node as long as it holds. */
+  evaluate?(node: NodeInfo): Steps<Rejection | undefined>;
+  /** Called where no node is feasible: may release what would help. Returns a part of the failure message. */
+  release?(): string;
   /** Updates the prepared state for a pod that is added to or removed from the node, until the reverse is called. */
   add?(pod: PodInfo, node: NodeInfo): void;
   remove?(pod: PodInfo, node: NodeInfo): void;

@@ -1,7 +1,7 @@
 import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {FilterResult, NominatedPods} from '#src/scheduler/framework/fit.js';
+import {evaluateNode, type FilterResult, type NominatedPods} from '#src/scheduler/framework/fit.js';
 import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
 import {unresolvable, type Cluster, type Rejection} from '#src/scheduler/framework/plugin.js';
 import type {Budgets} from './budgets.js';
@@ -60,7 +60,7 @@ export const findVictims = function* (
   let hasNonViolating = false;
   for (let at = 0; at < nodes.length && !(hasNonViolating && candidates.length >= enough); at++) {
     const node = nodes[(start + at) % nodes.length]!;
-    const outcome = selectVictims(node, filterSet, search);
+    const outcome = (yield* evaluateNode(filterSet, node)) ?? selectVictims(node, filterSet, search);
     if (isCandidate(outcome)) {
       candidates.push(outcome);
       hasNonViolating ||= outcome.violations === 0;

@@ -1,5 +1,6 @@
 import type {Score} from '#src/scheduler/framework/plugin.js';
 import {balancedAllocation} from './balanced-allocation.js';
+import {dynamicResourcesScore} from './dynamic-resources.js';
 import {imageLocality} from './image-locality.js';
 import {interPodAffinityScore} from './inter-pod-affinity.js';
 import {leastAllocated} from './least-allocated.js';
@@ -16,4 +17,5 @@ export const scores: readonly Score[] = [
   interPodAffinityScore,
   balancedAllocation,
   imageLocality,
+  dynamicResourcesScore,
 ];
