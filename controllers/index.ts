@@ -18,6 +18,7 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import persistentVolumeAttachDetach from './persistentvolume-attach-detach/controller.js';
 import persistentVolumeBinder from './persistentvolume-binder/controller.js';
 import persistentVolumeProtection from './persistentvolume-protection/controller.js';
 import persistentVolumeClaimProtection from './persistentvolumeclaim-protection/controller.js';
@@ -63,6 +64,7 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  persistentVolumeAttachDetach,
   persistentVolumeBinder,
   persistentVolumeProtection,
   persistentVolumeClaimProtection,

@@ -189,10 +189,7 @@ test("warns of each controller that the cluster's own manager runs already", asy
 
 const refusals: readonly (readonly [string[], RegExp])[] = [
   [['--controllers=nope'], /^plat-controller-manager: .*--controllers.*"nope" is not in the list of known controllers\n$/],
-  [
-    ['--controllers=attachdetach'],
-    /^plat-controller-manager: .*"persistentvolume-attach-detach-controller" is not built into this version\n$/,
-  ],
+  [['--controllers=route'], /^plat-controller-manager: .*"node-route-controller" is not built into this version\n$/],
   [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
   [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
   [

@@ -13,6 +13,7 @@ const controllers = [
   'serviceaccount-controller',
   'node-lifecycle-controller',
   'statefulset-controller',
+  'persistentvolume-attach-detach-controller',
   'persistentvolume-binder-controller',
   'persistentvolume-protection-controller',
   'persistentvolumeclaim-protection-controller',

@@ -33,11 +33,16 @@ export class Operations {
     return this.#running.has(name);
   }
 
+  /** Whether an operation has failed and has to wait. */
+  isWaiting(name: string): boolean {
+    const failure = this.#failures.get(name);
+    return failure !== undefined && this.#clock.monotonic() < failure.at + failure.delayMs;
+  }
+
   /** Starts an operation, unless one of the name is running, or has failed and has to wait. */
   start(name: string, operation: (waiting: Waiting) => Promise<void>): Started {
     if (this.#running.has(name)) return 'pending';
-    const failure = this.#failures.get(name);
-    if (this.#signal.aborted || (failure && this.#clock.monotonic() < failure.at + failure.delayMs)) return 'waiting';
+    if (this.#signal.aborted || this.isWaiting(name)) return 'waiting';
     this.#running.add(name);
     this.#run(name, operation).catch((error: unknown) => this.#clock.unhandled(error));
     return 'started';

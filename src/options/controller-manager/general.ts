@@ -55,12 +55,10 @@ export const general = flagSection('Controller selection and misc', {
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
     help: 'Disable the periodic sync of attached volumes. Volumes and pods may then become inconsistent.',
-    implementation: 'pending',
   },
   'disable-force-detach-on-timeout': {
     type: 'bool',
     help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
-    implementation: 'pending',
   },
   platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.'},
   master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
@@ -152,7 +150,6 @@ export const batching = flagSection('Batching, leader election, volumes', {
     type: 'duration',
     help: 'The time between syncs of attached volumes. Must exceed one second.',
     default: '1m0s',
-    implementation: 'pending',
   },
 });
 

@@ -42,11 +42,6 @@ const cloudShared: ConfigurationFields = {
 
 /** The sections of controllers that are not part of this build. */
 const withoutController: ConfigurationFields = {
-  AttachDetachController: {
-    DisableAttachDetachReconcilerSync: 'disable-attach-detach-reconcile-sync',
-    ReconcilerSyncLoopPeriod: 'attach-detach-reconcile-sync-period',
-    DisableForceDetachOnTimeout: 'disable-force-detach-on-timeout',
-  },
   DeviceTaintEvictionController: {ConcurrentSyncs: 'concurrent-device-taint-eviction-syncs'},
   EphemeralVolumeController: {ConcurrentEphemeralVolumeSyncs: 'concurrent-ephemeralvolume-syncs'},
   ServiceController: {ConcurrentServiceSyncs: 'concurrent-service-syncs'},

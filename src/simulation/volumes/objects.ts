@@ -25,7 +25,7 @@ export const createDriverObjects = async (client: Client, naming: Naming): Promi
   const name = driverName(naming);
   await unlessPresent(client, kinds.csiDrivers, {
     metadata: {name},
-    spec: {attachRequired: false, podInfoOnMount: false, volumeLifecycleModes: ['Persistent', 'Ephemeral']},
+    spec: {attachRequired: true, podInfoOnMount: false, volumeLifecycleModes: ['Persistent', 'Ephemeral']},
   });
   await unlessPresent(client, kinds.storageClasses, {
     metadata: {name: className, annotations: {[naming.subKey('storageclass', 'is-default-class')]: 'true'}},

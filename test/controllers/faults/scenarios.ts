@@ -116,6 +116,13 @@ const aVolume = (name: string) => ({
   spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}},
 });
 
+/** The attacher of a driver has attached everything. */
+const attachesAll = async ({client}: Stage) => {
+  const attachments = client.resource(kinds.volumeAttachments);
+  for (const attachment of (await attachments.list()).items)
+    await attachments.update({...attachment, status: {attached: true}}, {subresource: 'status'});
+};
+
 const workload = [kinds.pods, kinds.replicaSets] as const;
 
 /** One for each controller, by the name less `-controller`. */
@@ -386,6 +393,36 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     touch: kinds.nodes,
     compare: [kinds.nodes, kinds.pods],
+  },
+  'persistentvolume-attach-detach': {
+    // The scenario plays the binder, and the attacher of the driver.
+    steps: [
+      async stage => {
+        const key = stage.naming.subKey('volumes', 'controller-managed-attach-detach');
+        await stage.make(kinds.nodes, ...['n1', 'n2'].map(name => ({metadata: {name, annotations: {[key]: 'true'}}})));
+        for (const name of ['v1', 'v2']) {
+          const claim = aClaim(name);
+          await stage.make(kinds.persistentVolumeClaims, {...claim, spec: {...claim.spec, volumeName: name}});
+          await stage.change(kinds.persistentVolumeClaims, name, {status: {phase: 'Bound'}}, 'status');
+          const {metadata} = await stage.client.resource(kinds.persistentVolumeClaims).get(name, {namespace: home});
+          const {hostPath: _, ...spec} = aVolume(name).spec;
+          await stage.make(kinds.persistentVolumes, {
+            metadata: {name},
+            spec: {...spec, claimRef: {namespace: home, name, uid: metadata!.uid!}, csi: {driver: 'disk.example.com', volumeHandle: name}},
+          });
+        }
+        const using = (name: string, nodeName: string) =>
+          aPod(name, {nodeName, volumes: ['v1', 'v2'].map(claimName => ({name: claimName, persistentVolumeClaim: {claimName}}))});
+        await stage.make(kinds.pods, using('one', 'n1'), using('two', 'n2'));
+      },
+      attachesAll,
+      stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}),
+      attachesAll,
+      stage => stage.remove(kinds.pods, 'two', {gracePeriodSeconds: 0}),
+    ],
+    settleMs: 4 * minute,
+    touch: kinds.nodes,
+    compare: [kinds.nodes, kinds.volumeAttachments],
   },
   'persistentvolume-binder': {
     steps: [

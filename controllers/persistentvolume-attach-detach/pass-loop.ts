@@ -1,0 +1,59 @@
+import type {ControllerContext} from '#src/runtime/controller.js';
+
+/** The shortest time between passes. */
+const passMs = 100;
+/** While something waits for a node or for the end of a backoff. */
+const slowPassMs = 1_000;
+
+/** Makes passes while there is something to do, and after each change. At rest there are none. */
+export class PassLoop {
+  readonly #context: ControllerContext;
+  readonly #pass: () => Promise<boolean>;
+  readonly #signal: AbortSignal;
+  #timer: Disposable | undefined;
+  #running: Promise<void> | undefined;
+  #isWoken = false;
+
+  constructor(context: ControllerContext, pass: () => Promise<boolean>, signal: AbortSignal) {
+    this.#context = context;
+    this.#pass = pass;
+    this.#signal = signal;
+  }
+
+  /** Something has changed: a pass follows soon. */
+  wake(): void {
+    if (this.#isWoken || this.#signal.aborted) return;
+    this.#isWoken = true;
+    if (!this.#running) this.#schedule(passMs);
+  }
+
+  #schedule(afterMs: number): void {
+    this.#timer?.[Symbol.dispose]();
+    if (this.#signal.aborted) return;
+    this.#timer = this.#context.clock.schedule(afterMs, () => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    this.#timer = undefined;
+    this.#isWoken = false;
+    const {log} = this.#context;
+    let isUnfinished = true;
+    this.#running = (async () => {
+      try {
+        isUnfinished = await this.#pass();
+      } catch (error) {
+        if (!this.#signal.aborted) log.error({err: error}, 'volumes could not be attached and detached');
+      }
+    })();
+    await this.#running;
+    this.#running = undefined;
+    if (this.#isWoken) this.#schedule(passMs);
+    else if (isUnfinished) this.#schedule(slowPassMs);
+  }
+
+  /** Ends the loop; resolves once no pass is running. */
+  async stopped(): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    await this.#running;
+  }
+}
