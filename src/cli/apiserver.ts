@@ -64,6 +64,7 @@ export const runApiServer = async ({
     store,
     version,
     versions: parsed.versions,
+    given: parsed.set,
     flags: () => flagValues(apiserverFlags, options),
     gate,
     serverAddress: address,

@@ -1,7 +1,7 @@
 import {gateDependencies, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateStage, GateState} from './gate-table.js';
 import {OptionError} from './option-error.js';
-import type {Versions} from './versions.js';
+import {isCoreComponent, type Versions} from './versions.js';
 
 /** The feature gates of one process. */
 export interface FeatureGates {
@@ -11,7 +11,6 @@ export interface FeatureGates {
 }
 
 const rows: Readonly<Record<string, GateRow>> = gateTable;
-const coreComponent = 'plat';
 const stageGates = {AllAlpha: 'alpha', AllBeta: 'beta'} as const;
 
 const isStageGate = (name: string): name is keyof typeof stageGates => name in stageGates;
@@ -26,7 +25,7 @@ const gateNameOf = (key: string): string => {
   const colon = key.indexOf(':');
   if (colon < 0) return key;
   const component = key.slice(0, colon).trim();
-  if (component !== coreComponent) throw new OptionError(`invalid value for --feature-gates: component not registered: ${component}`);
+  if (!isCoreComponent(component)) throw new OptionError(`invalid value for --feature-gates: component not registered: ${component}`);
   return key.slice(colon + 1).trim();
 };
 

@@ -1,3 +1,4 @@
+import {naming} from '#src/api/naming.js';
 import {release} from '#src/api/version.js';
 import {OptionError} from './option-error.js';
 
@@ -15,7 +16,11 @@ export interface Versions {
   readonly minCompatibility: EmulatedVersion;
 }
 
-const coreComponent = 'plat';
+const coreComponent = naming('plat').prefix;
+const coreComponents: ReadonlySet<string> = new Set([coreComponent, naming('kubernetes').prefix]);
+
+/** Whether a name stands for the control plane in pairs of a component and a value, in either naming. */
+export const isCoreComponent = (name: string): boolean => coreComponents.has(name);
 
 const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | undefined => {
   let found: EmulatedVersion | undefined;
@@ -26,7 +31,7 @@ const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | 
       .slice(equals + 1)
       .trim()
       .replace(/^v/, '');
-    if (component !== coreComponent) throw new OptionError(`invalid value for --${flag}: component not registered: ${component}`);
+    if (!isCoreComponent(component)) throw new OptionError(`invalid value for --${flag}: component not registered: ${component}`);
     if (found)
       throw new OptionError(`invalid value for --${flag}: duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${text}`);
     found = emulatedVersions.find(version => version === text);

@@ -185,6 +185,7 @@ const startApiServer = async (
     metricsBeside: [manager.metrics, scheduler.metrics],
     version: versionInfoOf(apiserver),
     versions: apiserver.versions,
+    given: apiserver.set,
     flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
     serverAddress: port?.address ?? '',

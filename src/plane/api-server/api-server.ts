@@ -97,6 +97,8 @@ export interface ApiServerParts {
   readonly version: VersionInfo;
   /** The release to emulate, and the minimum compatibility of stored data. */
   readonly versions: Versions;
+  /** The flags that were given. */
+  readonly given?: ReadonlySet<string>;
   /** The effective flags. */
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
@@ -159,6 +161,10 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
   });
   const authorizers = await createAuthorizers(options, {naming, clock, random, log, meter, files: systemFiles, signal, gate});
   const configured = await configuredJwt(options, naming);
+  if (configured?.anonymous && parts.given?.has('anonymous-auth'))
+    throw new Error(
+      `--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file ${options.authenticationConfig}`,
+    );
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock, random, signal});

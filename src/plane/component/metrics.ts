@@ -1,4 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
+import {release} from '#src/api/version.js';
 import type {Meter} from '#src/base/meter.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OptionsOf} from '#src/options/flag.js';
@@ -27,6 +28,19 @@ export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gat
   };
   const help = "A metric with a constant '1' value, labelled by what the program was built from and what it runs on.";
   meter.gauge({name: `${naming.self}_build_info`, help, labels: Object.keys(build)}).set(1, build);
+  const versions = {
+    component: naming.prefix,
+    binary: release,
+    emulation: parsed.versions.emulated,
+    min_compat: parsed.versions.minCompatibility,
+  };
+  meter
+    .gauge({
+      name: 'version_info',
+      help: 'Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.',
+      labels: Object.keys(versions),
+    })
+    .set(1, versions);
   const gates = () => parsed.gates.list().map(({name, stage, enabled}) => [{name, stage: stages[stage]}, enabled ? 1 : 0] as const);
   meter.observed(
     {

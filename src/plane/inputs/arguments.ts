@@ -56,7 +56,7 @@ export const apiserverArgs = (
       : {'authorization-mode': nodes > 0 || bootstrapTokens ? 'Node,RBAC' : 'RBAC'}),
     ...(bootstrapTokens ? {'enable-bootstrap-token-auth': 'true'} : {}),
     'client-ca-file': files.ca,
-    'anonymous-auth': 'true',
+    ...(args.some(arg => /^--authentication-config=./.test(arg)) ? {} : {'anonymous-auth': 'true'}),
     'allow-privileged': 'true',
     'service-cluster-ip-range': '10.96.0.0/16',
     'service-account-issuer': namingOf(naming).issuer,

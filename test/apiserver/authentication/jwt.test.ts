@@ -258,6 +258,14 @@ test('the time that tokens took is measured by issuer and result', async t => {
   );
 });
 
+test('the flag about anonymous requests cannot be set beside the section of the file', async t => {
+  const file = configurationFile({...configuration(), anonymous: {enabled: true}});
+
+  await t.throwsAsync(aServer(`--authentication-config=${file}`, '--anonymous-auth=true'), {
+    message: `--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file ${file}`,
+  });
+});
+
 for (const [name, section, expected] of [
   ['on some paths', {enabled: true, conditions: [{path: '/livez'}]}, {'/livez': 200, '/healthz': 401, '/livez/ping': 401}],
   ['not at all', {enabled: false}, {'/livez': 401}],

@@ -166,6 +166,25 @@ for (const [emulated, missing, storedAs] of [
   });
 }
 
+test('the emulated release and the minimum compatibility are in the version and in metrics', async t => {
+  await using plane = await aPlane({
+    naming: 'kubernetes',
+    controllers: [],
+    apiserverArgs: ['--emulated-version=kube=1.34', '--min-compatibility-version=kube=1.33'],
+  });
+  const {get} = wire(plane.api.handler);
+
+  t.like((await get('/version')).json<Record<string, string>>(), {
+    major: '1',
+    minor: '35',
+    emulationMajor: '1',
+    emulationMinor: '34',
+    minCompatibilityMajor: '1',
+    minCompatibilityMinor: '33',
+  });
+  t.true((await get('/metrics')).text.includes('version_info{component="kube",binary="1.35.0",emulation="1.34",min_compat="1.33"} 1\n'));
+});
+
 test('a version that came after the emulated release stops the start when it is named', async t => {
   await t.throwsAsync(aPlane({...alone, apiserverArgs: ['--emulated-version=1.33', '--runtime-config=resource.plat.io/v1=true']}), {
     message:
