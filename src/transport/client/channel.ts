@@ -2,6 +2,7 @@ import {createSecureContext, type TLSSocket} from 'node:tls';
 import type {Dispatcher} from 'undici';
 import type {Clock} from '#src/base/clock.js';
 import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
+import {urlText} from '#src/observe/body-text.js';
 import {dialer, targetOf, type Dial, type Target} from '#src/transport/dial.js';
 import {ConnectionPool} from '#src/transport/http1/pool.js';
 import {openSession, Sessions} from '#src/transport/http2/sessions.js';
@@ -132,6 +133,6 @@ const networkTo = async ({proxyUrl, source}: ConnectionSettings, clock: Clock): 
   try {
     return throughProxy(network, proxyUrl, clock);
   } catch (cause) {
-    throw new Error(`${source}: invalid proxy-url ${JSON.stringify(proxyUrl)}: ${oneLine(cause)}`, {cause});
+    throw new Error(`${source}: invalid proxy-url ${JSON.stringify(urlText(proxyUrl))}: ${oneLine(cause)}`, {cause});
   }
 };

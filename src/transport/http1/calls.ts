@@ -110,6 +110,10 @@ const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clo
       isAnswering = true;
       void read(response, call).then(answer => settle(() => resolve(answer)), fail);
     });
+    clientRequest.on('upgrade', (response, socket) => {
+      socket.destroy();
+      settle(() => resolve(resultOf(response, Buffer.alloc(0))));
+    });
     clientRequest.end(body);
   });
 
@@ -134,13 +138,14 @@ const read = async (response: IncomingMessage, {maxBytes, onBytes}: Call): Promi
     response.destroy();
     throw new BrokenResponse(`the response has more than ${maxBytes} bytes`);
   }
-  const {headers, statusCode: status = 0} = response;
-  return {
-    status,
-    header: name => {
-      const value = headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
-    body: Buffer.concat(chunks),
-  };
+  return resultOf(response, Buffer.concat(chunks));
 };
+
+const resultOf = ({headers, statusCode: status = 0}: IncomingMessage, body: Buffer): CallResult => ({
+  status,
+  header: name => {
+    const value = headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  },
+  body,
+});

@@ -116,6 +116,11 @@ const sendRequest = (connections: Connections, relayed: RelayRequest, body: Read
       // The backend may have closed an idle connection.
       const retries = (error: Error) => again && !body && isSafe(sent.method) && isStale(sent, error);
       sent.once('response', resolve);
+      // Without a listener the request would never end.
+      sent.once('upgrade', (answer, socket) => {
+        socket.destroy();
+        reject(new Error(`backend tried to switch protocol ${JSON.stringify(answer.headers.upgrade ?? '')} when "" was requested`));
+      });
       sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error, sent))));
       // A request that waits for its connection does not observe the abort signal.
       const onCallerGone = () => reject(reasonOf(relayed, new Error('the caller left')));
