@@ -16,7 +16,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import {Manager} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {createObjects} from './objects.js';
 import {seconds as timed} from './each.js';
 import {type Hold, Holds} from './holds.js';

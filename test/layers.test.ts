@@ -165,11 +165,6 @@ test('no files import each other in a circle', t => {
   t.is(lines(circles(new Map(product.map(source => [source.path, edges(source)]))).map(circle => circle.join(' <-> '))), '');
 });
 
-/** Circles of folders that are allowed, and why. */
-const allowedFolderCircles: Readonly<Record<string, string>> = {
-  'src/transport <-> src/transport/plugins': 'credentials are read together with the plugins that provide them',
-};
-
 test('no folders import each other in a circle', t => {
   const folders = new Map<string, Set<string>>();
   for (const {path, imports} of product) {
@@ -184,11 +179,7 @@ test('no folders import each other in a circle', t => {
   const graph = new Map([...folders].map(([folder, wanted]) => [folder, [...wanted]]));
   const found = circles(graph).map(circle => circle.sort().join(' <-> '));
 
-  t.is(
-    lines(found.filter(circle => !(circle in allowedFolderCircles))),
-    '',
-    'move what both folders use, or the file that lists the members of a folder',
-  );
+  t.is(lines(found), '', 'move what both folders use, or the file that lists the members of a folder');
 });
 
 /** Folders with a table of each API group. */

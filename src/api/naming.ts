@@ -30,6 +30,7 @@ const suffixedGroups = [
   'meta',
   'audit',
   'apidiscovery',
+  'apiserver',
   'apiserver.config',
   'config',
 ] as const;

@@ -10,6 +10,7 @@ import {authenticatesClients} from '#src/plane/api-server/authentication.js';
 import {hostPort, openSockets} from '#src/plane/api-server/sockets.js';
 import {requestThread} from '#src/plane/request-thread/request-thread.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
+import {etcdDialer} from '#src/plane/outgoing/egress.js';
 import {storeServersOf} from '#src/plane/api-server/store-servers.js';
 import {openStore} from '#src/storage/backend/open.js';
 import {untilStopped, type Invocation} from './program/program.js';
@@ -39,10 +40,11 @@ export const runApiServer = async ({
   const sockets = await openSockets({options, naming, gate, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
   const address = hostPort(sockets);
+  const dial = await etcdDialer({options, naming, clock, random, meter: metrics});
   const store = await openStore({
     backend: options.storageBackend,
     directory: options.dataDir,
-    servers: storeServersOf({options, naming, gate, minCompatibility: parsed.versions.minCompatibility}),
+    servers: storeServersOf({options, naming, gate, minCompatibility: parsed.versions.minCompatibility, dial}),
     naming: naming.name,
     clock,
     random,

@@ -40,6 +40,7 @@ import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {joinAddress} from './api-server/self-service.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
+import {etcdDialer} from '#src/plane/outgoing/egress.js';
 import {storeServersOf} from './api-server/store-servers.js';
 
 /** A running control plane, with its parts. */
@@ -66,7 +67,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const {options, naming} = inputs;
   const processes = await processesOf(inputs);
   const port = await openPort(inputs, processes, undo);
-  const store = await openPlaneStore(inputs, port);
+  const store = await openPlaneStore(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
   const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
   const {manager, failed} = await startComponents(inputs, processes, api, undo);
@@ -128,7 +129,11 @@ const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, 
 };
 
 /** Opens the store that the flags specify; one in memory without a data directory. */
-const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneInputs, port: PlanePort | undefined): Promise<Store> =>
+const openPlaneStore = async (
+  {options, apiserver, naming, clock, random, log}: PlaneInputs,
+  {apiserver: {metrics: meter}}: Processes,
+  port: PlanePort | undefined,
+): Promise<Store> =>
   openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
@@ -137,6 +142,7 @@ const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneI
       naming,
       gate: gateOf(apiserver),
       minCompatibility: apiserver.versions.minCompatibility,
+      dial: await etcdDialer({options: apiserver.options, naming, clock, random, meter}),
     }),
     naming: naming.name,
     clock,

@@ -1,7 +1,6 @@
 // Opens the connections of all outgoing calls: to a host, a unix socket or a server within this process, with TLS where the target has it. The network is a
 // parameter: a proxy or another route to a target is another network. A dialer never retries and never pools.
 
-import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
@@ -81,7 +80,7 @@ const dial = async (
 };
 
 /** Connects to the first of several addresses that accepts. Rejects with the first one's error. */
-const dialAny = async (network: Network, addresses: readonly string[], port: string): Promise<Socket> => {
+const dialAny = async (network: Network, addresses: readonly string[], port: string): Promise<Duplex> => {
   let failure: unknown;
   for (const address of addresses) {
     try {

@@ -1,4 +1,5 @@
 import {Duplex} from 'node:stream';
+import {addSocketMethods} from './socket-methods.js';
 
 /** The maximum number of unread bytes before the writer has to wait. */
 const heldBytes = 64 << 10;
@@ -65,13 +66,7 @@ export class PairedEnd extends Duplex {
   }
 }
 
-for (const name of ['setKeepAlive', 'setNoDelay', 'setTimeout', 'ref', 'unref']) {
-  Object.defineProperty(PairedEnd.prototype, name, {
-    value(this: PairedEnd) {
-      return this;
-    },
-  });
-}
+addSocketMethods(PairedEnd.prototype);
 
 /** Returns the two ends of an in-process connection with back-pressure. */
 export const duplexPair = (): readonly [PairedEnd, PairedEnd] => {

@@ -9,7 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 /** The network port. Errors use Go's wording. */
 export interface Network {
   /** Connects to a port, or to a unix socket if the host is an absolute path. Rejects with the dial error. */
-  dial(host: string, port: string): Promise<Socket>;
+  dial(host: string, port: string): Promise<Duplex>;
   /** Resolves a host name to addresses; an address resolves to itself. Rejects if there are none. */
   resolve(host: string): Promise<readonly string[]>;
   /** Connects to an in-process server, which cannot be impersonated; undefined if none has the address. Rejects with the dial error. */

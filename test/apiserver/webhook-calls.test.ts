@@ -11,7 +11,7 @@ import type {ServiceReference} from '#src/apiserver/backends/service-resolver.js
 import {webhookCaller, type WebhookCallerParts, type WebhookFailure, type WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost} from '#src/apiserver/backends/webhook-users.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {readIdentities} from '#src/transport/settings-file.js';
+import {readIdentities} from '#src/transport/kubeconfig/settings-file.js';
 import {json, startWebhook} from './webhook-server.js';
 import {at} from './service-place.js';
 

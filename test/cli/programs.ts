@@ -11,7 +11,7 @@ import {connectedClient} from '#src/client/connected.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
 import {planeMaterial, type PlaneMaterial} from '#src/plane/inputs/material.js';
 import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 
 /** Those that run: none outlives the tests, however they end. */
 const running = new Set<ChildProcess>();

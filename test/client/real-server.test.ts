@@ -19,7 +19,7 @@ import {administration} from '#src/serving/administration/handler.js';
 import {configzRoute} from '#src/serving/administration/plain.js';
 import {delegatedSecurity} from '#src/serving/delegated/delegated-security.js';
 import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 
 interface Environment extends AsyncDisposable {
   readonly inProcess: Client;

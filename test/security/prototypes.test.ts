@@ -6,7 +6,7 @@ import {naming} from '#src/api/naming.js';
 import {readAuthenticationConfiguration} from '#src/apiserver/authentication/jwt/configuration.js';
 import {readEncryptionConfiguration} from '#src/apiserver/encryption/configuration.js';
 import {encodeCbor} from '#src/schema/cbor/encode.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {aDefinition, aVersion, definitions, startCustom, widgets} from '#test/apiserver/custom.js';
 import {configMaps} from '#test/apiserver/wire.js';
 

@@ -6,7 +6,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ApiRequest} from '#src/api/request.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {pluginCredentials} from '#src/transport/plugins/credentials.js';
 import {execPlugin} from '#src/transport/plugins/exec-settings.js';
 import {aPair} from '#test/serving/credentials.js';
@@ -233,7 +233,7 @@ for (const [provider, message] of [
   ],
   [
     {name: 'oidc', config: {'client-id': 'x', 'idp-issuer-url': 'https://127.0.0.1:1', 'refresh-token': 'r'}},
-    /getting credentials: https:\/\/127\.0\.0\.1:1\/\.well-known\/openid-configuration: .*ECONNREFUSED/,
+    /getting credentials: https:\/\/127\.0\.0\.1:1\/\.well-known\/openid-configuration: .*connection refused/,
   ],
 ] as const) {
   test(`a provider is refused in one line: ${message.source}`, async t => {

@@ -39,7 +39,7 @@ test('a connection whose handshake takes too long is closed as its dialling is g
   const recording: Network = {
     ...network,
     async dial(...address) {
-      const socket = await network.dial(...address);
+      const socket = (await network.dial(...address)) as Socket;
       opened.push(socket);
       return socket;
     },

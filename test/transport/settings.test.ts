@@ -2,7 +2,7 @@ import test from 'ava';
 import {mkdir, mkdtemp, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 
 const aDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'plat-transport-'));
 

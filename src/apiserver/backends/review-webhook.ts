@@ -11,7 +11,8 @@ import {jittered, type Random} from '#src/base/random.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
 import {CallAborted} from '#src/transport/http1/calls.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import type {Network} from '#src/transport/network.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {Pieces} from '#src/base/turn.js';
 import {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {responseObject} from './response.js';
@@ -43,6 +44,8 @@ export interface ReviewWebhookParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The network of the server; by default that of this machine. */
+  readonly network?: Network | undefined;
 }
 
 /** The number of values of a response. */
@@ -53,9 +56,9 @@ const [attempts, factor, jitter] = [5, 1.5, 0.2];
 /** Prepares the calls of a server. Rejects with an error of one line that names the file when it is unusable; the server itself is not called. */
 export const openReviewWebhook = async (
   {file, flag, timeoutMs, firstWaitMs}: ReviewWebhookOptions,
-  {naming, clock, random, log}: ReviewWebhookParts,
+  {naming, clock, random, log, network}: ReviewWebhookParts,
 ): Promise<ReviewWebhook> => {
-  const connection = await connect(await loadSettings({file, fileFlag: flag, env: {}}), {clock, log});
+  const connection = await connect(await loadSettings({file, fileFlag: flag, env: {}}), {clock, log, network});
   const call: ReviewCall = {connection, clock, timeoutMs, userAgent: naming.component('apiserver'), yaml: new YamlThread(clock)};
   const closing = new AbortController();
   return {

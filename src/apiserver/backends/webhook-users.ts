@@ -1,8 +1,8 @@
 import type {Clock} from '#src/base/clock.js';
-import {credentialSource} from '#src/transport/credentials.js';
+import {credentialSource} from '#src/transport/client/credentials.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
 import type {ClientIdentity} from '#src/transport/settings.js';
-import type {NamedIdentities} from '#src/transport/settings-file.js';
+import type {NamedIdentities} from '#src/transport/kubeconfig/settings-file.js';
 import {readMaterial} from '#src/transport/tls-material.js';
 
 /** The credentials for one webhook. */

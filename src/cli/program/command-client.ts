@@ -3,7 +3,7 @@ import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import {connect} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {settingsFile, type SettingsOptions} from './settings-file.js';
 
 /** A client of the server that the flags of a command name. */

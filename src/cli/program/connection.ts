@@ -14,7 +14,7 @@ import type {ControllerManagerOptions} from '#src/options/programs/controller-ma
 import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
 import {withBearerToken} from '#src/transport/client/bearer-token.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {userAgent} from '#src/transport/user-agent.js';
 

@@ -76,8 +76,7 @@ export const serving = flagSection('Serving and network', {
   'contention-profiling': profiling['contention-profiling'],
   'egress-selector-config-file': {
     type: 'path',
-    help: 'File with the egress selector configuration.',
-    refused: notSupportedYet('omit it; all connections are direct'),
+    help: 'File with the egress selector configuration: how connections to the control plane, the cluster and etcd are made.',
   },
   'tracing-config-file': {
     type: 'path',

@@ -14,7 +14,7 @@ import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
 import {openReviewWebhook, type ReviewWebhookParts} from '#src/apiserver/backends/review-webhook.js';
 import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
-import {readIdentities} from '#src/transport/settings-file.js';
+import {readIdentities} from '#src/transport/kubeconfig/settings-file.js';
 import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webhook-admission.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src/apiserver/admission/configuration/settings.js';

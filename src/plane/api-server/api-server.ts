@@ -50,6 +50,7 @@ import {admissionPlugins, readAdmission} from './admission.js';
 import {serverPeers} from './peers.js';
 import {followAgentTrust} from './agent-trust.js';
 import {openAudit} from './audit.js';
+import {openEgress} from '#src/plane/outgoing/egress.js';
 import {createAuthorizers} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
@@ -62,7 +63,7 @@ import {conversions} from '#src/apiserver/custom/conversion.js';
 import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {ServerHealth} from './health.js';
-import {proxyClient} from './proxy-client.js';
+import {proxyClient} from '#src/plane/outgoing/proxy-client.js';
 import {withEncryption} from './encryption.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
@@ -159,8 +160,21 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const authorizers = await createAuthorizers(options, {naming, clock, random, log, meter, files: systemFiles, signal, gate});
-  const configured = await configuredJwt(options, naming);
+  const direct = parts.network ?? systemNetwork(clock);
+  const egress = await openEgress({options, naming, clock, random, meter, network: direct});
+  const toControlPlane = egress.network('controlplane');
+  const authorizers = await createAuthorizers(options, {
+    naming,
+    clock,
+    random,
+    log,
+    meter,
+    files: systemFiles,
+    network: toControlPlane,
+    signal,
+    gate,
+  });
+  const configured = await configuredJwt({options, naming, gate});
   if (configured?.anonymous && parts.given?.has('anonymous-auth'))
     throw new Error(
       `--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file ${options.authenticationConfig}`,
@@ -169,7 +183,7 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock, random, signal});
   const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal});
-  const tokenWebhook = await openTokenWebhook(options, {clock, log});
+  const tokenWebhook = await openTokenWebhook(options, {clock, log, network: toControlPlane});
   signal.addEventListener('abort', () => void tokenWebhook?.[Symbol.asyncDispose]());
   const signer = await openSigner(options, {clock, log, meter}, signal);
   const loopback = new Loopback();
@@ -186,7 +200,9 @@ const readSettings = async (parts: ApiServerParts, {following: {signal}}: Lifeti
     proxy,
     admission,
     agentTrust,
-    network: parts.network ?? systemNetwork(clock),
+    egress,
+    direct,
+    network: egress.network('cluster'),
     loopback,
     clientAs,
     client: clientAs(serverUser),
@@ -241,7 +257,8 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
     random,
     log,
     meter,
-    dial: dialer(network, clock),
+    egress: settings.egress,
+    gate,
     signal,
   });
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
@@ -250,6 +267,7 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
     const caller = webhookCaller({
       clock,
       log,
+      dial: settings.egress.dial('cluster'),
       resolve,
       userAgent: naming.component('apiserver-admission'),
       users,
@@ -328,7 +346,7 @@ const serverOf = (
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
     ...requestLimits(options, parts.isBehindAnother),
-    components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
+    components: componentsOf({store, naming, clock, dial: dialer(settings.direct, clock), ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage?.(client),
     network,
     conversion,
@@ -402,7 +420,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
   const registry = registryOf(parts, settings);
   const readers = readersOf(parts, settings, registry, following);
   const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
-  const audit = parts.isBehindAnother ? undefined : await openAudit(options, parts);
+  const audit = parts.isBehindAnother ? undefined : await openAudit(options, {...parts, network: settings.egress.network('controlplane')});
   const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor});
 
   const {health, authorizers, proxy, loopback, clientAs, client} = settings;

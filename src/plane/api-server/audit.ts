@@ -19,7 +19,8 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
+import type {Network} from '#src/transport/network.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {explained, readFlagFile} from './authentication.js';
 
 export interface AuditParts {
@@ -28,6 +29,8 @@ export interface AuditParts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Meter;
+  /** The network of the webhook; by default that of this machine. */
+  readonly network?: Network | undefined;
 }
 
 /** The audit of a server. */
@@ -95,10 +98,13 @@ const logWriter = async (options: ApiserverOptions, {clock, log}: AuditParts): P
   }
 };
 
-const webhookConnection = async ({auditWebhookConfigFile: file}: ApiserverOptions, {clock, log}: AuditParts): Promise<HttpConnection> => {
+const webhookConnection = async (
+  {auditWebhookConfigFile: file}: ApiserverOptions,
+  {clock, log, network}: AuditParts,
+): Promise<HttpConnection> => {
   const settings = await loadSettings({file, fileFlag: '--audit-webhook-config-file', env: {}});
   try {
-    return await connect(settings, {clock, log});
+    return await connect(settings, {clock, log, network});
   } catch (cause) {
     throw new Error(`--audit-webhook-config-file: ${(cause as Error).message}`, {cause});
   }

@@ -21,6 +21,7 @@ import {NodeGraph} from '#src/apiserver/authorization/node/graph.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import type {Network} from '#src/transport/network.js';
 
 /** The authorizers of a server. */
 export interface Authorizers {
@@ -50,6 +51,8 @@ export interface AuthorizationParts {
   readonly log: Log;
   readonly meter: Meter;
   readonly files: Files;
+  /** The network of webhooks; by default that of this machine. */
+  readonly network?: Network | undefined;
   /** Ends the following of the configuration, and closes the connections to webhooks. */
   readonly signal: AbortSignal;
   gate(name: string): boolean;

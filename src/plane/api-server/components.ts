@@ -1,9 +1,11 @@
-import {request} from 'node:https';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {HealthChecks} from '#src/observe/health.js';
 import type {ComponentHealth} from '#src/resources/definition.js';
 import type {Store} from '#src/storage/store.js';
+import type {Dial} from '#src/transport/dial.js';
+import {CallAborted} from '#src/transport/http1/calls.js';
+import {singleCall} from '#src/transport/http1/single-call.js';
 
 /** The components besides the server. */
 export type Component = 'scheduler' | 'controller-manager';
@@ -12,12 +14,14 @@ export type Component = 'scheduler' | 'controller-manager';
 const defaultPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
 const probeTimeoutMs = 20_000;
 /** The length of a component's message that is reported. */
-const maxResponseBytes = 10 << 10;
+const maxReportedBytes = 10 << 10;
+const maxReadBytes = 1 << 20;
 
 export interface ComponentParts {
   readonly store: Store;
   readonly naming: Naming;
   readonly clock: Clock;
+  readonly dial: Dial;
   readonly ports?: Readonly<Record<Component, number>>;
   /** The health checks of components in this process, which run without a request. */
   readonly beside?: Readonly<Partial<Record<Component, HealthChecks>>>;
@@ -29,32 +33,24 @@ const healthOf = (name: string, status: number, text: string): ComponentHealth =
   return {name, healthy: false, message: `HTTP probe failed with statuscode: ${status}`};
 };
 
-const because = (error: NodeJS.ErrnoException, port: number): string => {
-  if (error.code === 'ECONNREFUSED') return `dial tcp 127.0.0.1:${port}: connect: connection refused`;
-  return error.code === 'ECONNRESET' ? 'EOF' : error.message;
-};
-
 /** Requests a component's health over its port. Its certificate is not verified, since nothing confidential is sent. */
-const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHealth> =>
-  new Promise(resolve => {
-    const url = `https://127.0.0.1:${port}/healthz`;
-    const clientRequest = request(url, {rejectUnauthorized: false, agent: false}, response => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text = (text + piece).slice(0, maxResponseBytes);
-      });
-      response.on('end', () => resolve(healthOf(name, response.statusCode!, text)));
-      response.on('error', failed);
+const probe = async (name: Component, port: number, {clock, dial}: Pick<ComponentParts, 'clock' | 'dial'>): Promise<ComponentHealth> => {
+  const url = `https://127.0.0.1:${port}/healthz`;
+  try {
+    const {status, body} = await singleCall(new URL(url), {
+      tls: {insecure: true},
+      dial,
+      clock,
+      timeoutMs: probeTimeoutMs,
+      maxBytes: maxReadBytes,
     });
-    const failed = (error: NodeJS.ErrnoException) =>
-      resolve({name, healthy: false, message: `Get ${JSON.stringify(url)}: ${because(error, port)}`});
-    const timer = clock.schedule(probeTimeoutMs, () =>
-      clientRequest.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')),
-    );
-    clientRequest.on('error', failed);
-    clientRequest.on('close', () => timer[Symbol.dispose]());
-    clientRequest.end();
-  });
+    return healthOf(name, status, body.subarray(0, maxReportedBytes).toString());
+  } catch (error) {
+    const late = error instanceof CallAborted;
+    const message = late ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)' : (error as Error).message;
+    return {name, healthy: false, message: `Get ${JSON.stringify(url)}: ${message}`};
+  }
+};
 
 const check = async (name: Component, checks: HealthChecks): Promise<ComponentHealth> => {
   const {status, body} = await checks.all('healthz');
@@ -73,7 +69,7 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
 
 /** The health of the store and of the other components. */
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
-  const {clock, ports = defaultPorts, beside: here = {}} = parts;
-  const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], clock)));
+  const {ports = defaultPorts, beside: here = {}} = parts;
+  const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], parts)));
   return Promise.all([...others, storeHealth(parts)]);
 };

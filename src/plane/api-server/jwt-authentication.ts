@@ -27,6 +27,13 @@ export type JwtOptions = Pick<
   | 'oidcSigningAlgs'
 >;
 
+/** What a configuration is read with. */
+export interface JwtParts {
+  readonly options: JwtOptions;
+  readonly naming: Naming;
+  gate(name: string): boolean;
+}
+
 /** A valid configuration, with its expressions compiled. */
 export interface ConfiguredAuthentication {
   readonly configuration: AuthenticationConfiguration;
@@ -41,28 +48,32 @@ export interface ConfiguredAuthentication {
 const allAlgorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'] as const;
 
 /** Parses and validates the text of the configuration file. Throws an error of one line. */
-export const parseAuthentication = (text: string, naming: Naming, options: JwtOptions): ConfiguredAuthentication => ({
-  ...valid(readAuthenticationConfiguration(text, naming), options),
+export const parseAuthentication = (text: string, parts: JwtParts): ConfiguredAuthentication => ({
+  ...valid(readAuthenticationConfiguration(text, parts.naming), parts),
   algorithms: allAlgorithms,
   text,
 });
 
-const valid = (configuration: AuthenticationConfiguration, {serviceAccountIssuer}: JwtOptions) => {
-  const {authenticators, errors} = validateAuthentication(configuration, {disallowedIssuers: serviceAccountIssuer});
+const valid = (configuration: AuthenticationConfiguration, {options, gate}: JwtParts) => {
+  const {authenticators, errors} = validateAuthentication(configuration, {
+    disallowedIssuers: options.serviceAccountIssuer,
+    allowsEgress: gate('StructuredAuthenticationConfigurationEgressSelector'),
+  });
   if (errors.length > 0) throw new Error(combinedMessage(errors.map(({path, detail}) => `${path}: ${detail}`)));
   return {configuration, authenticators};
 };
 
 /** The configuration of the flags; undefined if they configure nothing. Throws an error of one line that names the flag. */
-export const configuredAuthentication = (options: JwtOptions, naming: Naming): ConfiguredAuthentication | undefined => {
+export const configuredAuthentication = (parts: JwtParts): ConfiguredAuthentication | undefined => {
+  const {options} = parts;
   const {authenticationConfig: file, oidcIssuerUrl, oidcSigningAlgs} = options;
   if (file) {
     const text = readFlagFile('authentication-config', file).toString();
-    return explained('authentication-config', file, () => parseAuthentication(text, naming, options));
+    return explained('authentication-config', file, () => parseAuthentication(text, parts));
   }
   if (!oidcIssuerUrl) return undefined;
   try {
-    return {...valid({jwt: [settingsOfFlags(options)]}, options), algorithms: oidcSigningAlgs};
+    return {...valid({jwt: [settingsOfFlags(options)]}, parts), algorithms: oidcSigningAlgs};
   } catch (cause) {
     throw new Error(`--oidc-issuer-url: ${(cause as Error).message}`, {cause});
   }

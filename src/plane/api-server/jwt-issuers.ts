@@ -5,13 +5,15 @@ import {Issuers} from '#src/apiserver/authentication/jwt/issuers.js';
 import {jwtMetrics} from '#src/apiserver/authentication/jwt/metrics.js';
 import {reloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import {ReloadedIssuers} from '#src/apiserver/authentication/jwt/reload.js';
+import type {EgressName} from '#src/apiserver/configuration/egress.js';
+import type {Dial} from '#src/transport/dial.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
-import type {Dial} from '#src/transport/dial.js';
+import type {Egress} from '#src/plane/outgoing/egress.js';
 import {parseAuthentication, type ConfiguredAuthentication, type JwtOptions} from './jwt-authentication.js';
 
 /** The dependencies of the authentication by issuers. */
@@ -21,7 +23,8 @@ export interface IssuerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
-  readonly dial: Dial;
+  readonly egress: Egress;
+  gate(name: string): boolean;
   /** Ends the work in the background. */
   readonly signal: AbortSignal;
 }
@@ -38,14 +41,22 @@ export const authenticatorOfIssuers = (configured: ConfiguredAuthentication, par
   return {authenticator: jwtAuthenticator(issuers), start: () => issuers.start()};
 };
 
+/** Returns the dialer of an issuer. Throws for a network whose connections are not configured: the issuer would be reached another way than intended. */
+const dialFor = (egress: Egress, type: string): Dial => {
+  if (type === '') return egress.dial('direct');
+  const name = type as EgressName;
+  if (!egress.isConfigured(name)) throw new Error(`oidc: egress lookup for ${JSON.stringify(type)} is not configured`);
+  return egress.dial(name);
+};
+
 /** The issuers of the flags, or those of the file, which may change. */
 const configuredIssuers = (
   configured: ConfiguredAuthentication,
-  {options, naming, clock, log, meter, dial, signal}: IssuerParts,
+  {options, naming, clock, log, meter, egress, signal, gate}: IssuerParts,
 ): {readonly current: Issuers; start(): void} => {
   const metrics = jwtMetrics(meter);
   const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
-    new Issuers(authenticators, {clock, log, dial, metrics, algorithms});
+    new Issuers(authenticators, {clock, log, dialFor: type => dialFor(egress, type), metrics, algorithms});
   const current = issuersOf(configured);
   const {text} = configured;
   if (text === undefined) {
@@ -61,6 +72,6 @@ const configuredIssuers = (
     signal,
     text,
     current,
-    parse: changed => issuersOf(parseAuthentication(changed, naming, options)),
+    parse: changed => issuersOf(parseAuthentication(changed, {options, naming, gate})),
   });
 };

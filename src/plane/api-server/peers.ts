@@ -19,7 +19,7 @@ import type {Connections} from '#src/transport/http1/connections.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
 import {explained, readFlagFile} from './authentication.js';
 import type {StartHook} from './health.js';
-import type {ProxyClient} from './proxy-client.js';
+import type {ProxyClient} from '#src/plane/outgoing/proxy-client.js';
 import {advertisedAddress} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 

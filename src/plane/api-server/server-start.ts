@@ -37,7 +37,7 @@ import type {Authorizers} from './authorization.js';
 import {definitionHooks} from './definitions.js';
 import type {ServerHealth, StartHook} from './health.js';
 import type {ServerPeers} from './peers.js';
-import type {ProxyClient} from './proxy-client.js';
+import type {ProxyClient} from '#src/plane/outgoing/proxy-client.js';
 import {selfServiceOf, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 import {watchSecondsInProcess} from '#src/plane/component/in-process.js';

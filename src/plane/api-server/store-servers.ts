@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {withEncrypted} from '#src/storage/encryption/encrypted-store.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
+import type {Dial} from '#src/transport/dial.js';
 
 /** The prefix of all keys: a path without a trailing slash. */
 export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string =>
@@ -14,10 +15,12 @@ export interface StoreServersParts {
   /** The oldest release whose servers must be able to read what is stored. */
   readonly minCompatibility: string;
   gate(name: string): boolean;
+  /** Opens connections to the servers; by default directly. */
+  readonly dial?: Dial | undefined;
 }
 
 /** The etcd servers of the flags, if the store is in etcd. */
-export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreServersParts): StoreServers | undefined => {
+export const storeServersOf = ({options, naming, gate, minCompatibility, dial}: StoreServersParts): StoreServers | undefined => {
   const {storageBackend, storageMediaType, kvstoreServers, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
   if (storageBackend !== 'etcd3') return undefined;
   return {
@@ -25,6 +28,7 @@ export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreS
     tls: {caFile: kvstoreCafile, certFile: kvstoreCertfile, keyFile: kvstoreKeyfile},
     prefix: storePrefix(options),
     cached: watchCache,
+    dial,
     encoding: async () => {
       const {recordEncoding} = await import('#src/apiserver/registry/record-encoding.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');

@@ -7,10 +7,11 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
-import {readSettingsFile} from '#src/transport/settings-file.js';
+import {readSettingsFile} from '#src/transport/kubeconfig/settings-file.js';
 import {webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
 import type {Random} from '#src/base/random.js';
-import type {Dial} from '#src/transport/dial.js';
+import type {Network} from '#src/transport/network.js';
+import type {Egress} from '#src/plane/outgoing/egress.js';
 import type {ConfiguredJwt} from './configured-jwt.js';
 import type {JwtOptions} from './jwt-authentication.js';
 
@@ -38,7 +39,8 @@ export interface TokenAuthenticatorParts {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  readonly dial: Dial;
+  readonly egress: Egress;
+  gate(name: string): boolean;
   /** Ends the work in the background. */
   readonly signal: AbortSignal;
 }
@@ -53,10 +55,10 @@ export interface TokenAuthenticators {
 /** Opens the webhook that authenticates tokens, if there is one. Rejects with an error of one line that names the flag. */
 export const openTokenWebhook = async (
   {authenticationTokenWebhookConfigFile: file}: TokenOptions,
-  {clock, log}: Pick<TokenAuthenticatorParts, 'clock' | 'log'>,
+  {clock, log, network}: Pick<TokenAuthenticatorParts, 'clock' | 'log'> & {readonly network: Network},
 ): Promise<HttpConnection | undefined> => {
   const flag = '--authentication-token-webhook-config-file';
-  return file ? connect(await readSettingsFile(file, {flag}), {clock, log}) : undefined;
+  return file ? connect(await readSettingsFile(file, {flag}), {clock, log, network}) : undefined;
 };
 
 /** Returns the authenticators that the flags configure. */

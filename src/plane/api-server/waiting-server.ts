@@ -47,7 +47,7 @@ export const waitingServer = ({options, naming, clock, log, gate}: WaitingServer
     administration({
       routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
       authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
-      anonymous: anonymousOf(options, noLog, (await configuredJwt(options, naming))?.anonymous), // The server itself logs the warnings.
+      anonymous: anonymousOf(options, noLog, (await configuredJwt({options, naming, gate}))?.anonymous), // The server itself logs the warnings.
       authorizer: {authorize: () => ({decision: 'allow'})},
       failed: error => log.error({err: error}, 'answering a health check failed'),
     }),

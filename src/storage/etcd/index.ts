@@ -17,6 +17,7 @@ import type {
   WatchQuery,
   WriteOptions,
 } from '#src/storage/store.js';
+import type {Dial} from '#src/transport/dial.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
@@ -38,6 +39,8 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls' |
   readonly log?: Log;
   /** Whether reads are served from the watch cache. */
   readonly cached?: boolean;
+  /** Opens connections; by default over this machine's network. */
+  readonly dial?: Dial;
   /** Aborts the wait for servers. */
   readonly signal?: AbortSignal;
   /** Called with the reason while no server serves. */
@@ -72,9 +75,10 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
     log = noLog,
     cached = true,
     pings,
+    dial,
   } = options;
   const connectTimeoutMs = servers.length > 1 ? 2000 : 5000;
-  const channel = new GrpcChannel({servers, clock, log, pings, connectTimeoutMs, ...(tls ? {tls} : {})});
+  const channel = new GrpcChannel({servers, clock, log, pings, connectTimeoutMs, ...(tls ? {tls} : {}), ...(dial ? {dial} : {})});
   const client = new EtcdClient({channel, clock});
   try {
     const verify = async (): Promise<void> => {

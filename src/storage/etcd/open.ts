@@ -3,6 +3,7 @@ import {systemClock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import type {Store} from '#src/storage/store.js';
+import type {Dial} from '#src/transport/dial.js';
 import type {RecordEncoding} from './encoding.js';
 import {openEtcdStore, type EtcdStoreOptions} from './index.js';
 
@@ -15,6 +16,8 @@ export interface StoreServers {
   readonly prefix: string;
   /** Whether reads are served from the watch cache. */
   readonly cached: boolean;
+  /** Opens connections; by default over this machine's network. */
+  readonly dial?: Dial | undefined;
   encoding(): Promise<RecordEncoding>;
 }
 
@@ -23,7 +26,7 @@ const pings = {everyMs: 30_000, timeoutMs: 10_000};
 
 /** Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
 export const openStoreServers = async (
-  {urls, tls, prefix, cached, encoding}: StoreServers,
+  {urls, tls, prefix, cached, encoding, dial}: StoreServers,
   options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>,
   signal: AbortSignal,
 ): Promise<Store> => {
@@ -37,6 +40,7 @@ export const openStoreServers = async (
     cached,
     encoding: await encoding(),
     pings,
+    ...(dial && {dial}),
     clock,
     ...(naming && {naming}),
     signal,

@@ -4,6 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
 import {urlText} from '#src/observe/body-text.js';
 import {dialer, targetOf, type Dial, type Target} from '#src/transport/dial.js';
+import {environmentDialer} from '#src/transport/environment-proxy.js';
 import {ConnectionPool} from '#src/transport/http1/pool.js';
 import {openSession, Sessions} from '#src/transport/http2/sessions.js';
 import {streamed} from '#src/transport/http2/streamed.js';
@@ -41,7 +42,7 @@ export class Channel {
   }
 
   /** Throws for invalid certificates here, not at the first request. */
-  static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock): Promise<Channel> {
+  static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock, network = systemNetwork(clock)): Promise<Channel> {
     const {server, trust, source} = settings;
     const material = {...(ca ? {ca} : {}), ...pair};
     try {
@@ -50,8 +51,7 @@ export class Channel {
       throw new Error(`${source}: the certificates or the key cannot be used: ${oneLine(cause)}`, {cause});
     }
     const {origin, protocol} = new URL(server);
-    const network = await networkTo(settings, clock);
-    const dial = dialer(network, clock);
+    const dial = await dialerTo(settings, network, clock);
     const {serverName, insecure} = trust;
     const target: Target = {...targetOf(origin, {ca, pair, serverName, insecure}), connectTimeoutMs};
     const sessions = protocol === 'https:' ? sessionsTo(origin, target, dial, clock) : undefined;
@@ -125,13 +125,12 @@ const sessionsTo = (origin: string, target: Target, dial: Dial, clock: Clock): S
   return new Sessions({clock, pings, open: () => openSession({clock, origin, connect, windows, timeoutMs: connectTimeoutMs})});
 };
 
-/** The network of this machine, or that behind the server's proxy. */
-const networkTo = async ({proxyUrl, source}: ConnectionSettings, clock: Clock): Promise<Network> => {
-  const network = systemNetwork(clock);
-  if (!proxyUrl) return network;
+/** Dials through the proxy of the settings, or that of the environment. */
+const dialerTo = async ({proxyUrl, source}: ConnectionSettings, network: Network, clock: Clock): Promise<Dial> => {
+  if (!proxyUrl) return environmentDialer(network, clock);
   const {throughProxy} = await import('#src/transport/proxy.js');
   try {
-    return throughProxy(network, proxyUrl, clock);
+    return dialer(throughProxy(network, proxyUrl, clock), clock);
   } catch (cause) {
     throw new Error(`${source}: invalid proxy-url ${JSON.stringify(urlText(proxyUrl))}: ${oneLine(cause)}`, {cause});
   }

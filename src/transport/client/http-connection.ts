@@ -5,9 +5,10 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
-import {credentialSource} from '#src/transport/credentials.js';
+import {credentialSource} from './credentials.js';
 import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
+import type {Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from '#src/transport/tls-material.js';
@@ -42,6 +43,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** The log of calls. */
   readonly log?: Log | undefined;
+  /** By default that of this machine. */
+  readonly network?: Network | undefined;
 }
 
 /** How often certificate files are checked for changes. */
@@ -49,10 +52,21 @@ const materialAgeMs = 10_000;
 const defaultTimeoutMs = 120_000;
 
 /** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
-export const connect = async (settings: ConnectionSettings, {clock, log = noLog}: ConnectionOptions): Promise<HttpConnection> => {
+export const connect = async (settings: ConnectionSettings, {clock, log = noLog, network}: ConnectionOptions): Promise<HttpConnection> => {
   const material = await readMaterial(settings);
-  return new PooledConnection(settings, material, await Channel.open(settings, material, clock), clock, new CallLog(log, clock));
+  const open = (current: TlsMaterial) => Channel.open(settings, current, clock, network);
+  return new PooledConnection({settings, material, channel: await open(material), open, clock, calls: new CallLog(log, clock)});
 };
+
+interface PooledParts {
+  readonly settings: ConnectionSettings;
+  readonly material: TlsMaterial;
+  readonly channel: Channel;
+  /** Opens the connections with other certificates. */
+  open(material: TlsMaterial): Promise<Channel>;
+  readonly clock: Clock;
+  readonly calls: CallLog;
+}
 
 class PooledConnection implements HttpConnection {
   readonly server: string;
@@ -64,10 +78,11 @@ class PooledConnection implements HttpConnection {
   readonly #isReloadable: boolean;
   #material: TlsMaterial;
   #channel: Channel;
+  readonly #open: PooledParts['open'];
   #checkedAt: number;
   #reloading: Promise<void> | undefined;
 
-  constructor(settings: ConnectionSettings, material: TlsMaterial, channel: Channel, clock: Clock, calls: CallLog) {
+  constructor({settings, material, channel, open, clock, calls}: PooledParts) {
     const url = new URL(settings.server);
     this.server = settings.server;
     this.#settings = settings;
@@ -78,6 +93,7 @@ class PooledConnection implements HttpConnection {
     this.#isReloadable = isReloadable(settings);
     this.#material = material;
     this.#channel = channel;
+    this.#open = open;
     this.#checkedAt = clock.monotonic();
   }
 
@@ -156,7 +172,7 @@ class PooledConnection implements HttpConnection {
     const read = await readMaterial(this.#settings).catch(() => this.#material);
     const material = pair ? {...read, pair} : read;
     if (sameMaterial(material, this.#material)) return;
-    const channel = await Channel.open(this.#settings, material, this.#clock).catch(() => undefined);
+    const channel = await this.#open(material).catch(() => undefined);
     if (!channel) return;
     const old = this.#channel;
     this.#channel = channel;

@@ -86,7 +86,11 @@ export interface StreamListener {
 }
 
 export interface OpenStream extends Disposable {
-  send(message: Buffer): void;
+  /** `sent` is called once the message has left, or with the error of a stream that ended. */
+  send(message: Buffer, sent?: (error?: Error | null) => void): void;
+  /** Stops receiving, so that the sender has to wait. Messages that have arrived are still delivered. */
+  pause(): void;
+  resume(): void;
 }
 
 /** The receive windows: lists are large. */
@@ -151,7 +155,9 @@ export class GrpcChannel implements AsyncDisposable {
   async stream(path: string, headers: Readonly<Record<string, string>>, listener: StreamListener): Promise<OpenStream> {
     const stream = await this.#begin(path, headers, () => listener);
     return {
-      send: message => void stream.write(frameOf(message)),
+      send: (message, sent) => void stream.write(frameOf(message), sent),
+      pause: () => void stream.pause(),
+      resume: () => void stream.resume(),
       [Symbol.dispose]: () => stream.close(constants.NGHTTP2_CANCEL),
     };
   }

@@ -21,7 +21,7 @@ export const pluginCredentials = (
   let isRefused = false;
   const request = async (): Promise<PluginResult> => {
     try {
-      requestCredentials ??= await requesterOf(plugin, environment);
+      requestCredentials ??= await requesterOf(plugin, environment, clock);
       const {proof, ...rest} = await requestCredentials(clock.now(), isRefused);
       isRefused = false;
       return {proof: {...proof, headers: [...proof.headers, ...always]}, ...rest};
@@ -49,8 +49,9 @@ export const pluginCredentials = (
 const requesterOf = async (
   plugin: ExecPlugin | OidcProvider,
   environment: ExecEnvironment,
+  clock: Clock,
 ): Promise<(now: number, refused: boolean) => Promise<PluginResult>> => {
-  if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin);
+  if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin, clock);
   const {runExecPlugin} = await import('./exec.js');
   return () => runExecPlugin(plugin, environment);
 };

@@ -18,6 +18,8 @@ import {parseFlags} from '#src/options/parse.js';
 import {openPort, type PortOptions} from '#src/plane/component/port.js';
 import {componentsOf, type ComponentParts} from '#src/plane/api-server/components.js';
 import {memoryStore} from '#src/storage/memory/index.js';
+import {dialer} from '#src/transport/dial.js';
+import {systemNetwork} from '#src/transport/network.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 
@@ -51,6 +53,7 @@ const statusesOf = async (port: number, own: Partial<ComponentParts> = {}) => {
     store: memoryStore({clock}),
     naming: words,
     clock,
+    dial: dialer(systemNetwork(clock), clock),
     ports: {scheduler: port, 'controller-manager': dead},
     ...own,
   })();
@@ -96,8 +99,15 @@ test('a component that is not running, or closes the connection, is reported so'
   );
 });
 
+/** A clock that moves on while calls wait for their response. */
+class MovingClock extends VirtualClock {
+  override hold(): Disposable {
+    return {[Symbol.dispose]() {}};
+  }
+}
+
 test('a component that does not answer is given twenty seconds', async t => {
-  const clock = new VirtualClock();
+  const clock = new MovingClock();
   let notify = () => {};
   const called = new Promise<void>(resolve => {
     notify = resolve;

@@ -1,8 +1,9 @@
 // HTTPS requests to the issuers of tokens: discovery documents, key sets and distributed claims. Responses are small and wholly read; redirects are followed.
 
 import type {Clock} from '#src/base/clock.js';
-import {type Dial, targetOf, type TargetTls} from '#src/transport/dial.js';
-import {type CallResult, callsTo} from '#src/transport/http1/calls.js';
+import type {Dial, TargetTls} from '#src/transport/dial.js';
+import type {CallResult} from '#src/transport/http1/calls.js';
+import {singleCall} from '#src/transport/http1/single-call.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
 
 export interface IssuerCallsOptions {
@@ -24,28 +25,19 @@ const maxRedirects = 10;
 /** Returns the calls to one issuer. Calls are rare: no connection is kept. */
 export const issuerCalls = ({dial, clock, certificateAuthority, signal}: IssuerCallsOptions): GetDocument => {
   const tls: TargetTls = certificateAuthority ? {anchors: readAnchors(certificateAuthority)} : {};
-  const once = async (url: URL, headers: Readonly<Record<string, string>>, leftMs: number): Promise<CallResult> => {
-    const calls = callsTo(targetOf(url.href, tls), {dial, clock});
-    try {
-      return await calls.send({
-        method: 'GET',
-        host: url.host,
-        path: `${url.pathname}${url.search}`,
-        headers,
-        body: '',
-        timeoutMs: leftMs,
-        signal,
-        maxBytes,
-      });
-    } finally {
-      calls.close();
-    }
-  };
   return async (text, headers = {}) => {
     const deadline = clock.monotonic() + timeoutMs;
     let url = checkedUrl(text);
     for (let redirects = 0; ; redirects++) {
-      const answer = await once(url, headers, Math.max(0, deadline - clock.monotonic())).catch((cause: Error) => {
+      const answer = await singleCall(url, {
+        headers,
+        tls,
+        dial,
+        clock,
+        signal,
+        maxBytes,
+        timeoutMs: Math.max(0, deadline - clock.monotonic()),
+      }).catch((cause: Error) => {
         throw new Error(`Get ${JSON.stringify(url.href)}: ${cause.message}`, {cause});
       });
       const location = answer.header('location');

@@ -20,7 +20,8 @@ import type {CompiledAuthenticator} from './validation.js';
 export interface IssuersOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly dial: Dial;
+  /** Returns the dialer for an egress selector type; empty for direct connections. Throws for one that is not configured. */
+  dialFor(egressSelectorType: string): Dial;
   readonly metrics: JwtMetrics;
   /** The allowed signature algorithms (RFC 7518 §3.1). */
   readonly algorithms: readonly string[];
@@ -84,10 +85,10 @@ export class Issuers {
   }
 
   #trust(authenticator: CompiledAuthenticator): Trusted {
-    const {clock, log, dial, algorithms} = this.#options;
-    const {url = '', discoveryURL, certificateAuthority, audiences = []} = authenticator.settings.issuer ?? {};
+    const {clock, log, dialFor, algorithms} = this.#options;
+    const {url = '', discoveryURL, certificateAuthority, audiences = [], egressSelectorType = ''} = authenticator.settings.issuer ?? {};
     const {signal} = this.#closing;
-    const get = issuerCalls({dial, clock, certificateAuthority, signal});
+    const get = issuerCalls({dial: dialFor(egressSelectorType), clock, certificateAuthority, signal});
     const provider = new Provider({clock, log, get, issuer: url, discoveryURL, audiences, algorithms, fetched: () => {}, signal});
     return {authenticator, provider};
   }

@@ -1,6 +1,6 @@
 // Validates an AuthenticationConfiguration and compiles its expressions, with the messages of upstream's validation.
 
-import {duplicate, forbiddenField, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {naming} from '#src/api/naming.js';
 import {parseGoUrl} from '#src/cel/kubernetes/go-url.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
@@ -40,6 +40,8 @@ export interface CompiledAuthenticator {
 export interface ValidationContext {
   /** Issuers that authenticators may not have: those of the server's own tokens. */
   readonly disallowedIssuers: readonly string[];
+  /** Whether issuers may be reached through an egress selection. */
+  readonly allowsEgress: boolean;
 }
 
 const mostAuthenticators = 64;
@@ -91,7 +93,7 @@ const authenticator = (check: Check, settings: JwtAuthenticatorSettings, path: s
   };
 };
 
-function* issuerErrors(issuer: Issuer, path: string, {disallowedIssuers}: ValidationContext): Iterable<FieldError> {
+function* issuerErrors(issuer: Issuer, path: string, {disallowedIssuers, allowsEgress}: ValidationContext): Iterable<FieldError> {
   const {url = '', discoveryURL = '', certificateAuthority, egressSelectorType} = issuer;
   if (url) yield* urlErrors(url, `${path}.url`, disallowedIssuers);
   else yield required(`${path}.url`);
@@ -109,9 +111,13 @@ function* issuerErrors(issuer: Issuer, path: string, {disallowedIssuers}: Valida
     }
   }
   if (!egressSelectorType) return;
-  if (egressSelectorType === 'controlplane' || egressSelectorType === 'cluster')
-    yield forbiddenField(`${path}.egressSelectorType`, 'connections through an egress selector are not supported yet');
-  else yield invalid(`${path}.egressSelectorType`, egressSelectorType, 'egress selector must be either controlplane or cluster');
+  const at = `${path}.egressSelectorType`;
+  if (!allowsEgress) {
+    const gate = 'StructuredAuthenticationConfigurationEgressSelector';
+    yield invalid(at, egressSelectorType, `egress selector is not supported when ${gate} feature gate is disabled`);
+  }
+  if (!['controlplane', 'cluster'].includes(egressSelectorType))
+    yield invalid(at, egressSelectorType, 'egress selector must be either controlplane or cluster');
 }
 
 function* urlErrors(text: string, path: string, disallowed: readonly string[]): Iterable<FieldError> {

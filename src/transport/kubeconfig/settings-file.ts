@@ -4,10 +4,10 @@
 import {readFile} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';
 import {naming} from '#src/api/naming.js';
-import {oneLine} from './one-line.js';
-import {execPlugin} from './plugins/exec-settings.js';
-import {oidcProvider, type RawProvider} from './plugins/oidc.js';
-import type {ClientIdentity, ConnectionSettings, ExecCluster, Impersonation, Material, ServerTrust} from './settings.js';
+import {oneLine} from '#src/transport/one-line.js';
+import {execPlugin} from '#src/transport/plugins/exec-settings.js';
+import {oidcProvider, type RawProvider} from '#src/transport/plugins/oidc-settings.js';
+import type {ClientIdentity, ConnectionSettings, ExecCluster, Impersonation, Material, ServerTrust} from '#src/transport/settings.js';
 
 /** The used parts of a kubeconfig (client authentication API, Config v1). All of it is unchecked input. */
 interface RawCluster {
@@ -89,7 +89,7 @@ export const readIdentities = async (file: string, {flag}: {readonly flag: strin
 const parse = async (text: string): Promise<RawSettings> => {
   const value: unknown = text.trimStart().startsWith('{')
     ? JSON.parse(text)
-    : (await import('./yaml.js')).parseYaml(text, {maxAliasCount: 100});
+    : (await import('#src/transport/yaml.js')).parseYaml(text, {maxAliasCount: 100});
   if (!isRecord(value)) throw new Error('the file holds no connection settings');
   return value as RawSettings;
 };

@@ -1,9 +1,9 @@
 import {readFile} from 'node:fs/promises';
 import type {Clock} from '#src/base/clock.js';
-import {oneLine} from './one-line.js';
-import {pluginCredentials} from './plugins/credentials.js';
-import type {CredentialSource, RequestCredentials} from './request-credentials.js';
-import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
+import {oneLine} from '#src/transport/one-line.js';
+import {pluginCredentials} from '#src/transport/plugins/credentials.js';
+import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
+import type {ClientIdentity, ConnectionSettings, Impersonation} from '#src/transport/settings.js';
 
 /** How long a token read from a file is cached. */
 const tokenAgeMs = 50_000;

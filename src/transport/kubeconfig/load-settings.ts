@@ -1,6 +1,6 @@
 import {type Naming, naming} from '#src/api/naming.js';
 import {type ClusterEnvironment, inClusterSettings} from './in-cluster.js';
-import type {ConnectionSettings} from './settings.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
 import {checkedServer, readSettingsFile} from './settings-file.js';
 
 export interface SettingsLocation extends ClusterEnvironment {

@@ -1,6 +1,6 @@
 import {access} from 'node:fs/promises';
 import type {Naming} from '#src/api/naming.js';
-import type {ConnectionSettings} from './settings.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
 
 export interface ClusterEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
