@@ -11,6 +11,7 @@ import disruption from './disruption/controller.js';
 import endpoints from './endpoints/controller.js';
 import endpointSlice from './endpointslice/controller.js';
 import endpointSliceMirroring from './endpointslice-mirroring/controller.js';
+import ephemeralVolume from './ephemeral-volume/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import horizontalPodAutoscaler from './horizontal-pod-autoscaler/controller.js';
 import job from './job/controller.js';
@@ -20,6 +21,7 @@ import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
 import persistentVolumeAttachDetach from './persistentvolume-attach-detach/controller.js';
 import persistentVolumeBinder from './persistentvolume-binder/controller.js';
+import persistentVolumeExpander from './persistentvolume-expander/controller.js';
 import persistentVolumeProtection from './persistentvolume-protection/controller.js';
 import persistentVolumeClaimProtection from './persistentvolumeclaim-protection/controller.js';
 import apiserverServingClusterTrustBundlePublisher from './plat-apiserver-serving-clustertrustbundle-publisher/controller.js';
@@ -57,6 +59,7 @@ export const controllers: readonly Controller[] = [
   endpoints,
   endpointSlice,
   endpointSliceMirroring,
+  ephemeralVolume,
   garbageCollector,
   horizontalPodAutoscaler,
   job,
@@ -66,6 +69,7 @@ export const controllers: readonly Controller[] = [
   nodeLifecycle,
   persistentVolumeAttachDetach,
   persistentVolumeBinder,
+  persistentVolumeExpander,
   persistentVolumeProtection,
   persistentVolumeClaimProtection,
   apiserverServingClusterTrustBundlePublisher,

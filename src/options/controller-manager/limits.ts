@@ -21,7 +21,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-deployment-syncs': workers('5', 'Deployments'),
   'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': workers('5', 'Endpoints'),
-  'concurrent-ephemeralvolume-syncs': pendingWorkers('5', 'Ephemeral volumes'),
+  'concurrent-ephemeralvolume-syncs': workers('5', 'Ephemeral volumes'),
   'concurrent-gc-syncs': workers('20', 'Objects to collect'),
   'concurrent-horizontal-pod-autoscaler-syncs': workers('5', 'Autoscalers'),
   'concurrent-job-syncs': workers('5', 'Jobs'),

@@ -43,7 +43,6 @@ const cloudShared: ConfigurationFields = {
 /** The sections of controllers that are not part of this build. */
 const withoutController: ConfigurationFields = {
   DeviceTaintEvictionController: {ConcurrentSyncs: 'concurrent-device-taint-eviction-syncs'},
-  EphemeralVolumeController: {ConcurrentEphemeralVolumeSyncs: 'concurrent-ephemeralvolume-syncs'},
   ServiceController: {ConcurrentServiceSyncs: 'concurrent-service-syncs'},
 };
 

@@ -284,6 +284,18 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.endpoints,
     compare: [kinds.endpointSlices],
   },
+  'ephemeral-volume': {
+    steps: [
+      stage => {
+        const {spec} = aClaim('any');
+        const volumes = ['one', 'two'].map(name => ({name, ephemeral: {volumeClaimTemplate: {spec}}}));
+        return stage.make(kinds.pods, aPod('p', {volumes}), aPod('q', {volumes}));
+      },
+      stage => stage.remove(kinds.persistentVolumeClaims, 'p-one'),
+    ],
+    touch: kinds.pods,
+    compare: [kinds.persistentVolumeClaims],
+  },
   'garbage-collector': {
     steps: [
       family,
@@ -446,6 +458,40 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     settleMs: 2 * minute,
     touch: kinds.persistentVolumes,
+    compare: [kinds.persistentVolumes, kinds.persistentVolumeClaims],
+  },
+  'persistentvolume-expander': {
+    steps: [
+      async stage => {
+        const {storageClasses, persistentVolumeClaims, persistentVolumes} = kinds;
+        const driver = stage.naming.key('simulated');
+        await stage.make(storageClasses, {metadata: {name: 'own'}, provisioner: driver, allowVolumeExpansion: true});
+        for (const [name, volumeMode] of [
+          ['files', 'Filesystem'],
+          ['blocks', 'Block'],
+        ] as const) {
+          const claim = aClaim(name);
+          await stage.make(persistentVolumeClaims, {
+            ...claim,
+            spec: {...claim.spec, volumeMode, storageClassName: 'own', volumeName: name},
+          });
+          await stage.change(persistentVolumeClaims, name, {status: {phase: 'Bound', capacity: {storage: '1Gi'}}}, 'status');
+          const {metadata} = await stage.client.resource(persistentVolumeClaims).get(name, {namespace: home});
+          const {hostPath: _, ...spec} = aVolume(name).spec;
+          const claimRef = {namespace: home, name, uid: metadata!.uid!};
+          await stage.make(persistentVolumes, {
+            metadata: {name},
+            spec: {...spec, volumeMode, storageClassName: 'own', claimRef, flexVolume: {driver}},
+          });
+        }
+      },
+      async stage => {
+        for (const name of ['files', 'blocks'])
+          await stage.change(kinds.persistentVolumeClaims, name, {spec: {resources: {requests: {storage: '2Gi'}}}});
+      },
+      stage => stage.change(kinds.persistentVolumeClaims, 'files', {status: {capacity: {storage: '2Gi'}}}, 'status'),
+    ],
+    touch: kinds.persistentVolumeClaims,
     compare: [kinds.persistentVolumes, kinds.persistentVolumeClaims],
   },
   'persistentvolume-protection': {
