@@ -30,6 +30,13 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./token/token.js')).runToken(invocation),
       ),
   },
+  snapshot: {
+    about: 'save, verify and restore the data of a store, or copy them to another one',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/snapshot.js')).snapshotFlags, argv, async invocation =>
+        (await import('./snapshot/snapshot.js')).runSnapshot(invocation),
+      ),
+  },
   demo: {
     about: 'run the main job from end to end in a temporary directory and narrate it',
     run: async argv =>

@@ -11,6 +11,7 @@ export const runUp = async ({
   ready,
 }: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
   const dataDir = options.dataDir || defaultDataDir(options.naming);
+  if (options.from) await (await import('./snapshot/snapshot.js')).restorePlane(options.from, dataDir, options.naming);
   const plane = await startPlane({
     naming: options.naming,
     dataDir,

@@ -66,10 +66,11 @@ const apiserver = [
     'most',
     'audit-webhook-batch-buffer-size audit-webhook-batch-max-size audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size',
   ),
+  ...group('0', 'most', 'max-connection-bytes-per-sec'),
   ...group('0', '0.02', 'goaway-chance'),
   ...group('0', '2500000h', 'event-ttl'),
   ...group('0', '4294967296s', 'service-account-max-token-expiration'),
-  ...group('0', '0', 'max-connection-bytes-per-sec plat-service-node-port'), // The second may also be one of the node ports.
+  ...group('0', '0', 'plat-service-node-port'), // It may also be one of the node ports.
   ...group('10000.001ms', 'most', 'coordinated-leadership-lease-duration'),
   ...group('2400.001ms', '14999.999ms', 'coordinated-leadership-renew-deadline'),
   ...group('>0', '8333.333ms', 'coordinated-leadership-retry-period'),

@@ -142,10 +142,6 @@ refusals(apiserverFlags, [
   ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: omit it; all connections are direct'],
   ['--tracing-config-file=f', '--tracing-config-file is not supported yet: omit it; with -v=3 the log contains the duration of requests'],
   [
-    '--max-connection-bytes-per-sec=1',
-    '--max-connection-bytes-per-sec is not supported yet: omit it, and limit the rate of connections in front of the server',
-  ],
-  [
     '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
     '--kvstore-servers-overrides is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
   ],

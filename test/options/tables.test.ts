@@ -9,6 +9,7 @@ import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, defaultText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, validateValue} from '#src/options/schema.js';
@@ -176,11 +177,12 @@ test('refuses a table in which a flag is declared twice', t => {
 });
 
 test('warns once of a deprecated flag and of one whose subject is not built', t => {
-  const {warnings} = parseFlags(apiserverFlags, ['--enable-logs-handler', '--enable-logs-handler', '--event-ttl=1h']);
+  const {warnings} = parseFlags(platletFlags, ['--max-pods=10', '--max-pods=10', '--node-ip=1.2.3.4']);
 
   t.deepEqual(warnings, [
-    'Flag --enable-logs-handler has been deprecated, the handler will be removed',
-    'Flag --enable-logs-handler has no effect: what it governs is not part of this build yet',
+    'Flag --max-pods has been deprecated, set this in the configuration file named by --config instead',
+    'Flag --max-pods has no effect: what it governs is not part of this build yet',
+    'Flag --node-ip has no effect: what it governs is not part of this build yet',
   ]);
 });
 

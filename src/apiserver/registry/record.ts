@@ -42,6 +42,9 @@ const spliceOf = (record: Buffer): number =>
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
+/** Whether a stored value is a record: encrypted ones begin with the name of their encryption. */
+export const isRecord = (value: Buffer): boolean => value[headerLength] === 0x7b;
+
 /** Returns the object's JSON without its resourceVersion. */
 export const recordText = (record: Buffer): string => record.toString('utf8', headerLength);
 

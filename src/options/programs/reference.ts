@@ -1,4 +1,5 @@
 import {apiserverFlags} from './apiserver.js';
+import {snapshotFlags} from './snapshot.js';
 import {certificateFlags, tokenFlags} from './client.js';
 import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from '#src/options/controller-names.js';
@@ -22,6 +23,7 @@ const programs = [
   nodesFlags,
   certificateFlags,
   tokenFlags,
+  snapshotFlags,
   demoFlags,
 ] as unknown as readonly FlagTable[];
 

@@ -9,6 +9,10 @@ const plane = flagSection('Plane', {
     help: "The directory of the plane: its keys (pki/), its store (store/) and the administrator's connection settings (kubeconfig).",
     shownDefault: './.plat, or ./.plat-plat with --naming=plat',
   },
+  from: {
+    type: 'path',
+    help: 'A snapshot (plat snapshot save) from which the store of a new plane is made. Refused where there is a store already.',
+  },
   'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
   'secure-port': {type: 'port', help: 'The HTTPS port. 0 selects a free port and prints it.', default: '6443'},
   ...planeNaming,

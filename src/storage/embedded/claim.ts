@@ -7,7 +7,7 @@ const format = 1;
 
 const metaKeys = {owner: `${tables.meta}owner`, identity: `${tables.meta}identity`} as const;
 
-interface Identity {
+export interface Identity {
   readonly format: number;
   readonly naming: string;
 }
@@ -31,6 +31,12 @@ const checkIdentity = (directory: string, {format: storeFormat, naming: storeNam
     );
 };
 
+/** Returns what a tree records about itself; undefined for a new one. */
+export const identityOf = (tree: Tree): Identity | undefined => {
+  const identity = text(tree.getBinary(metaKeys.identity));
+  return identity === undefined ? undefined : (JSON.parse(identity) as Identity);
+};
+
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
 
 /**
@@ -44,8 +50,8 @@ export const claim = (tree: Tree, directory: string, naming: string): void => {
     const owner = Number(text(tree.getBinary(metaKeys.owner)) ?? 0);
     if (owner !== process.pid && livingReaders(tree).has(owner))
       throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}: stop that one, or give another --data-dir`);
-    const identity = text(tree.getBinary(metaKeys.identity));
-    if (identity !== undefined) checkIdentity(directory, JSON.parse(identity) as Identity, naming);
+    const identity = identityOf(tree);
+    if (identity !== undefined) checkIdentity(directory, identity, naming);
     else tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
     tree.putSync(metaKeys.owner, Buffer.from(String(process.pid)));
   });

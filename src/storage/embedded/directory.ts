@@ -55,7 +55,8 @@ export const reserve = (directory: string): string => {
 
 export const release = (path: string): void => void open.delete(path);
 
-const checkMagic = (path: string): void => {
+/** Throws for a file that is not LMDB's. */
+export const checkMagic = (path: string): void => {
   const file = openSync(path, 'r');
   try {
     const head = Buffer.alloc(magic.at + 4);

@@ -37,7 +37,7 @@ const fewRecords = 100;
 /** A cached range further behind is read again, since catching up is synchronous. */
 const maxCatchUp = 1000;
 
-const metaKeys = {compacted: `${tables.meta}compacted`, swept: `${tables.meta}swept`} as const;
+export const metaKeys = {compacted: `${tables.meta}compacted`, swept: `${tables.meta}swept`} as const;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
 const endOfLease = (lease: string): string => `${lease}\u007f`;
 

@@ -4,9 +4,8 @@ import type {Store} from '#src/storage/store.js';
 import {claim} from './claim.js';
 import {release, reserve, unusable} from './directory.js';
 import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
-import {keyEncoder} from './layout.js';
 import {EmbeddedEngine} from './engine.js';
-import type {Tree} from './writes.js';
+import {treeSettings, type Tree} from './writes.js';
 
 export interface EmbeddedStoreOptions {
   /** Created if missing, for the owner only. */
@@ -28,9 +27,7 @@ export const openEmbeddedStore = async ({directory, naming, clock = systemClock,
   const path = reserve(directory);
   let tree: Tree | undefined;
   try {
-    // Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises that are not awaited, whose
-    // rejection on a full disk ends the process; batches are explicit instead.
-    tree = open({path, overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1});
+    tree = open({path, ...treeSettings});
     claim(tree, directory, naming);
     const engine = new EmbeddedEngine(tree, path, new HotRanges(clock, {...hotDefaults, ...hot}), () => release(path));
     const store = new LocalStore(engine, clock);

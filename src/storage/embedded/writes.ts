@@ -1,7 +1,13 @@
 import type {RootDatabase} from 'lmdb';
-import type {LayoutKey} from './layout.js';
+import {keyEncoder, type LayoutKey} from './layout.js';
 
 export type Tree = RootDatabase<Buffer, LayoutKey>;
+
+/**
+ * The settings of a tree. Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises that are not awaited, whose
+ * rejection on a full disk ends the process; batches are explicit instead.
+ */
+export const treeSettings = {overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1} as const;
 
 /** The value of a key that says all by being there. */
 export const nothing = Buffer.alloc(0);

@@ -86,6 +86,11 @@ export class EtcdClient {
     await this.#call('Lease/LeaseGrant', messages.encodeLease(seconds, id), false);
   }
 
+  /** Returns the rest of a lease in seconds; zero or less if it has ended. */
+  async timeToLive(id: number): Promise<number> {
+    return messages.decodeTimeToLive(await this.#call('Lease/LeaseTimeToLive', messages.encodeTimeToLive(id), true));
+  }
+
   async size(): Promise<number> {
     return messages.decodeSize(await this.#call('Maintenance/Status', Buffer.alloc(0), true));
   }

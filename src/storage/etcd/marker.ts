@@ -23,6 +23,13 @@ export const checkMarker = async (client: EtcdClient, prefix: string, naming: st
     );
 };
 
+/** Returns the naming that a store was written with; undefined if there is none. */
+export const namingAt = async (client: EtcdClient, prefix: string): Promise<string | undefined> => {
+  const [found] = (await client.range({start: markerKey(prefix)})).kvs;
+  const {naming} = found ? parsedMarker(found.value.toString()) : {};
+  return typeof naming === 'string' ? naming : undefined;
+};
+
 const parsedMarker = (text: string): {format?: unknown; naming?: unknown} => {
   try {
     return JSON.parse(text) as {format?: unknown; naming?: unknown};

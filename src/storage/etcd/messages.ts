@@ -177,6 +177,15 @@ export const encodeCompaction = (revision: number): Buffer => new MessageWriter(
 
 export const encodeLease = (seconds: number, id: number): Buffer => new MessageWriter().int(1, seconds).int(2, id).finish();
 
+export const encodeTimeToLive = (id: number): Buffer => new MessageWriter().int(1, id).finish();
+
+/** Returns the rest of a lease in seconds. One that has ended has -1, which does not fit into a safe integer here. */
+export const decodeTimeToLive = (bytes: Buffer): number => {
+  let seconds = 0;
+  readMessage(bytes, {3: field => (seconds = Number.isSafeInteger(field.int) ? field.int : 0)});
+  return seconds;
+};
+
 /** How many bytes the store takes, by its status. */
 export const decodeSize = (bytes: Buffer): number => {
   let size = 0;

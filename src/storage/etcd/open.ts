@@ -31,7 +31,7 @@ export const openStoreServers = async (
   signal: AbortSignal,
 ): Promise<Store> => {
   const {clock = systemClock, random, log, naming, waiting} = options;
-  const files = () => filesOf(tls);
+  const files = tlsFiles(tls);
   await files();
   return openEtcdStore({
     servers: urls,
@@ -49,6 +49,9 @@ export const openStoreServers = async (
     ...(waiting && {waiting}),
   });
 };
+
+/** Returns a function that reads the files anew, for each connection. */
+export const tlsFiles = (paths: StoreServers['tls']) => () => filesOf(paths);
 
 const filesOf = async ({caFile, certFile, keyFile}: StoreServers['tls']): Promise<{ca?: Buffer; cert?: Buffer; key?: Buffer}> => {
   const [ca, cert, key] = await Promise.all([
