@@ -9,7 +9,6 @@ import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, defaultText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
-import {platletFlags} from '#src/options/programs/platlet.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, validateValue} from '#src/options/schema.js';
