@@ -1,5 +1,6 @@
 // Reads a store in etcd into a snapshot, and fills an empty one from a snapshot.
 
+import {systemRandom} from '#src/base/random.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {ContentHash, type Canonical, type SnapshotReader, type SnapshotRecord} from '#src/storage/snapshot/format.js';
 import {endOfPrefix} from '#src/storage/store.js';
@@ -80,7 +81,7 @@ export const restoreEtcd = async (
   const leaseUntil = (expiresAt: number): Promise<number> => {
     let lease = leases.get(expiresAt);
     if (!lease) {
-      const id = 1 + Math.floor(Math.random() * (Number.MAX_SAFE_INTEGER - 1));
+      const id = 1 + Math.floor(systemRandom.float() * (Number.MAX_SAFE_INTEGER - 1));
       lease = client.grant(Math.max(1, Math.ceil((expiresAt - now) / 1000)), id).then(() => id);
       leases.set(expiresAt, lease);
     }
