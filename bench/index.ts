@@ -1,5 +1,6 @@
 import {certificateRows} from './certificates.js';
 import {definitionRows} from './definitions.js';
+import {fairnessRows} from './fairness.js';
 import {garbageRows} from './garbage.js';
 import {controllerSyncRows} from './controller-syncs.js';
 import {manyRows} from './many.js';
@@ -18,6 +19,7 @@ import {watchRows} from './watch.js';
 const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   'start-up': startUpRows,
   requests: requestRows,
+  fairness: fairnessRows,
   watch: watchRows,
   certificates: certificateRows,
   garbage: garbageRows,

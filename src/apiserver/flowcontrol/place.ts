@@ -76,7 +76,7 @@ export class Place implements Disposable {
     return {
       apf_iseats: work.initialSeats,
       apf_fseats: work.finalSeats,
-      apf_additionalLatency: `${work.additionalLatencyMs}ms`,
+      apf_additionalLatency: formatDuration(work.additionalLatencyMs),
       ...(executedMs === undefined ? {} : {[this.#executionField]: formatDuration(Math.round(executedMs * 1000) / 1000)}),
     };
   }

@@ -6,7 +6,7 @@ import type {StoredObjects} from './work-estimate.js';
 
 /** How long a count is used, in a store of this process and in a shared one. */
 const [usedMs, usedWhenSharedMs] = [10_000, 60_000];
-/** A shared store that cannot be read for longer is assumed to be in trouble. */
+/** A store that does not answer for longer is assumed to be overloaded. */
 const staleMs = 180_000;
 /** The average size is that of the first objects. */
 const sampledObjects = 20;
@@ -16,8 +16,6 @@ const unknownSize: StoredObjects = {count: 1_000_000_000, averageBytes: 1_500_00
 interface Entry {
   readonly stored: StoredObjects;
   readonly at: number;
-  /** When a newer count was asked for that has not come yet. */
-  askedAt: number | undefined;
 }
 
 const averageOf = ({records}: Range): number =>
@@ -29,6 +27,8 @@ export class StoredObjectCounts {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By resource: as many as there are. */
   readonly #entries = new WeakMap<Resource, Entry>();
+  /** When a count was asked for that has not come yet. */
+  readonly #asked = new WeakMap<Resource, number>();
 
   constructor(registry: Registry, clock: Pick<Clock, 'monotonic'>) {
     this.#registry = registry;
@@ -43,32 +43,30 @@ export class StoredObjectCounts {
     const now = this.#clock.monotonic();
     const isShared = resource.settings.store.shared;
     if (entry && now - entry.at < (isShared ? usedWhenSharedMs : usedMs)) return entry.stored;
-    if (!isShared) return this.#read(resource, now);
-    if (entry?.askedAt === undefined || now - entry.askedAt >= usedWhenSharedMs) {
-      if (entry) entry.askedAt ??= now;
-      this.#ask(resource);
-    }
-    return entry?.askedAt !== undefined && now - entry.askedAt > staleMs ? unknownSize : entry?.stored;
+    const askedAt = this.#asked.get(resource);
+    if (askedAt === undefined) return this.#read(resource, now) ?? entry?.stored;
+    return now - askedAt > staleMs ? unknownSize : entry?.stored;
   }
 
+  /** Counts the objects. Returns undefined while the store has not answered. */
   #read(resource: Resource, now: number): StoredObjects | undefined {
     const {root, settings} = resource;
     const end = endOfPrefix(root);
+    const take = (count: number, range: Range): StoredObjects => {
+      const stored = {count, averageBytes: averageOf(range)};
+      this.#entries.set(resource, {stored, at: this.#clock.monotonic()});
+      this.#asked.delete(resource);
+      return stored;
+    };
     const count = settings.store.count(root, end);
     const range = settings.store.range({start: root, end, limit: sampledObjects});
-    if (typeof count !== 'number' || range instanceof Promise) return undefined;
-    const stored = {count, averageBytes: averageOf(range)};
-    this.#entries.set(resource, {stored, at: now, askedAt: undefined});
-    return stored;
-  }
-
-  #ask(resource: Resource): void {
-    const {root, settings} = resource;
-    const end = endOfPrefix(root);
-    Promise.all([settings.store.count(root, end), settings.store.range({start: root, end, limit: sampledObjects})]).then(
-      ([count, range]) =>
-        this.#entries.set(resource, {stored: {count, averageBytes: averageOf(range)}, at: this.#clock.monotonic(), askedAt: undefined}),
-      () => undefined, // The request itself reports what is wrong with the store.
+    if (typeof count === 'number' && !(range instanceof Promise)) return take(count, range);
+    this.#asked.set(resource, now);
+    Promise.all([count, range]).then(
+      ([number, objects]) => take(number, objects),
+      // The next request asks again; the one that needs the objects reports what is wrong with the store.
+      () => this.#asked.delete(resource),
     );
+    return undefined;
   }
 }

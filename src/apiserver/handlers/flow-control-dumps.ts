@@ -1,5 +1,6 @@
 // The debug endpoints of flow control: levels, queues and requests as tables of text, with upstream's columns.
 
+import {formatDuration} from '#src/api/duration.js';
 import type {Handler} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
 import type {FlowControl} from '#src/apiserver/flowcontrol/flow-control.js';
@@ -100,7 +101,7 @@ const requestRows = (flowControl: FlowControl, withDetails: boolean, toWallTime:
       toWallTime(arrivedAt),
       work.initialSeats,
       work.finalSeats,
-      work.additionalLatencyMs === 0 ? '0s' : `${work.additionalLatencyMs}ms`,
+      formatDuration(work.additionalLatencyMs),
       state === 'waiting' ? neverStarted : toWallTime(startedAt),
       ...(withDetails ? detailsOf(request) : []),
     ];
