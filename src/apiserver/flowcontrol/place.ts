@@ -71,13 +71,12 @@ export class Place implements Disposable {
   /** What the log of requests contains of it. */
   get logFields(): LogFields {
     const {work} = this.#asked;
-    const {startedAt, state} = this.#request;
-    const executedMs = state === 'waiting' || startedAt === 0 ? undefined : this.#parts.clock.monotonic() - startedAt;
+    const executedMs = this.#parts.clock.monotonic() - this.#request.startedAt;
     return {
       apf_iseats: work.initialSeats,
       apf_fseats: work.finalSeats,
       apf_additionalLatency: formatDuration(work.additionalLatencyMs),
-      ...(executedMs === undefined ? {} : {[this.#executionField]: formatDuration(Math.round(executedMs * 1000) / 1000)}),
+      ...(Number.isNaN(executedMs) ? {} : {[this.#executionField]: formatDuration(Math.round(executedMs * 1000) / 1000)}),
     };
   }
 

@@ -25,8 +25,8 @@ export class FlowRequest implements Linked<FlowRequest> {
   queue: Queue | undefined;
   /** The virtual time of its arrival. */
   arrivalR = 0;
-  /** When its execution began. */
-  startedAt = 0;
+  /** When its execution began; NaN before. */
+  startedAt = Number.NaN;
   state: 'new' | 'waiting' | 'executing' | 'over' = 'new';
   /** Called when a waiting request is executed. */
   dispatched: (() => void) | undefined;
