@@ -28,7 +28,7 @@ import {deadlineOf, Deadlines} from './request/deadline.js';
 import {enterRequest, flowHeaders, flowLogFields, releaseWhenInitialized, type Entry} from './flowcontrol/entry.js';
 import type {InFlight} from './flowcontrol/in-flight.js';
 import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
-import {MalformedRequest, PlainRefusal, internalRefusal} from './request/plain-refusal.js';
+import {MalformedRequest, PlainRefusal, TooManyRequests, internalRefusal} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {attributesOf, isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
@@ -59,7 +59,13 @@ export interface CoreSettings {
   /** Throws to refuse an authorized request that has to wait. */
   checkPublished?(info: RequestInfo, user: UserInfo): void;
   /** Called after every request, for metrics. Returns the response to send, which differs only in that it records its size. */
-  finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
+  finished(
+    request: ApiRequest,
+    info: RequestInfo | undefined,
+    response: ApiResponse,
+    times: RequestTimes,
+    termination: Termination | undefined,
+  ): ApiResponse;
   /** Records requests in the audit log, if it is on. */
   readonly auditor?: Auditor | undefined;
   /** Logs requests at higher verbosities. */
@@ -126,13 +132,21 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
       const audited = recorded(settings.auditor, {request, info, auditId, times}, {state, response, error: failed});
       response = audited instanceof Promise ? await audited : audited;
     }
-    response = settings.finished(request, info, response, times);
+    response = settings.finished(request, info, response, times, state && terminationOf(failed, state));
     settings.log?.answered(request, info, {response, auditId, startedAt, flow: () => (state ? flowLogFields(state) : {})});
     return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
   };
 };
 
 const isStreaming = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
+
+/** How the server has ended a request to protect itself: rejected it above the limits, or given it up at its deadline. */
+export type Termination = 'rejected' | 'late';
+
+const terminationOf = (error: unknown, {isRefused}: RequestState): Termination | undefined => {
+  if (error instanceof TooManyRequests) return 'rejected';
+  return !isRefused && error instanceof StatusError && error.status.code === 504 ? 'late' : undefined;
+};
 
 /** The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many as headers can have. */
 const maxAuditIdLength = 1024;

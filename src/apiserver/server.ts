@@ -221,8 +221,11 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     longLived,
     draining,
     route: aggregation || peers ? info => aggregation?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here,
-    finished: (request, info, response, times) =>
-      metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
+    finished: (request, info, response, times, termination) => {
+      if (info && termination) metrics.terminated(info, response.status);
+      if (info && termination === 'rejected') return metrics.rejected(request, info, response);
+      return metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times);
+    },
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     auditor: settings.auditor,

@@ -10,7 +10,7 @@ import type {Place} from './place.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
 import type {InFlight} from './in-flight.js';
 import type {EnteredPlace, IncomingBodies} from '#src/apiserver/request/incoming-bodies.js';
-import {tooManyRequests} from '#src/apiserver/request/plain-refusal.js';
+import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 
 /** What limits requests. */
@@ -59,7 +59,7 @@ const enterInFlight = ({inFlight, bodies}: Limits, {request, info, user}: Enteri
   const isExempt = request.inProcess === true || user.groups.includes(wellKnown.masters);
   const enter = () => {
     const place = inFlight.enter(info, isExempt);
-    if (!place) throw tooManyRequests();
+    if (!place) throw new TooManyRequests();
     return place;
   };
   const place = enter();

@@ -19,7 +19,18 @@ const maxNames = 1000;
 const otherName = 'other';
 
 /** The gauges by level: name, help, value. */
-const levelGauges: readonly (readonly [name: string, help: string, value: (meters: LevelMeters) => number | undefined])[] = [
+const levelGauges: readonly (readonly [
+  name: string,
+  help: string,
+  value: (meters: LevelMeters) => number | undefined,
+  deprecatedSince?: string,
+])[] = [
+  [
+    'request_concurrency_limit',
+    'Nominal number of execution seats configured for each priority level',
+    ({limits}) => limits.nominal,
+    '1.30.0',
+  ],
   ['nominal_limit_seats', 'Nominal number of execution seats configured for each priority level', ({limits}) => limits.nominal],
   ['lower_limit_seats', 'Configured lower bound on number of execution seats available to each priority level', ({limits}) => limits.lower],
   ['upper_limit_seats', 'Configured upper bound on number of execution seats available to each priority level', ({limits}) => limits.upper],
@@ -34,8 +45,12 @@ const levelGauges: readonly (readonly [name: string, help: string, value: (meter
   ['latest_s', 'S(most recently dispatched request)', ({dispatch}) => dispatch?.last.s],
 ];
 
+const executingSeatsHelp =
+  'Concurrency (number of seats) occupied by the currently executing (initial stage for a WATCH, any stage otherwise) requests in the API Priority and Fairness subsystem';
+
 /** The gauges by flow: name, help, value. */
-const flowGauges: readonly (readonly [name: string, help: string, value: (meters: FlowMeters) => number])[] = [
+const flowGauges: readonly (readonly [name: string, help: string, value: (meters: FlowMeters) => number, deprecatedSince?: string])[] = [
+  ['request_concurrency_in_use', executingSeatsHelp, ({executingSeats}) => executingSeats, '1.31.0'],
   [
     'current_inqueue_requests',
     'Number of requests currently pending in queues of the API Priority and Fairness subsystem',
@@ -51,11 +66,7 @@ const flowGauges: readonly (readonly [name: string, help: string, value: (meters
     'Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem',
     ({executing}) => executing,
   ],
-  [
-    'current_executing_seats',
-    'Concurrency (number of seats) occupied by the currently executing (initial stage for a WATCH, any stage otherwise) requests in the API Priority and Fairness subsystem',
-    ({executingSeats}) => executingSeats,
-  ],
+  ['current_executing_seats', executingSeatsHelp, ({executingSeats}) => executingSeats],
 ];
 
 /** All metrics of flow control but those of requests by kind. */
@@ -70,10 +81,12 @@ export class FlowControlMetrics {
   constructor(meter: Meter, now: () => number) {
     this.#flowSeries = flowSeries(meter);
     this.#levelSeries = levelSeries(meter);
-    for (const [name, help, value] of levelGauges)
-      meter.observed({name: prefix + name, help, labels: level}, () => this.#levelValues(value));
-    for (const [name, help, value] of flowGauges)
-      meter.observed({name: prefix + name, help, labels: flow}, () =>
+    for (const [name, help, value, deprecatedSince] of levelGauges)
+      meter.observed({name: prefix + name, help, labels: level, ...(deprecatedSince ? {deprecatedSince} : {})}, () =>
+        this.#levelValues(value),
+      );
+    for (const [name, help, value, deprecatedSince] of flowGauges)
+      meter.observed({name: prefix + name, help, labels: flow, ...(deprecatedSince ? {deprecatedSince} : {})}, () =>
         Array.from(this.#flows.values(), meters => [meters.labels, value(meters)] as const),
       );
     this.#observeBounds(meter);

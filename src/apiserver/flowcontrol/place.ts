@@ -4,7 +4,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {LogFields} from '#src/base/log.js';
 import {kindOf, type InFlight} from './in-flight.js';
-import {tooManyRequests} from '#src/apiserver/request/plain-refusal.js';
+import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
 import type {RequestCounts, RequestKind} from './request-counts.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 import type {ActiveSchema} from './classifier.js';
@@ -90,10 +90,10 @@ export class Place implements Disposable {
     if (this.#request.state === 'waiting') this.#cancel();
     else if (this.#request.state === 'executing') {
       const now = this.#parts.clock.monotonic();
+      this.#parts.counts.executing(this.#kind, -1, now);
       queues.finish(this.#request);
       const {execution, watchInitialization} = schema.meters;
       (info.verb === 'watch' ? watchInitialization : execution).observe((now - this.#request.startedAt) / 1000);
-      this.#parts.counts.executing(this.#kind, -1, now);
     } else return;
     this.#inFlight?.[Symbol.dispose]();
     if (schema.level.isQuiescing && queues.isIdle) this.#parts.reap();
@@ -154,6 +154,6 @@ export class Place implements Disposable {
   #refusal(): Error {
     const {retryAfter} = this.#asked.schema.level;
     retryAfter.rejected(this.#parts.clock.now());
-    return tooManyRequests(retryAfter.seconds);
+    return new TooManyRequests(retryAfter.seconds);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';
-import {tooManyRequests} from './plain-refusal.js';
+import {TooManyRequests} from './plain-refusal.js';
 
 type Bytes = Extract<ApiBody, {kind: 'bytes'}>;
 
@@ -61,7 +61,7 @@ export class IncomingBodies {
     this.#bytes += bytes;
     while (this.#bytes > this.#maxBytes) {
       this.#refused.add();
-      this.#largest().bodies.values().next().value!.stop(tooManyRequests());
+      this.#largest().bodies.values().next().value!.stop(new TooManyRequests());
     }
   }
 

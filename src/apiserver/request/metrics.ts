@@ -94,6 +94,7 @@ export class RequestMetrics {
   readonly #sli: Histogram;
   readonly #slo: Histogram;
   readonly #sizes: Histogram;
+  readonly #terminations: Counter;
   readonly #events: Counter;
   readonly #series = new Map<string, Series>();
   readonly #isServed: MetricSources['isServed'];
@@ -130,6 +131,11 @@ export class RequestMetrics {
       help: 'Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.',
       labels: targetLabels,
       buckets: sizeBuckets,
+    });
+    this.#terminations = meter.counter({
+      name: 'apiserver_request_terminations_total',
+      help: 'Number of requests which apiserver terminated in self-defense.',
+      labels: [...targetLabels, 'code'],
     });
     this.#events = meter.counter({
       name: 'apiserver_watch_events_total',
@@ -170,11 +176,7 @@ export class RequestMetrics {
     {webhooksMs, queueWaitMs = 0}: RequestTimes,
   ): ApiResponse {
     if (!info) return response;
-    const series = this.#seriesOf(info, info.verb === 'patch' && header(request, 'content-type') === applyPatch);
-    const {status} = response;
-    let total = series.totals.get(status);
-    if (!total) series.totals.set(status, (total = this.#total.at({...series.labels, code: String(status)})));
-    total.add();
+    const series = this.#counted(request, info, response);
     if (isLongRunning(info)) return response;
     series.duration.observe(seconds);
     if (series.labels['dry_run'] === '') {
@@ -184,6 +186,26 @@ export class RequestMetrics {
     }
     const isRead = info.resource !== undefined && (info.verb === 'get' || info.verb === 'list');
     return isRead && !request.inProcess ? sized(response, series.size) : response;
+  }
+
+  /** Counts a request that was rejected above the limits: its duration says nothing of those that are served. */
+  rejected(request: ApiRequest, info: RequestInfo, response: ApiResponse): ApiResponse {
+    this.#counted(request, info, response);
+    return response;
+  }
+
+  /** Counts a request that the server has ended to protect itself. */
+  terminated(info: RequestInfo, status: number): void {
+    const target = info.resource && this.#isServed(info.resource) ? info.resource : noTarget;
+    this.#terminations.add({...labelsOf(info, false, target), code: String(status)});
+  }
+
+  #counted(request: ApiRequest, info: RequestInfo, {status}: ApiResponse): Series {
+    const series = this.#seriesOf(info, info.verb === 'patch' && header(request, 'content-type') === applyPatch);
+    let total = series.totals.get(status);
+    if (!total) series.totals.set(status, (total = this.#total.at({...series.labels, code: String(status)})));
+    total.add();
+    return series;
   }
 
   /** Returns a function that counts an event sent to a watcher of a resource. */

@@ -41,5 +41,8 @@ export class MalformedRequest extends PlainRefusal {
 }
 
 /** The refusal of a request above the limits, which the client may repeat after some seconds. */
-export const tooManyRequests = (afterSeconds = 1): PlainRefusal =>
-  new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': String(afterSeconds)});
+export class TooManyRequests extends PlainRefusal {
+  constructor(afterSeconds = 1) {
+    super(429, 'Too many requests, please try again later.', {'Retry-After': String(afterSeconds)});
+  }
+}

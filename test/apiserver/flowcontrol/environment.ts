@@ -75,7 +75,7 @@ export const startFair = async (
   {levels, schemas, ...options}: ServerOptions & {readonly levels: readonly PriorityLevel[]; readonly schemas: readonly FlowSchema[]},
 ) => {
   const slow = new Slow();
-  const meter = new MetricsRegistry();
+  const meter = new MetricsRegistry({release: '1.35'});
   const env = await startWire({flowControl: {seats}, meter, routes: [slow.route], namingName: 'kubernetes', ...options});
   const client = env.clientOf({name: 'admin', groups: ['system:masters']});
   const [ofLevels, ofSchemas] = [client.resource(kinds.priorityLevelConfigurations), client.resource(kinds.flowSchemas)];

@@ -16,17 +16,20 @@ test('a plane classifies its own components by their users, and its server is ex
   const log = createLog({clock, program: 'test', verbosity: new Verbosity(3), write: line => void lines.push(line)});
   await using plane = await aPlane({naming: 'kubernetes', clock, log, nodes: 1});
   const {get} = wire(plane.api.handler);
-  await plane.client().resource(kinds.deployments).create(
-    {
-      metadata: {name: 'web', namespace: 'default'},
-      spec: {
-        replicas: 1,
-        selector: {matchLabels: {app: 'web'}},
-        template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'web', image: 'web'}]}},
+  await plane
+    .client()
+    .resource(kinds.deployments)
+    .create(
+      {
+        metadata: {name: 'web', namespace: 'default'},
+        spec: {
+          replicas: 1,
+          selector: {matchLabels: {app: 'web'}},
+          template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'web', image: 'web'}]}},
+        },
       },
-    },
-    {namespace: 'default'},
-  );
+      {namespace: 'default'},
+    );
   await clock.advance(5000);
 
   const table = (await get(`${dumps}/dump_priority_levels`)).text.trim().split('\n');
