@@ -52,6 +52,11 @@ export class Lru<K, V> implements Bounded {
     return this.#entries.get(key)?.value;
   }
 
+  /** The values, the least recently used one first, without marking them as used. */
+  *values(): Iterable<V> {
+    for (const {value} of this.#entries.values()) yield value;
+  }
+
   set(key: K, value: V): void {
     const {bytesOf, maxEntries = Infinity} = this.#options;
     const before = this.#entries.get(key);

@@ -2,6 +2,7 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import {labelHash} from '#src/observe/label-hash.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {Store} from '#src/storage/store.js';
@@ -198,6 +199,38 @@ test('values are encrypted with a seed of the key management service, and again 
   t.is(plugin.calls['/v2.KeyManagementService/Decrypt'], 2);
 });
 
+test('metrics count the keys, calls and caches of key management services', async t => {
+  await using plugin = await KmsPlugin.start();
+  const store = kept();
+  const clock = new VirtualClock();
+  await using env = await start([[['secrets'], [kms('mine', plugin)]]], {store, clock});
+  await env.post(url, secret('one'));
+  await env.get(`${url}/one`);
+  plugin.keyId = '';
+  await clock.advance(61_000);
+  plugin.keyId = 'key-2';
+  await clock.advance(61_000);
+  await env.post(url, secret('two'));
+
+  const {text} = await env.get('/metrics');
+  const hashes = ['key-1', 'key-2'].map(labelHash);
+  const value = (name: string, labels: string): string | undefined =>
+    new RegExp(`^apiserver_envelope_encryption_${name}\\{${labels}\\} (.*)$`, 'm').exec(text)?.[1];
+  const written = (hash: string) =>
+    value(
+      'key_id_hash_total',
+      `transformation_type="to_storage",provider_name="mine",key_id_hash="${hash}",apiserver_id_hash="sha256:[0-9a-f]+"`,
+    );
+  t.deepEqual(hashes.map(written), ['1', '1']);
+  t.regex(text, /key_id_hash_last_timestamp_seconds\{transformation_type="to_storage",provider_name="mine"/);
+  t.regex(text, new RegExp(`key_id_hash_status_last_timestamp_seconds\\{provider_name="mine",key_id_hash="${hashes[1]}"`));
+  t.is(value('invalid_key_id_from_status_total', 'provider_name="mine",error="empty"'), '1');
+  t.is(value('dek_source_cache_size', 'provider_name="mine"'), '2');
+  const method = 'provider_name="mine",method_name="/v2.KeyManagementService/Encrypt",grpc_status_code="OK"';
+  t.is(value('kms_operations_latency_seconds_count', method), '2');
+  t.true(Number(value('dek_cache_inter_arrival_time_seconds_count', 'transformation_type="to_storage"')) >= 1);
+});
+
 test('a service that fails is reported by its check, stops writes after three minutes, and never reads of known seeds', async t => {
   await using plugin = await KmsPlugin.start();
   const clock = new VirtualClock();
@@ -231,6 +264,7 @@ test('a service of version 1 needs its gate', async t => {
 
   t.is(await prefixOf(store, keyOf('one')), 'k8s:enc:kms:v1:mine:');
   t.like((await env.get(`${url}/one`)).json<object>(), {data: {password: plainText}});
+  t.regex((await env.get('/metrics')).text, /^apiserver_envelope_encryption_dek_cache_fill_percent 0\.0/m);
   t.is((await env.get('/healthz/kms-provider-0')).status, 200);
 });
 

@@ -1,24 +1,21 @@
 import {createHash} from 'node:crypto';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Naming} from '#src/api/naming.js';
-import {StatusError} from '#src/api/status.js';
 import type {TokenReview} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {Random} from '#src/base/random.js';
-import {isPlainObject} from '#src/schema/decode/plain.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
-import {ResultCache, review} from '#src/serving/delegation.js';
-import type {HttpConnection} from '#src/transport/client/http-connection.js';
+import {ResultCache} from '#src/serving/delegation.js';
+import type {ReviewWebhook} from '#src/apiserver/backends/review-webhook.js';
 
 export interface WebhookTokenOptions {
   readonly naming: Naming;
   readonly clock: Clock;
-  readonly random: Random;
   readonly log: Log;
-  /** The webhook, with the credentials for it. Reviews are posted to the exact address that it has. */
-  readonly connection: Pick<HttpConnection, 'send'>;
+  /** Where reviews are posted. */
+  readonly webhook: Pick<ReviewWebhook, 'post'>;
   /** The version of the TokenReview that is exchanged. */
   readonly version: 'v1' | 'v1beta1';
   readonly cacheTtlMs: number;
@@ -27,51 +24,28 @@ export interface WebhookTokenOptions {
 }
 
 const bound = new CacheBound('webhook_token_reviews', 16 << 20);
-const timeoutMs = 30_000;
 
 /** The webhook refused a token and said why: such an answer is not cached. */
 class Refused extends Error {}
 
-/**
- * Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or not; failures are not. Failures that
- * may pass are retried: after 500 ms at first, half as long again each time, five attempts in total.
- */
+/** The time limit of a review, and the wait before it is posted a second time. */
+export const tokenWebhookTimes = {timeoutMs: 30_000, firstWaitMs: 500};
+
+/** Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or not; failures are not. */
 export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authenticator => {
-  const {naming, clock, log, connection, version, cacheTtlMs, audiences} = options;
+  const {naming, clock, log, webhook, version, cacheTtlMs, audiences} = options;
   const apiVersion = naming.apiVersion('authentication', version);
   const cache = new ResultCache<Authentication | null>(bound, clock, () => cacheTtlMs);
 
-  const request = async (method: string, _path: string, {body}: {readonly body?: unknown} = {}): Promise<unknown> => {
-    const reply = await connection.send({
-      method,
-      path: `?timeout=${timeoutMs / 1000}s`,
-      headers: {'content-type': 'application/json', accept: 'application/json'},
-      body: JSON.stringify(body),
-      timeoutMs,
-    });
-    if (reply.status >= 300)
-      throw new StatusError({
-        kind: 'Status',
-        apiVersion: 'v1',
-        metadata: {},
-        status: 'Failure',
-        code: reply.status,
-        message: `the webhook answered ${reply.status}: ${reply.body.toString('utf8', 0, 200)}`,
-      });
-    return answerIn(reply.body, apiVersion);
-  };
-
   const reviewed = async (token: string, wanted: readonly string[]): Promise<Authentication | null> => {
     const spec = {token, ...(wanted.length > 0 ? {audiences: wanted} : {})};
-    const answer = (await review(
-      {naming, request},
-      '',
-      {apiVersion, kind: 'TokenReview', metadata: {}, spec, status: {user: {}}},
-      options,
-    ).catch((error: unknown) => {
-      log.error({err: error}, 'the webhook that authenticates tokens failed');
-      throw error;
-    })) as TokenReview;
+    const body = {apiVersion, kind: 'TokenReview', metadata: {}, spec, status: {user: {}}};
+    const answer = await webhook
+      .post(body, response => answerIn(response, apiVersion))
+      .catch((error: unknown) => {
+        log.error({err: error}, 'the webhook that authenticates tokens failed');
+        throw error;
+      });
     return verdict(answer, wanted, audiences);
   };
 
@@ -96,22 +70,9 @@ export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authent
   };
 };
 
-const answerIn = (body: Buffer, apiVersion: string): TokenReview => {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body.toString());
-  } catch {
-    answer = undefined;
-  }
-  if (isPlainObject(answer) && answer['kind'] === 'TokenReview' && answer['apiVersion'] === apiVersion) return answer as TokenReview;
-  throw new StatusError({
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    code: 422,
-    message: `the webhook's answer is not a TokenReview of ${apiVersion}`,
-  });
+const answerIn = (answer: PlainObject, apiVersion: string): TokenReview => {
+  if (answer['kind'] === 'TokenReview' && answer['apiVersion'] === apiVersion) return answer as TokenReview;
+  throw new Error(`the webhook's answer is not a TokenReview of ${apiVersion}`);
 };
 
 const textsIn = (value: unknown): string[] =>

@@ -11,6 +11,7 @@ import {
 } from '#src/storage/encryption/cipher.js';
 import {envelopeV1} from '#src/storage/encryption/envelope-v1.js';
 import {EnvelopeV2} from '#src/storage/encryption/envelope-v2.js';
+import type {KmsObserver} from '#src/storage/encryption/kms-observer.js';
 import {KmsV1Service, KmsV2Service} from '#src/storage/encryption/kms-service.js';
 import {secretbox} from '#src/storage/encryption/secretbox.js';
 import {groupResourceOf, type EncryptionEntry, type EncryptionProvider, type KeyedProvider, type KmsProvider} from './configuration.js';
@@ -47,6 +48,8 @@ export interface CipherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly observe: TransformationObserver;
+  /** Returns the observer of a key management service. */
+  kmsObserver(name: string): KmsObserver;
 }
 
 const keyedCiphers: Record<KeyedProvider, (secret: Buffer) => ValueCipher> = {aescbc: aesCbc, aesgcm: aesGcm, secretbox};
@@ -87,21 +90,22 @@ const plainCipher = (provider: Exclude<EncryptionProvider, KmsProvider>, {prefix
 
 const kmsCipher = (
   {name, version, endpoint, timeoutMs, cacheSize}: KmsProvider,
-  {prefix, clock, log}: CipherParts,
+  {prefix, clock, log, kmsObserver}: CipherParts,
   undo: Undo,
 ): {readonly cipher: PrefixedCipher; readonly probe: KmsProbe} => {
-  const target = {endpoint, timeoutMs, clock, log};
+  const observer = kmsObserver(name);
+  const target = {endpoint, timeoutMs, clock, log, observer};
   if (version === 'v1') {
     const service = new KmsV1Service(target);
     undo.defer(() => service[Symbol.asyncDispose]());
     return {
-      cipher: {prefix: `${prefix}kms:v1:${name}:`, cipher: envelopeV1({service, cacheSize})},
+      cipher: {prefix: `${prefix}kms:v1:${name}:`, cipher: envelopeV1({service, cacheSize, observer})},
       probe: kmsProbe({clock, version, check: () => pingV1(name, service)}),
     };
   }
   const service = new KmsV2Service(target);
   undo.defer(() => service[Symbol.asyncDispose]());
-  const envelope = new EnvelopeV2({name, service, clock});
+  const envelope = new EnvelopeV2({name, service, clock, observer});
   return {
     cipher: {prefix: `${prefix}kms:v2:${name}:`, cipher: envelope},
     probe: kmsProbe({clock, version, check: () => envelope.refresh()}),

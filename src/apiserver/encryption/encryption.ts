@@ -10,6 +10,8 @@ import type {Naming} from '#src/api/naming.js';
 import {reloadMetrics, type ReloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
 import type {Check} from '#src/observe/health.js';
 import {labelHash} from '#src/observe/label-hash.js';
+import {kmsMetrics} from './kms-metrics.js';
+import type {KmsObserver} from '#src/storage/encryption/kms-observer.js';
 import type {TransformationObserver} from '#src/storage/encryption/cipher.js';
 import {encryptedStore} from '#src/storage/encryption/encrypted-store.js';
 import {KeyExists} from '#src/storage/errors.js';
@@ -89,6 +91,7 @@ class Configuration {
   readonly #settings: EncryptionSettings;
   readonly #metrics: ReloadMetrics;
   readonly #observe: TransformationObserver;
+  readonly #kmsObserver: (name: string) => KmsObserver;
   #ciphers: ResourceCiphers | undefined;
   #hash = '';
 
@@ -97,6 +100,7 @@ class Configuration {
     const {serverId: server, meter, clock} = settings;
     this.#metrics = reloadMetrics({subject: 'encryption', server, meter, clock});
     this.#observe = transformationObserver(settings);
+    this.#kmsObserver = kmsMetrics(settings);
   }
 
   get ciphers(): ResourceCiphers {
@@ -148,7 +152,10 @@ class Configuration {
       throw new Error(
         'KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead. Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.',
       );
-    return {content, ciphers: ciphersOf(entries, {prefix: naming.encryptedPrefix, clock, log, observe: this.#observe})};
+    return {
+      content,
+      ciphers: ciphersOf(entries, {prefix: naming.encryptedPrefix, clock, log, observe: this.#observe, kmsObserver: this.#kmsObserver}),
+    };
   }
 
   /** Asks the services of version 2 for their state regularly, which extends the use of their seeds. */

@@ -6,9 +6,8 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
-import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
-import {readSettingsFile} from '#src/transport/kubeconfig/settings-file.js';
-import {webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
+import {openReviewWebhook, type ReviewWebhook, type ReviewWebhookParts} from '#src/apiserver/backends/review-webhook.js';
+import {tokenWebhookTimes, webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
 import type {Random} from '#src/base/random.js';
 import type {Network} from '#src/transport/network.js';
 import type {Egress} from '#src/plane/outgoing/egress.js';
@@ -30,7 +29,7 @@ export interface TokenAuthenticatorParts {
   /** The configured issuers; undefined if there are none. */
   readonly configured: ConfiguredJwt | undefined;
   /** The webhook that authenticates tokens. */
-  readonly webhook: HttpConnection | undefined;
+  readonly webhook: ReviewWebhook | undefined;
   /** The audiences of this server. */
   readonly audiences: readonly string[];
   readonly naming: Naming;
@@ -55,10 +54,10 @@ export interface TokenAuthenticators {
 /** Opens the webhook that authenticates tokens, if there is one. Rejects with an error of one line that names the flag. */
 export const openTokenWebhook = async (
   {authenticationTokenWebhookConfigFile: file}: TokenOptions,
-  {clock, log, network}: Pick<TokenAuthenticatorParts, 'clock' | 'log'> & {readonly network: Network},
-): Promise<HttpConnection | undefined> => {
+  parts: ReviewWebhookParts,
+): Promise<ReviewWebhook | undefined> => {
   const flag = '--authentication-token-webhook-config-file';
-  return file ? connect(await readSettingsFile(file, {flag}), {clock, log, network}) : undefined;
+  return file ? openReviewWebhook({file, flag, ...tokenWebhookTimes}, parts) : undefined;
 };
 
 /** Returns the authenticators that the flags configure. */
@@ -73,7 +72,7 @@ export const tokenAuthenticators = (parts: TokenAuthenticatorParts): TokenAuthen
         ? [
             webhookTokenAuthenticator({
               ...parts,
-              connection: webhook,
+              webhook,
               version: options.authenticationTokenWebhookVersion,
               cacheTtlMs: options.authenticationTokenWebhookCacheTtl,
             }),

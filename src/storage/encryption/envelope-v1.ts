@@ -3,6 +3,7 @@ import {Lru} from '#src/base/lru.js';
 import {aesCbc, aesGcm} from './aes.js';
 import type {Decrypted, ValueCipher} from './cipher.js';
 import {decryptedKeys} from './key-cache.js';
+import {noKmsObserver, type KmsObserver} from './kms-observer.js';
 import type {KmsV1Service} from './kms-service.js';
 
 const keyBytes = 32;
@@ -31,21 +32,24 @@ export interface EnvelopeV1Settings {
   readonly service: Pick<KmsV1Service, 'encrypt' | 'decrypt'>;
   /** The number of decrypted keys that are kept; none if negative. */
   readonly cacheSize: number;
+  readonly observer?: KmsObserver;
 }
 
 /**
  * Encrypts each value with a new key, which the key management service encrypts (KMS v1): the length of the encrypted key in two bytes, the key, and what AES-GCM
  * made of the value.
  */
-export const envelopeV1 = ({service, cacheSize}: EnvelopeV1Settings): ValueCipher => {
+export const envelopeV1 = ({service, cacheSize, observer = noKmsObserver}: EnvelopeV1Settings): ValueCipher => {
   const ciphers = cacheSize > 0 ? new Lru<string, ValueCipher>(decryptedKeys, {maxEntries: cacheSize, bytesOf: () => 256}) : undefined;
   const remember = (encryptedKey: Buffer, key: Buffer): ValueCipher => {
     const cipher = dataCipher(key);
     ciphers?.set(encryptedKey.toString('base64'), cipher);
+    if (ciphers) observer.kept(ciphers.size, ciphers.size / cacheSize);
     return cipher;
   };
   return {
     async encrypt(value, at) {
+      observer.arrived('to_storage');
       const key = randomBytes(keyBytes);
       const encryptedKey = await service.encrypt(key);
       if (encryptedKey.length > 0xffff)
@@ -55,6 +59,7 @@ export const envelopeV1 = ({service, cacheSize}: EnvelopeV1Settings): ValueCiphe
       return Buffer.concat([length, encryptedKey, await remember(encryptedKey, key).encrypt(value, at)]);
     },
     decrypt(value, at) {
+      observer.arrived('from_storage');
       const end = lengthBytes + (value.length < lengthBytes ? 0 : value.readUInt16BE(0));
       if (value.length < lengthBytes || end > value.length)
         throw new Error('invalid data encountered by envelope transformer: its encrypted key is cut off');

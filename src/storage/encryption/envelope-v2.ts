@@ -10,6 +10,7 @@ import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 import {aesGcm, extendedNonceGcm, seedBytes} from './aes.js';
 import type {Decrypted, ValueCipher} from './cipher.js';
 import {decryptedKeys} from './key-cache.js';
+import {noKmsObserver, type KmsObserver} from './kms-observer.js';
 import {annotationReader, writeAnnotations, type EncryptedKey, type KmsStatus, type KmsV2Service} from './kms-service.js';
 
 /** The kinds of an encrypted key: an AES-GCM key, or the seed of such keys. */
@@ -114,17 +115,20 @@ export interface EnvelopeV2Settings {
   readonly name: string;
   readonly service: Pick<KmsV2Service, 'status' | 'encrypt' | 'decrypt'>;
   readonly clock: Clock;
+  readonly observer?: KmsObserver;
 }
 
 /** The cipher of a key management service. `refresh` must succeed before anything is read or written, and within every three minutes. */
 export class EnvelopeV2 implements ValueCipher {
   readonly #settings: EnvelopeV2Settings;
+  readonly #observer: KmsObserver;
   readonly #ciphers: Lru<string, ValueCipher>;
   readonly #decrypting = new Map<string, Promise<ValueCipher>>();
   #state: State | undefined;
 
   constructor(settings: EnvelopeV2Settings) {
     this.#settings = settings;
+    this.#observer = settings.observer ?? noKmsObserver;
     this.#ciphers = new Lru(decryptedKeys, {bytesOf: () => 512});
   }
 
@@ -139,6 +143,9 @@ export class EnvelopeV2 implements ValueCipher {
         cause: error,
       });
     }
+    const length = Buffer.byteLength(status.keyId);
+    if (keyIdProblem(status.keyId)) this.#observer.refused(length === 0 ? 'empty' : 'too_long');
+    else this.#observer.reported(status.keyId);
     const problem = statusProblem(status);
     if (problem) throw new Error(`kmsv2 Provider ${name} is not healthy, error: ${problem}`);
     const expiresAt = clock.now() + seedLifetimeMs;
@@ -156,28 +163,41 @@ export class EnvelopeV2 implements ValueCipher {
         `kmsv2 Provider ${name} is not healthy, error: keyID hash ${JSON.stringify(labelHash(encrypted.keyId))} of Encrypt is not that of Status`,
       );
     const cipher = extendedNonceGcm(seed);
-    this.#ciphers.set(cacheKey(encrypted, seedSource), cipher);
+    this.#keep(cacheKey(encrypted, seedSource), cipher);
     this.#state = {...encrypted, cipher, expiresAt};
   }
 
   encrypt(value: Buffer, key: string): Buffer {
+    this.#observer.arrived('to_storage');
     const {cipher, expiresAt, ...encrypted} = this.#current();
     const now = this.#settings.clock.now();
     if (now > expiresAt)
       throw new Error(
         `encryptedDEKSource with keyID hash ${JSON.stringify(labelHash(encrypted.keyId))} expired at ${timeText(expiresAt)} (current time is ${timeText(now)})`,
       );
-    return encode({...encrypted, data: cipher.encrypt(value, key) as Buffer, source: seedSource});
+    const written = encode({...encrypted, data: cipher.encrypt(value, key) as Buffer, source: seedSource});
+    this.#observer.used('to_storage', encrypted.keyId);
+    return written;
   }
 
   decrypt(value: Buffer, key: string): Decrypted | Promise<Decrypted> {
+    this.#observer.arrived('from_storage');
     const envelope = decode(value);
     const state = this.#current();
     const isStale = envelope.keyId !== state.keyId || envelope.source !== seedSource;
-    const open = (cipher: ValueCipher): Decrypted => ({value: (cipher.decrypt(envelope.data, key) as Decrypted).value, isStale});
+    const open = (cipher: ValueCipher): Decrypted => {
+      const opened = (cipher.decrypt(envelope.data, key) as Decrypted).value;
+      this.#observer.used('from_storage', envelope.keyId);
+      return {value: opened, isStale};
+    };
     const id = cacheKey(envelope, envelope.source);
     const known = this.#ciphers.get(id);
     return known ? open(known) : this.#decryptedKey(id, envelope).then(open);
+  }
+
+  #keep(id: string, cipher: ValueCipher): void {
+    this.#ciphers.set(id, cipher);
+    this.#observer.kept(this.#ciphers.size);
   }
 
   #current(): State {
@@ -194,7 +214,7 @@ export class EnvelopeV2 implements ValueCipher {
       .then(
         key => {
           const cipher = envelope.source === seedSource ? extendedNonceGcm(key) : aesGcm(key);
-          this.#ciphers.set(id, cipher);
+          this.#keep(id, cipher);
           return cipher;
         },
         (error: unknown) => {

@@ -2,6 +2,7 @@
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {noKmsObserver, type KmsObserver} from './kms-observer.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {MessageWriter, readMessage, type Field} from '#src/transport/grpc/message.js';
 
@@ -11,6 +12,7 @@ export interface KmsEndpoint {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observer?: KmsObserver;
 }
 
 export type Annotations = ReadonlyMap<string, Buffer>;
@@ -47,15 +49,28 @@ abstract class KmsService implements AsyncDisposable {
   readonly #channel: GrpcChannel;
   readonly #timeoutMs: number;
   readonly #service: string;
+  readonly #clock: Clock;
+  readonly #observer: KmsObserver;
 
-  constructor(service: string, {endpoint, timeoutMs, clock, log}: KmsEndpoint) {
+  constructor(service: string, {endpoint, timeoutMs, clock, log, observer = noKmsObserver}: KmsEndpoint) {
+    this.#clock = clock;
+    this.#observer = observer;
     this.#service = service;
     this.#timeoutMs = timeoutMs;
     this.#channel = new GrpcChannel({servers: [endpoint], clock, log, connectTimeoutMs: timeoutMs});
   }
 
-  protected call(procedure: string, request: MessageWriter): Promise<Buffer> {
-    return this.#channel.call(`/${this.#service}/${procedure}`, request.finish(), this.#timeoutMs);
+  protected async call(procedure: string, request: MessageWriter): Promise<Buffer> {
+    const method = `/${this.#service}/${procedure}`;
+    const start = this.#clock.monotonic();
+    try {
+      const answer = await this.#channel.call(method, request.finish(), this.#timeoutMs);
+      this.#observer.called(method, this.#clock.monotonic() - start);
+      return answer;
+    } catch (error) {
+      this.#observer.called(method, this.#clock.monotonic() - start, error);
+      throw error;
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
