@@ -9,7 +9,6 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {openReviewWebhook, type ReviewWebhook, type ReviewWebhookParts} from '#src/apiserver/backends/review-webhook.js';
 import {tokenWebhookTimes, webhookTokenAuthenticator} from '#src/apiserver/authentication/webhook-token.js';
 import type {Random} from '#src/base/random.js';
-import type {Network} from '#src/transport/network.js';
 import type {Egress} from '#src/plane/outgoing/egress.js';
 import type {ConfiguredJwt} from './configured-jwt.js';
 import type {JwtOptions} from './jwt-authentication.js';
