@@ -11,8 +11,8 @@ export const wireTime = (ms: number): string => {
 /** RFC 3339 in UTC with six decimals, as `MicroTime` is on the wire. */
 export const wireMicroTime = (ms: number): string => {
   const whole = Math.floor(ms);
-  const micros = Math.floor((ms - whole) * 1000);
-  return `${new Date(whole).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+  const micros = Math.floor((ms - whole) * 1000) + (whole - Math.floor(whole / 1000) * 1000) * 1000;
+  return `${wireTime(whole).slice(0, -1)}.${String(micros).padStart(6, '0')}Z`;
 };
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;

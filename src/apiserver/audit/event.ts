@@ -21,6 +21,36 @@ export interface RequestFacts {
   readonly userAgent: string;
 }
 
+/** The facts of a request, and the parts of its events' texts that they determine, which are encoded once. */
+export class RequestText {
+  readonly facts: RequestFacts;
+  readonly apiVersion: string;
+  #start: string | undefined;
+  #rest: string | undefined;
+  #received: string | undefined;
+
+  constructor(facts: RequestFacts, apiVersion: string) {
+    this.facts = facts;
+    this.apiVersion = apiVersion;
+  }
+
+  /** The fields before the stage. */
+  get start(): string {
+    const {level, auditId} = this.facts;
+    return (this.#start ??= `{${typeText(this.apiVersion)}"level":"${level}","auditID":${JSON.stringify(auditId)},"stage":"`);
+  }
+
+  /** The fields between the stage and the object reference. */
+  rest(impersonated: UserInfo | undefined): string {
+    if (impersonated) return restText(this.facts, impersonated);
+    return (this.#rest ??= restText(this.facts, undefined));
+  }
+
+  get received(): string {
+    return (this.#received ??= wireMicroTime(this.facts.receivedAt));
+  }
+}
+
 /** The object that a request is about. Empty fields are left out. */
 export interface ObjectReference {
   readonly resource: string;
@@ -37,12 +67,10 @@ export interface ObjectReference {
 export type ResponseStatus = Pick<Status, 'status' | 'message' | 'reason' | 'details'> & {readonly code: number};
 
 export interface EventFields {
-  /** The group version on the wire. */
-  readonly apiVersion: string;
+  readonly request: RequestText;
   readonly stage: Stage;
   /** In ms since the epoch, with fractions. */
   readonly at: number;
-  readonly facts: RequestFacts;
   readonly impersonated: UserInfo | undefined;
   readonly object: ObjectReference | undefined;
   readonly status: ResponseStatus | undefined;
@@ -100,49 +128,66 @@ const annotationsText = (annotations: ReadonlyMap<string, string>): string =>
 
 const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${JSON.stringify(apiVersion)},`;
 
+const restText = ({uri, verb, user, sourceAddresses, userAgent}: RequestFacts, impersonated: UserInfo | undefined): string => {
+  let text = `","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)},"user":${user ? cachedUserText(user) : '{}'}`;
+  if (impersonated) text += `,"impersonatedUser":${userText(impersonated)}`;
+  if (sourceAddresses.length > 0) text += `,"sourceIPs":${JSON.stringify(sourceAddresses)}`;
+  if (userAgent !== '') text += `,"userAgent":${JSON.stringify(userAgent)}`;
+  return text;
+};
+
 /** The text before the objects. */
-const headOf = ({apiVersion, stage, facts, impersonated, object, status}: EventFields): string => {
-  const {level, auditId, uri, verb, user, sourceAddresses, userAgent} = facts;
-  let head = `{${typeText(apiVersion)}"level":"${level}","auditID":${JSON.stringify(auditId)},"stage":"${stage}","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)},"user":${user ? cachedUserText(user) : '{}'}`;
-  if (impersonated) head += `,"impersonatedUser":${userText(impersonated)}`;
-  if (sourceAddresses.length > 0) head += `,"sourceIPs":${JSON.stringify(sourceAddresses)}`;
-  if (userAgent !== '') head += `,"userAgent":${JSON.stringify(userAgent)}`;
+const headOf = ({request, stage, impersonated, object, status}: EventFields): string => {
+  let head = request.start + stage + request.rest(impersonated);
   if (object) head += `,"objectRef":${referenceText(object)}`;
   if (status) head += `,"responseStatus":${statusText(status)}`;
   return head;
 };
 
-const tailOf = ({at, facts, annotations}: EventFields): string =>
-  `,"requestReceivedTimestamp":"${wireMicroTime(facts.receivedAt)}","stageTimestamp":"${wireMicroTime(at)}"${annotations.size > 0 ? `,"annotations":{${annotationsText(annotations)}}` : ''}}`;
+/** The text after the objects, with the end of the line. */
+const tailOf = ({at, request, annotations}: EventFields): string =>
+  `,"requestReceivedTimestamp":"${request.received}","stageTimestamp":"${at === request.facts.receivedAt ? request.received : wireMicroTime(at)}"${annotations.size > 0 ? `,"annotations":{${annotationsText(annotations)}}` : ''}}\n`;
 
 /** An audit event. */
 export class AuditEvent {
   readonly #fields: EventFields;
-  #json: Buffer | undefined;
+  #line: string | undefined;
+  #bytes: Buffer | undefined;
 
   constructor(fields: EventFields) {
     this.#fields = fields;
   }
 
   get level(): AuditLevel {
-    return this.#fields.facts.level;
+    return this.#fields.request.facts.level;
   }
 
-  /** The event as one line of JSON, without the newline. */
+  /** The event as one line of JSON, with the newline: a text unless it has objects. */
+  get line(): string | Buffer {
+    const {requestObject, responseObject} = this.#fields;
+    if (this.#bytes || requestObject || responseObject) return this.#encoded;
+    return (this.#line ??= headOf(this.#fields) + tailOf(this.#fields));
+  }
+
+  /** The event in JSON, without the newline. */
   get json(): Buffer {
-    return (this.#json ??= this.#encode());
+    return this.#encoded.subarray(0, -1);
+  }
+
+  get #encoded(): Buffer {
+    return (this.#bytes ??= this.#encode());
   }
 
   /** The event as an item of a list, which has no kind and apiVersion. */
   get item(): Buffer {
-    const item = this.json.subarray(typeText(this.#fields.apiVersion).length);
+    const item = this.json.subarray(typeText(this.#fields.request.apiVersion).length);
     return Buffer.concat([Buffer.from('{'), item.subarray(1)]);
   }
 
   /** The event as one line of text, without the newline. */
   get text(): string {
-    const {stage, facts, impersonated, object, status} = this.#fields;
-    const {user, uri, verb, userAgent, auditId, sourceAddresses, receivedAt} = facts;
+    const {stage, request, impersonated, object, status} = this.#fields;
+    const {user, uri, verb, userAgent, auditId, sourceAddresses} = request.facts;
     // Each name is quoted, and then the list once more.
     const list = (names: readonly string[]): string => names.map(name => shown(name)).join(',');
     const [name, groups] = user?.name ? [user.name, user.groups.length > 0 ? list(user.groups) : '<none>'] : ['<none>', '<none>'];
@@ -162,7 +207,7 @@ export class AuditEvent {
       response: status ? String(status.code) : '<deferred>',
     };
     // RFC 3339 with as many decimals as needed.
-    const received = wireMicroTime(receivedAt).replace(/\.?0*Z$/, 'Z');
+    const received = request.received.replace(/\.?0*Z$/, 'Z');
     return `${received} AUDIT: ${Object.entries(parts)
       .map(([key, value]) => `${key}=${shown(value)}`)
       .join(' ')}`;
@@ -176,14 +221,12 @@ export class AuditEvent {
 
   #encode(): Buffer {
     const {requestObject, responseObject} = this.#fields;
-    const head = headOf(this.#fields);
-    const tail = tailOf(this.#fields);
-    if (!requestObject && !responseObject) return Buffer.from(head + tail);
+    if (!requestObject && !responseObject) return Buffer.from(this.#line ?? headOf(this.#fields) + tailOf(this.#fields));
     return Buffer.concat([
-      Buffer.from(head),
+      Buffer.from(headOf(this.#fields)),
       ...(requestObject ? [Buffer.from(',"requestObject":'), requestObject] : []),
       ...(responseObject ? [Buffer.from(',"responseObject":'), responseObject] : []),
-      Buffer.from(tail),
+      Buffer.from(tailOf(this.#fields)),
     ]);
   }
 }

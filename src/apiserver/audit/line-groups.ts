@@ -1,8 +1,11 @@
+import {nextTurn} from '#src/base/turn.js';
+import type {Line} from './log-sink.js';
+
 /** Writes several lines at once, in order. Rejects if none of them was written. */
-type WriteLines = (lines: readonly Buffer[]) => Promise<void>;
+type WriteLines = (lines: readonly Line[]) => Promise<void>;
 
 interface Group {
-  readonly lines: Buffer[];
+  readonly lines: Line[];
   readonly written: Promise<void>;
   settle(writing: Promise<void>): void;
 }
@@ -23,7 +26,7 @@ export class LineGroups {
     this.#write = write;
   }
 
-  add(line: Buffer): Promise<void> {
+  add(line: Line): Promise<void> {
     const group = (this.#next ??= newGroup());
     group.lines.push(line);
     this.#writing ??= this.#writeAll();
@@ -36,7 +39,7 @@ export class LineGroups {
   }
 
   async #writeAll(): Promise<void> {
-    await Promise.resolve(); // The lines of one turn form one group.
+    await nextTurn(); // The lines of one turn of the event loop form one group.
     for (let group = this.#next; group; group = this.#next) {
       this.#next = undefined;
       const writing = this.#write(group.lines);

@@ -8,7 +8,7 @@ import type {Clock} from '#src/base/clock.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import type {Log} from '#src/base/log.js';
 import {LineGroups} from './line-groups.js';
-import type {LineWriter} from './log-sink.js';
+import type {Line, LineWriter} from './log-sink.js';
 import {OldLogFiles, type Retention} from './old-log-files.js';
 
 export interface LogFileOptions {
@@ -30,6 +30,8 @@ export class LogFile implements LineWriter {
   readonly #options: LogFileOptions;
   readonly #old: OldLogFiles;
   readonly #groups = new LineGroups(lines => this.#append(lines));
+  /** Lines are encoded here before they are written: a buffer for each would keep the garbage collector busy. */
+  readonly #scratch = Buffer.allocUnsafeSlow(bytesAtOnce);
   #file: FileHandle | undefined;
   /** The file's size; undefined for what is no file, such as a device, which is never rotated. */
   #size: number | undefined;
@@ -49,10 +51,10 @@ export class LogFile implements LineWriter {
     return log;
   }
 
-  write(line: Buffer): Promise<void> {
+  write(line: Line): Promise<void> {
     const {maxBytes} = this.#options;
-    return line.length > maxBytes && this.#size !== undefined
-      ? Promise.reject(new Error(`write length ${line.length} exceeds maximum file size ${maxBytes}`))
+    return Buffer.byteLength(line) > maxBytes && this.#size !== undefined
+      ? Promise.reject(new Error(`write length ${Buffer.byteLength(line)} exceeds maximum file size ${maxBytes}`))
       : this.#groups.add(line);
   }
 
@@ -72,26 +74,32 @@ export class LogFile implements LineWriter {
     return file;
   }
 
-  async #append(lines: readonly Buffer[]): Promise<void> {
+  async #append(lines: readonly Line[]): Promise<void> {
     using _ = this.#options.clock.hold();
-    let rest = lines;
-    while (rest.length > 0) {
-      if (this.#size !== undefined && this.#size + rest[0]!.length > this.#options.maxBytes) await this.#rotate();
-      const fitting = this.#fitting(rest);
-      await this.#writeAll(Buffer.concat(fitting));
-      rest = rest.slice(fitting.length);
+    const scratch = this.#scratch;
+    let start = this.#size;
+    let filled = 0;
+    const flush = async (): Promise<void> => {
+      if (filled > 0) await this.#writeAll(scratch.subarray(0, filled), start);
+      filled = 0;
+    };
+    for (const line of lines) {
+      const length = Buffer.byteLength(line);
+      const isFull = this.#size !== undefined && this.#size + filled + length > this.#options.maxBytes;
+      if (isFull || filled + length > scratch.length) await flush();
+      if (isFull) {
+        await this.#rotate();
+        start = this.#size;
+      }
+      if (length > scratch.length) await this.#writeAll(Buffer.from(line), start);
+      else if (typeof line === 'string') filled += scratch.write(line, filled);
+      else filled += line.copy(scratch, filled);
     }
+    await flush();
   }
 
-  /** The first lines, as many as fit into the file. */
-  #fitting(lines: readonly Buffer[]): readonly Buffer[] {
-    if (this.#size === undefined) return lines;
-    let size = this.#size;
-    const end = lines.findIndex(line => (size += line.length) > this.#options.maxBytes);
-    return end < 0 ? lines : lines.slice(0, Math.max(1, end));
-  }
-
-  async #writeAll(bytes: Buffer): Promise<void> {
+  /** Writes bytes of a group of lines that begins at `start`. If that fails, the whole group is taken back. */
+  async #writeAll(bytes: Buffer, start: number | undefined): Promise<void> {
     const file = this.#file ?? (await this.#open());
     const before = this.#size;
     try {
@@ -99,7 +107,13 @@ export class LogFile implements LineWriter {
         at += bytes.length <= bytesAtOnce ? writeSync(file.fd, bytes, at) : (await file.write(bytes, at)).bytesWritten;
     } catch (error) {
       // A part of a line would spoil the next one.
-      if (before !== undefined) await file.truncate(before).catch(() => undefined);
+      if (before !== undefined) {
+        const size = Math.min(start ?? before, before);
+        this.#size = await file.truncate(size).then(
+          () => size,
+          () => before,
+        );
+      }
       throw error;
     }
     if (before !== undefined) this.#size = before + bytes.length;

@@ -7,7 +7,7 @@ export const streamWriter = (stream: Pick<Writable, 'write'>): LineWriter => {
   const groups = new LineGroups(
     lines =>
       new Promise((resolve, reject) => {
-        stream.write(Buffer.concat(lines), error => (error ? reject(error) : resolve()));
+        stream.write(Buffer.concat(lines.map(line => Buffer.from(line))), error => (error ? reject(error) : resolve()));
       }),
   );
   return {write: line => groups.add(line), close: () => groups.settled()};

@@ -7,7 +7,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
-import {AuditEvent, type ObjectReference, type RequestFacts, type ResponseStatus} from './event.js';
+import {AuditEvent, RequestText, type ObjectReference, type ResponseStatus} from './event.js';
 import {CollectedNotes} from './notes.js';
 import type {Recording, Stage} from './policy.js';
 import type {AuditorSettings} from './settings.js';
@@ -40,7 +40,7 @@ export class RequestAudit {
   readonly #settings: AuditorSettings;
   readonly #audited: AuditedRequest;
   readonly #recording: Recording;
-  readonly #facts: RequestFacts;
+  readonly #text: RequestText;
   #impersonated: UserInfo | undefined;
   #status: ResponseStatus | undefined;
   #responseObject: Buffer | undefined;
@@ -60,7 +60,7 @@ export class RequestAudit {
     this.#audited = audited;
     this.#recording = recording;
     this.notes = new CollectedNotes(recording);
-    this.#facts = {
+    const facts = {
       auditId,
       level: recording.level,
       receivedAt: clock.now() - (clock.monotonic() - startedAt),
@@ -70,6 +70,7 @@ export class RequestAudit {
       sourceAddresses: sourceAddresses(request),
       userAgent: agentOf(request),
     };
+    this.#text = new RequestText(facts, settings.apiVersion);
   }
 
   /** Generates the first event. Returns or resolves to whether the request may go on. */
@@ -222,16 +223,15 @@ export class RequestAudit {
 
   #emit(stage: Stage): boolean | Promise<boolean> {
     if (this.#recording.omitted.has(stage)) return true;
-    const {sink, clock, metrics, apiVersion} = this.#settings;
+    const {sink, clock, metrics} = this.#settings;
     const {startedAt} = this.#audited.times;
-    const {receivedAt} = this.#facts;
+    const {receivedAt} = this.#text.facts;
     metrics.generated();
     return sink.process([
       new AuditEvent({
-        apiVersion,
+        request: this.#text,
         stage,
         at: stage === 'RequestReceived' ? receivedAt : receivedAt + (clock.monotonic() - startedAt),
-        facts: this.#facts,
         impersonated: this.#impersonated,
         object: this.#reference(),
         status: this.#status,

@@ -13,7 +13,7 @@ export interface Truncation {
 /** Takes the objects from events that are too large, and drops events that still are. Large batches are split where they are made. */
 export const truncating = (sink: AuditSink, {naming, maxEventBytes, failures}: Truncation): AuditSink => {
   const annotation = naming.groupKey('audit', 'truncated');
-  const isTooLarge = ({json}: AuditEvent): boolean => json.length + 1 > maxEventBytes;
+  const isTooLarge = ({line}: AuditEvent): boolean => Buffer.byteLength(line) > maxEventBytes;
   return {
     holdsRequest: sink.holdsRequest,
     process(events) {
