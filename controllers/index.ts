@@ -32,6 +32,7 @@ import replicationController from './replicationcontroller/controller.js';
 import resourceClaim from './resourceclaim/controller.js';
 import resourceQuota from './resourcequota/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
+import seLinuxWarning from './selinux-warning/controller.js';
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
@@ -80,6 +81,7 @@ export const controllers: readonly Controller[] = [
   resourceClaim,
   resourceQuota,
   rootCaCertificatePublisher,
+  seLinuxWarning,
   serviceCidr,
   serviceAccount,
   serviceAccountToken,

@@ -30,6 +30,8 @@ export interface Scenario {
   readonly blurred?: readonly string[];
   /** Writes that are lost with a manager that stops before them: only deletions without a trace request them, as in the original. */
   readonly lost?: RegExp;
+  /** Set for a controller that writes nothing but Events: they count as its writes then. */
+  readonly onlyEvents?: true;
   /** The time of each step; 30 s by default. */
   readonly settleMs?: number;
 }
@@ -55,6 +57,7 @@ export interface Outcome {
 /** How long caches are held back: longer than any batch period. */
 const heldMs = 3_000;
 
+const reviews = /\/(tokenreviews|subjectaccessreviews)(\/|\?|$)/;
 const untracked = /\/(events|tokenreviews|subjectaccessreviews)(\/|\?|$)/;
 /** The resource a path is about. */
 const resourceOf = (url: string): string => {
@@ -184,7 +187,7 @@ export const play = async (
     async request => {
       if (life.isOver) throw new Error('the manager is dead');
       using _ = clock.hold();
-      if (request.method !== 'GET' && !untracked.test(request.url)) {
+      if (request.method !== 'GET' && !(scenario.onlyEvents ? reviews : untracked).test(request.url)) {
         const write = writes.push(`${request.method} ${request.url}`) - 1;
         if (planned?.write === write) return strike(planned.fault, life, request);
         return server.handler(request);

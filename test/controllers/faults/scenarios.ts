@@ -633,6 +633,30 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.namespaces,
     compare: [kinds.configMaps],
   },
+  'selinux-warning': {
+    onlyEvents: true,
+    steps: [
+      async stage => {
+        const claim = aClaim('c');
+        await stage.make(kinds.persistentVolumeClaims, {...claim, spec: {...claim.spec, volumeName: 'v'}});
+        const {metadata} = await stage.client.resource(kinds.persistentVolumeClaims).get('c', {namespace: home});
+        const {spec} = aVolume('v');
+        await stage.make(kinds.persistentVolumes, {
+          metadata: {name: 'v'},
+          spec: {...spec, claimRef: {namespace: home, name: 'c', uid: metadata!.uid!}},
+        });
+        const using = (name: string, level: string) =>
+          aPod(name, {
+            securityContext: {seLinuxOptions: {level}},
+            containers: [{name: 'c', image: 'i', volumeMounts: [{name: 'data', mountPath: '/data'}]}],
+            volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'c'}}],
+          });
+        await stage.make(kinds.pods, using('one', 's0:c1'), using('two', 's0:c2'));
+      },
+    ],
+    touch: kinds.pods,
+    compare: [kinds.pods],
+  },
   'service-cidr': {
     steps: [
       stage =>
