@@ -8,6 +8,8 @@ import {internalError, serviceUnavailable, StatusError, timeout, type Status} fr
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
+import {traced} from '#src/base/span.js';
+import type {Tracer} from '#src/observe/tracer.js';
 import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {Auditor} from './audit/auditor.js';
@@ -31,6 +33,7 @@ import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
 import {MalformedRequest, PlainRefusal, TooManyRequests, internalRefusal} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';
+import {tracedHandler, tracedRequest} from './request/request-tracing.js';
 import {attributesOf, isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders, Warnings} from './request/warnings.js';
 
@@ -68,6 +71,8 @@ export interface CoreSettings {
   ): ApiResponse;
   /** Records requests in the audit log, if it is on. */
   readonly auditor?: Auditor | undefined;
+  /** Creates the spans of requests, if tracing is on. */
+  readonly tracer?: Tracer | undefined;
   /** Logs requests at higher verbosities. */
   readonly log?: RequestLog;
   /** Called for failures that are the server's own fault. */
@@ -204,6 +209,21 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
   const found = userOf(settings, request, info, state);
   const user = found instanceof Promise ? await found : found;
+  const {tracer} = settings;
+  if (!tracer) return answerUser(settings, request, info, state, user);
+  const {auditId, times} = state;
+  return tracedRequest(tracer, {request, info, user, auditId, startedAt: times.startedAt}, () =>
+    answerUser(settings, request, info, state, user),
+  );
+};
+
+const answerUser = async (
+  settings: CoreSettings,
+  request: ApiRequest,
+  info: RequestInfo,
+  state: RequestState,
+  user: UserInfo,
+): Promise<ApiResponse> => {
   try {
     const entered = (state.place = enterRequest(settings, {request, info, user}, state));
     const {ready} = entered;
@@ -211,7 +231,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     const context = new Context(request, info, user, state);
     if (info.verb === 'watch') context.initialized = () => entered[Symbol.dispose]();
     const attributes = attributesOf(user, info);
-    const deciding = authorized(settings, attributes, state);
+    const deciding = traced('Authorize', noAttributes, () => authorized(settings, attributes, state));
     const decision = deciding instanceof Promise ? await deciding : deciding;
     state.audit?.authorized(decision);
     allowed(settings, request, attributes, decision);
@@ -219,7 +239,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     settings.checkPublished?.(info, user);
     const codecs = codecsFor(request, settings);
     if (codecs) await codecs;
-    const handled = settings.route(info)(context);
+    const handled = tracedHandler(request, info, state.auditId, () => settings.route(info)(context));
     const response = handled instanceof Promise ? await handled : handled;
     flowHeaders(settings.naming, response, state);
     state.entered = entered;
@@ -230,6 +250,8 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     throw error;
   }
 };
+
+const noAttributes = () => ({});
 
 /** Ends the reading of a body after the request was answered. */
 const bodyTimeout = (): Error => timeout('request did not complete within the allotted timeout');

@@ -4,6 +4,7 @@
 import type {ApiRequest, ApiHandler} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels} from '#src/base/meter.js';
+import type {Tracer} from '#src/observe/tracer.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {own} from '#src/base/own.js';
 import type {ActionContext, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
@@ -86,6 +87,8 @@ export interface ApiServerSettings {
   readonly peers?: PeerProxy | undefined;
   /** Handles large requests in another thread; without it this thread handles all. */
   readonly largeRequests?: LargeRequests | undefined;
+  /** Creates the spans of requests; without it none are. */
+  readonly tracer?: Tracer | undefined;
   /** Records requests in the audit log; without it none are. */
   readonly auditor?: Auditor | undefined;
   failed(error: unknown, request: ApiRequest): void;
@@ -229,6 +232,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     auditor: settings.auditor,
+    tracer: settings.tracer,
     checkPublished: (info, user) => storedVersions.check(info, user),
   });
   return {

@@ -138,8 +138,5 @@ export const flagTable = <const S extends readonly FlagSection[]>({
   };
 };
 
-/** Returns the reason of a flag or value that is not implemented yet. `instead` names the alternative. */
-export const notSupportedYet = (instead: string): string => `is not supported yet: ${instead}`;
-
 /** Returns the option name of a flag: `clusterSigningCertFile` for `cluster-signing-cert-file`. */
 export const optionName = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,6 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {currentSpan, inNewSpan, type Span} from '#src/base/span.js';
 import {bodyText, headersText, urlText} from '#src/observe/body-text.js';
 
 /** A request that goes out to another server. */
@@ -34,7 +35,9 @@ export class CallLog {
   /** Runs a call and logs it. The callbacks run only when the lines are logged. */
   run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallResponse): Promise<A> {
     const log = this.#log.v(calls);
-    return log === noLog ? act() : this.#logged(log, sent(), act, answered);
+    const logged = () => (log === noLog ? act() : this.#logged(log, sent(), act, answered));
+    const span = currentSpan();
+    return span ? inNewSpan(clientSpan(span, sent()), logged) : logged();
   }
 
   async #logged<A>(
@@ -68,6 +71,13 @@ export class CallLog {
     return calls;
   }
 }
+
+/** The span of an outgoing call: of a procedure by its name, otherwise by the method. */
+const clientSpan = (parent: Span, {method, url}: SentCall): Span => {
+  const procedure = /^grpc:.*?([^/]+\/[^/]+)$/.exec(url)?.[1];
+  if (procedure) return parent.child(procedure, {isClient: true, attributes: {'rpc.system': 'grpc', 'rpc.method': procedure}});
+  return parent.child(`HTTP ${method}`, {isClient: true, attributes: {'http.request.method': method, 'url.full': urlText(url)}});
+};
 
 const command = (method: string, url: string, fields: SentCall['headers']): string =>
   [

@@ -9,6 +9,7 @@ import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {CacheBound} from '#src/base/cache-bound.js';
+import {traceHeaders} from '#src/base/span.js';
 import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {dialer, type Dial, type TargetTls} from '#src/transport/dial.js';
@@ -165,7 +166,7 @@ const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
     send: call =>
       log.run(
         () => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}),
-        () => webhook.calls.send(call),
+        () => webhook.calls.send({...call, headers: {...call.headers, ...Object.fromEntries(traceHeaders())}}),
         answer => answer,
       ),
     close: () => webhook.calls.close(),

@@ -1,5 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {traced} from '#src/base/span.js';
 import type {Counter, Histogram, Meter} from '#src/base/meter.js';
 import type {ResourceRef} from '#src/api/status.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
@@ -9,6 +10,15 @@ const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1
 const labels = ['operation', 'group', 'resource'];
 
 type Operation = 'get' | 'list' | 'create' | 'update' | 'delete';
+
+/** The names of spans, as the original has them for etcd. */
+const spanNames: Readonly<Record<Operation, string>> = {
+  get: 'Get etcd3',
+  list: 'List(recursive=true) etcd3',
+  create: 'Create etcd3',
+  update: 'GuaranteedUpdate etcd3',
+  delete: 'Delete etcd3',
+};
 
 interface StoreMetricsOptions {
   readonly meter: Meter;
@@ -52,11 +62,12 @@ class StoreMetrics {
     };
   }
 
-  measured<T>(operation: Operation, act: () => Eventually<T>): Eventually<T> {
+  measured<T>(operation: Operation, request: () => Eventually<T>): Eventually<T> {
+    const act = () => this.#traced(operation, request);
     const startedAt = this.#clock.monotonic();
     try {
       const result = act();
-      if (result instanceof Promise) return this.measuredAsync(operation, () => result, startedAt);
+      if (result instanceof Promise) return this.#measuredAsync(operation, () => result, startedAt);
       this.#finished(operation, startedAt, false);
       return result;
     } catch (error) {
@@ -66,7 +77,11 @@ class StoreMetrics {
   }
 
   /** As `measured`, for requests that always take a promise. */
-  async measuredAsync<T>(operation: Operation, act: () => Promise<T>, startedAt = this.#clock.monotonic()): Promise<T> {
+  measuredAsync<T>(operation: Operation, act: () => Promise<T>): Promise<T> {
+    return this.#measuredAsync(operation, () => this.#traced(operation, act), this.#clock.monotonic());
+  }
+
+  async #measuredAsync<T>(operation: Operation, act: () => Promise<T>, startedAt: number): Promise<T> {
     try {
       const value = await act();
       this.#finished(operation, startedAt, false);
@@ -75,6 +90,11 @@ class StoreMetrics {
       this.#failed(operation, startedAt, error);
       throw error;
     }
+  }
+
+  #traced<T>(operation: Operation, act: () => T): T {
+    const {group, resource} = this.#ref;
+    return traced(spanNames[operation], () => ({resource: group ? `${resource}.${group}` : resource}), act);
   }
 
   /** A failed comparison of revisions is a regular response of the store and not counted as an error. */

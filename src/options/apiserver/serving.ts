@@ -1,4 +1,4 @@
-import {flagSection, notSupportedYet} from '#src/options/flag.js';
+import {flagSection} from '#src/options/flag.js';
 import {http2Streams, listening, profiling, sniCertificates, tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
 
 const hstsDirective = /^(?:max-age=\d+|includeSubDomains|preload)$/;
@@ -80,8 +80,7 @@ export const serving = flagSection('Serving and network', {
   },
   'tracing-config-file': {
     type: 'path',
-    help: 'The file that configures tracing.',
-    refused: notSupportedYet('omit it; with -v=3 the log contains the duration of requests'),
+    help: 'The file that configures tracing: the collector that receives the spans of requests (OpenTelemetry, OTLP over gRPC), and how many requests are sampled.',
   },
 });
 

@@ -50,6 +50,8 @@ import {admissionPlugins, readAdmission} from './admission.js';
 import {serverPeers} from './peers.js';
 import {followAgentTrust} from './agent-trust.js';
 import {openAudit} from './audit.js';
+import {serverIdentity} from '#src/controlplane/identity-lease.js';
+import {openTracing} from '#src/plane/outgoing/tracing.js';
 import {openEgress} from '#src/plane/outgoing/egress.js';
 import {createAuthorizers} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
@@ -327,7 +329,7 @@ const serverOf = (
   settings: Settings,
   registry: Registry,
   readers: Readers,
-  {largeRequests, auditor}: Pick<ApiServerSettings, 'largeRequests' | 'auditor'>,
+  {largeRequests, auditor, tracer}: Pick<ApiServerSettings, 'largeRequests' | 'auditor' | 'tracer'>,
 ) => {
   const {options, naming, clock, log, store} = parts;
   const {authorizers, anonymous, network, client, health} = settings;
@@ -355,6 +357,7 @@ const serverOf = (
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     largeRequests,
     auditor,
+    tracer,
     discovery,
     backends,
     aggregation,
@@ -421,11 +424,15 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
   const readers = readersOf(parts, settings, registry, following);
   const largeRequests = parts.largeRequests?.({store, clock, log, meter, address: serverAddress, timeoutMs: options.requestTimeout});
   const audit = parts.isBehindAnother ? undefined : await openAudit(options, {...parts, network: settings.egress.network('controlplane')});
-  const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor});
+  const host = parts.host ?? hostname();
+  const tracing = parts.isBehindAnother
+    ? undefined
+    : await openTracing({...parts, egress: settings.egress, serverId: serverIdentity(host)});
+  const server = serverOf(parts, settings, registry, readers, {largeRequests, auditor: audit?.auditor, tracer: tracing?.tracer});
 
   const {health, authorizers, proxy, loopback, clientAs, client} = settings;
   const {registrations, aggregation, peers} = readers;
-  const own = {peers, host: parts.host ?? hostname()};
+  const own = {peers, host};
   loopback.attach(server.handler);
   if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const start = serverStart(
@@ -461,6 +468,7 @@ const assembled = async (parts: ApiServerParts, lifetimes: Lifetimes): Promise<R
       server.backends[Symbol.dispose]();
       await largeRequests?.close();
       await audit?.close();
+      await tracing?.close();
       await store.close();
     },
   };

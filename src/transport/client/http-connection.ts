@@ -3,6 +3,7 @@
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {traceHeaders} from '#src/base/span.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
@@ -144,7 +145,7 @@ class PooledConnection implements HttpConnection {
       const sent = () => ({method, url: this.server + request.path, headers: pairsOf(options.headers), body});
       return await this.#calls.run(
         sent,
-        () => run(this.#channel, options),
+        () => run(this.#channel, {...options, headers: [...options.headers, ...traceHeaders().flat()]}),
         reply => reply ?? {status: 200},
       );
     } catch (cause) {

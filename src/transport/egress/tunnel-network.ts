@@ -5,6 +5,7 @@ import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import {traced} from '#src/base/span.js';
 import {dialer, type Target} from '#src/transport/dial.js';
 import {requestTunnel, TunnelRefused} from '#src/transport/http-connect.js';
 import {endpoint, type Network} from '#src/transport/network.js';
@@ -58,7 +59,9 @@ export const tunnelNetwork = (proxy: EgressProxy, parts: EgressParts): Network =
       const begin = clock.monotonic();
       metrics.starts.add({protocol, transport});
       try {
-        const connection = await tunnel(proxy, endpoint(host, port), parts);
+        const address = endpoint(host, port);
+        const dial = () => tunnel(proxy, address, parts);
+        const connection = await traced(`Proxy via ${protocol} protocol over ${transport}`, () => ({address}), dial);
         metrics.duration.observe((clock.monotonic() - begin) / 1000, {protocol, transport});
         return connection;
       } catch (error) {

@@ -5,6 +5,7 @@ import {constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:h
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {traceHeaders} from '#src/base/span.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {dialer, targetOf, type Dial} from '#src/transport/dial.js';
 import {tlsError} from '#src/transport/error-words.js';
@@ -192,6 +193,7 @@ export class GrpcChannel implements AsyncDisposable {
           ':path': path,
           'content-type': 'application/grpc',
           te: 'trailers',
+          ...Object.fromEntries(traceHeaders()),
           ...headers,
         });
         listen(stream, listenerOf(stream), this.#settings.maxMessageBytes);

@@ -13,6 +13,14 @@ export class MessageWriter {
     return this;
   }
 
+  /** An integer of eight bytes. */
+  fixed64(number: number, value: bigint): this {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(value);
+    this.#parts.push(Buffer.from(varint((number << 3) | 1)), bytes);
+    return this;
+  }
+
   flag(number: number, value: boolean): this {
     return this.int(number, value ? 1 : 0);
   }

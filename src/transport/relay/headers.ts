@@ -2,6 +2,7 @@
 
 import type {IncomingMessage} from 'node:http';
 import type {ApiRequest} from '#src/api/request.js';
+import {traceHeaders} from '#src/base/span.js';
 
 /** Headers that concern one connection only (RFC 9110 §7.6.1). */
 const hopByHop: ReadonlySet<string> = new Set([
@@ -40,6 +41,7 @@ export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderReco
   }
   if (tokens(headers['te']).includes('trailers')) passed['te'] = 'trailers';
   const before = headers['x-forwarded-for'];
+  for (const [name, value] of traceHeaders()) passed[name] = value;
   passed['x-forwarded-for'] = before === undefined ? remoteAddress : `${String(before)}, ${remoteAddress}`;
   return passed;
 };

@@ -4,6 +4,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
+import {traced} from '#src/base/span.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
@@ -61,8 +62,13 @@ export const callHook = async (
   const uid = random.uuid();
   const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, matched, own, {naming, version, uid});
-  const answer = await caller
-    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.original?.signal})
+  const call = () => caller.call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.original?.signal});
+  const {operation, subresource = ''} = attributes;
+  const answer = await traced(
+    `Call ${mutates ? 'mutating' : 'validating'} webhook`,
+    () => ({webhook: name, operation, subresource, UID: uid}),
+    call,
+  )
     .then(object => readReview(object, {naming, version}))
     .catch((cause: unknown) => {
       throw callFailure(name, cause);

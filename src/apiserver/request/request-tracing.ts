@@ -1,0 +1,106 @@
+// The spans of requests, with upstream's names: one for the request, and one for the operation on the resource. Users of the groups system:masters and
+// system:monitoring continue the trace of their `traceparent` header; that of others is only linked, since they could otherwise have everything sampled.
+
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
+import {StatusError} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
+import {inSpan, traced, type SpanAttributes} from '#src/base/span.js';
+import type {Tracer} from '#src/observe/tracer.js';
+import {header} from './context.js';
+import type {RequestInfo} from './request-info.js';
+
+const trustedGroups: readonly string[] = ['system:masters', 'system:monitoring'];
+
+/** What the span of a request is made of. */
+export interface TracedRequest {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly auditId: string;
+  readonly startedAt: number;
+}
+
+/** Handles a request as a span, if it is sampled. */
+export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+  const {request, info, user, auditId, startedAt} = traced;
+  const span = tracer.root({
+    name: info.resource ? `${request.method} ${templateOf(info)}` : request.method,
+    attributes: {
+      'http.request.method': request.method,
+      'http.target': request.url,
+      'url.scheme': 'https',
+      'url.path': info.path,
+      'user_agent.original': header(request, 'user-agent') ?? '',
+      'client.address': request.remoteAddress,
+      'audit-id': auditId,
+    },
+    startedAt,
+    traceparent: header(request, 'traceparent'),
+    trustsParent: user.groups?.some(group => trustedGroups.includes(group)) ?? false,
+  });
+  if (!span) return handle();
+  return inSpan(span, handle).then(
+    response => {
+      span.set({'http.response.status_code': response.status});
+      span.end(response.status >= 500 ? new Error('') : undefined);
+      return response;
+    },
+    (error: unknown) => {
+      const status = error instanceof StatusError ? (error.status.code ?? 500) : 500;
+      span.set({'http.response.status_code': status});
+      span.end(status >= 500 ? error : undefined);
+      throw error;
+    },
+  );
+};
+
+/** The path with placeholders for names. */
+const templateOf = ({path, resource}: RequestInfo): string => {
+  const {group, version, resource: plural, namespace, name, subresource} = resource!;
+  const prefix = path.startsWith('/api/') ? '/api' : '/apis';
+  return [
+    prefix,
+    ...(group ? [group] : []),
+    version,
+    ...(namespace ? ['namespaces/{:namespace}'] : []),
+    plural,
+    ...(name ? ['{:name}'] : []),
+    ...(subresource ? [subresource] : []),
+  ].join('/');
+};
+
+const operations: Readonly<Record<string, string>> = {
+  get: 'Get',
+  list: 'List',
+  watch: 'List',
+  create: 'Create',
+  update: 'Update',
+  patch: 'Patch',
+  delete: 'Delete',
+  deletecollection: 'Delete',
+};
+
+/** Runs the handler of a request as the span of its operation. */
+export const tracedHandler = <T>(request: ApiRequest, info: RequestInfo, auditId: string, handle: () => T): T => {
+  const operation = info.resource && operations[info.verb];
+  return operation ? traced(operation, () => fieldsOf(request, info, auditId), handle) : handle();
+};
+
+const fieldsOf = (request: ApiRequest, info: RequestInfo, auditId: string): SpanAttributes => {
+  const {group, version, resource, namespace, name, subresource} = info.resource!;
+  return {
+    accept: header(request, 'accept') ?? '',
+    'audit-id': auditId,
+    client: request.remoteAddress,
+    'api-group': group,
+    'api-version': version,
+    name,
+    subresource,
+    namespace,
+    resource,
+    scope: name ? 'resource' : namespace ? 'namespace' : 'cluster',
+    url: info.path,
+    'user-agent': header(request, 'user-agent') ?? '',
+    verb: request.method,
+  };
+};
