@@ -18,6 +18,7 @@ import {adjustLimits} from './borrowing.js';
 import {ActiveSchema, Classifier} from './classifier.js';
 import {usableObjects} from './configuration.js';
 import {FlowControlMetrics} from './metrics.js';
+import {workOf} from '#src/apiserver/flowcontrol/fair-queuing/work.js';
 import {Place, type PlaceParts, type PlaceRequest} from './place.js';
 import {PriorityLevelState} from './priority-level.js';
 import type {EstimateWork} from './work-estimate.js';
@@ -80,12 +81,16 @@ export class FlowControl {
     return this.#classifier.schemaOf(user, info);
   }
 
-  /** Returns the place of a request, which may have to wait for it. Throws 429 if it cannot. */
+  /**
+   * Returns the place of a request, which may have to wait for it. Throws 429 if it cannot. Components in the server's process, which have no limits of their
+   * own, wait as long as it takes, and their seats end with the request.
+   */
   enter({deadlineMs, schema, user, info, request, times}: Entering): Place {
     const {estimate, requestTimeoutMs} = this.#parts;
-    const work = estimate(info, schema.level.maxSeats, schema.meters);
+    const estimated = estimate(info, schema.level.maxSeats, schema.meters);
+    const work = request.inProcess ? workOf(estimated.initialSeats) : estimated;
     schema.meters.seats.observe(Math.max(work.initialSeats, work.finalSeats));
-    const waitMs = Math.min((deadlineMs ?? requestTimeoutMs) / 4, longestWaitMs);
+    const waitMs = request.inProcess ? Infinity : Math.min((deadlineMs ?? requestTimeoutMs) / 4, longestWaitMs);
     return new Place(this.#placeParts, {schema, user, info, request, times, work, waitMs});
   }
 

@@ -17,10 +17,10 @@ export interface PlaceRequest {
   readonly user: UserInfo;
   readonly info: RequestInfo;
   readonly work: Work;
-  /** How long it may wait, in ms. */
+  /** How long it may wait, in ms. A request that may wait for ever is never rejected by a level with queues. */
   readonly waitMs: number;
   /** Its signal ends the wait. Read only where there is one: its creation is expensive. */
-  readonly request: Pick<ApiRequest, 'signal'>;
+  readonly request: Pick<ApiRequest, 'signal' | 'inProcess'>;
   /** Receives the time that it has waited. */
   readonly times: {queueWaitMs?: number};
 }
@@ -50,9 +50,9 @@ export class Place implements Disposable {
   constructor(parts: PlaceParts, asked: PlaceRequest) {
     this.#parts = parts;
     this.#asked = asked;
-    const {schema, user, info, work} = asked;
+    const {schema, user, info, work, waitMs} = asked;
     this.#kind = kindOf(info);
-    this.#request = new FlowRequest(schema.flowOf(user, info), {user, info}, work, parts.clock.monotonic());
+    this.#request = new FlowRequest(schema.flowOf(user, info), {user, info, isPatient: waitMs === Infinity}, work, parts.clock.monotonic());
     const reason = schema.level.queues.start(this.#request);
     if (reason !== undefined) {
       if (!schema.level.isExempt) schema.meters.waitedInVain.observe(0);
@@ -115,7 +115,7 @@ export class Place implements Disposable {
       this.#begin();
       this.#resolve!();
     };
-    this.#timer = clock.schedule(waitMs, this.#over);
+    if (waitMs < Infinity) this.#timer = clock.schedule(waitMs, this.#over);
     if (signal.aborted) this.#over();
     else signal.addEventListener('abort', this.#over, {once: true});
   }

@@ -4,7 +4,8 @@ import {formatDuration} from '#src/api/duration.js';
 import type {Handler} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
 import type {FlowControl} from '#src/apiserver/flowcontrol/flow-control.js';
-import type {FlowRequest} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
+import {Queue, type FlowRequest} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
+import type {QueueSet} from '#src/apiserver/flowcontrol/fair-queuing/queue-set.js';
 
 type Row = readonly (string | number | boolean)[];
 
@@ -40,6 +41,16 @@ const levelRows = (flowControl: FlowControl): Row[] => [
   }),
 ];
 
+/** The longest level whose unused queues are listed too. */
+const mostListed = 1024;
+
+const queuesOf = ({queues}: QueueSet, count: number): readonly Queue[] => {
+  if (count > mostListed) return queues;
+  const used = new Map(queues.map(queue => [queue.index, queue]));
+  const listed = Array.from({length: count}, (_, index) => used.get(index) ?? new Queue(index));
+  return [...listed, ...queues.filter(({index}) => index >= count)];
+};
+
 const queueRows = (flowControl: FlowControl): Row[] => [
   [
     'PriorityLevelName',
@@ -52,18 +63,20 @@ const queueRows = (flowControl: FlowControl): Row[] => [
     'MaxSeatsSum',
     'TotalWorkSum',
   ],
-  ...flowControl.levels.flatMap(({name, queues: set}) =>
-    set.queues.map(({waiting, executing, seatsInUse, nextDispatchR, sum}, index): Row => [
-      name,
-      index,
-      waiting.length,
-      executing.length,
-      seatsInUse,
-      seatSecondsText(nextDispatchR),
-      sum.initialSeats,
-      sum.seats,
-      seatSecondsText(sum.seatSeconds),
-    ]),
+  ...flowControl.levels.flatMap(({name, excess, queues: set}) =>
+    queuesOf(set, typeof excess === 'object' ? excess.queues : 0).map(
+      ({index, waiting, executing, seatsInUse, nextDispatchR, sum}): Row => [
+        name,
+        index,
+        waiting.length,
+        executing.length,
+        seatsInUse,
+        seatSecondsText(nextDispatchR),
+        sum.initialSeats,
+        sum.seats,
+        seatSecondsText(sum.seatSeconds),
+      ],
+    ),
   ),
 ];
 
@@ -108,7 +121,7 @@ const requestRows = (flowControl: FlowControl, withDetails: boolean, toWallTime:
   };
   const rows: Row[] = [withDetails ? [...requestColumns, ...detailColumns] : requestColumns];
   for (const {name, queues: set} of flowControl.levels) {
-    for (const [index, {waiting, executing}] of set.queues.entries()) {
+    for (const {index, waiting, executing} of set.queues) {
       let place = 0;
       for (const request of waiting) rows.push(rowOf(name, index, place++, request));
       for (const request of executing) rows.push(rowOf(name, index, -1, request));

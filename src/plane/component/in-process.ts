@@ -4,7 +4,7 @@ import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {inProcessCaller} from '#src/client/in-process.js';
-import {limited, rateOf, retrying} from '#src/client/limits.js';
+import {limited, rateOf} from '#src/client/limits.js';
 import {clientOver} from '#src/client/resource-client.js';
 import type {Allowance, ComponentConnection} from './connection.js';
 
@@ -29,7 +29,7 @@ export const inProcessConnection = ({role, handler, naming, clock, options, set}
   const isLimited = set.has('plat-api-qps') || set.has('plat-api-burst');
   const {qps, burst} = rateOf(options);
   const clientAs = (as: UserInfo, part: string, {qpsFactor = 1, burstFactor = 1}: Allowance = {}): Client => {
-    const caller = retrying(inProcessCaller(handler, {user: as, userAgent: `${agent}/${part}`, clock}), {clock});
+    const caller = inProcessCaller(handler, {user: as, userAgent: `${agent}/${part}`, clock});
     return clientOver(isLimited ? limited(caller, {qps: qps * qpsFactor, burst: burst * burstFactor}, {clock}) : caller, naming);
   };
   const client = (part: string, allowance?: Allowance) => clientAs(user, part, allowance);

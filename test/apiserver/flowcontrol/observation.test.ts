@@ -5,7 +5,8 @@ import {inProcessConnection} from '#src/plane/component/in-process.js';
 import {UnreadBody} from '#src/serving/http-body.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {aConfigMap, configMaps, settled} from '#test/apiserver/wire.js';
-import {aLevel, aSchema, aUser, queuing, startFair} from './environment.js';
+import {startAudited} from '#test/apiserver/audit/environment.js';
+import {aLevel, aSchema, aUser, queuing, Slow, startFair} from './environment.js';
 
 const jane = aUser('jane');
 const narrow = aLevel('narrow', {nominalConcurrencyShares: 5, limitResponse: queuing(1, 1, 1), borrowingLimitPercent: 0});
@@ -118,8 +119,8 @@ test('the metrics of the original are there', async t => {
   stop();
 });
 
-test('a component in the process of the server repeats what was rejected', async t => {
-  const {get, slow, clock, server, stop} = await startFair(10, one);
+test('a component in the process of the server waits for its turn, however many of its requests there are', async t => {
+  const {get, slow, clock, server, level, meter, stop} = await startFair(10, one);
   const {client} = inProcessConnection({
     role: 'scheduler',
     handler: server.handler,
@@ -130,20 +131,18 @@ test('a component in the process of the server repeats what was rejected', async
   });
   const all = [get('/slow/first', {user: jane}), get('/slow/second', {user: jane})];
   await settled(clock);
-  let found: string | undefined;
-  const reading = client('test')
-    .resource(kinds.namespaces)
-    .get('default')
-    .then(({metadata}) => (found = metadata?.name));
+  const namespaces = client('test').resource(kinds.namespaces);
+  const reading = Array.from({length: 50}, () => namespaces.get('default'));
   await settled(clock);
-  t.is(found, undefined);
+  t.is(level('narrow').queues.waiting, 51);
+  await clock.advance(5000);
   slow.release();
   await settled(clock);
   slow.release();
   await Promise.all(all);
-  await clock.advance(1000);
-  await reading;
-  t.is(found, 'default');
+
+  t.true((await Promise.all(reading)).every(({metadata}) => metadata?.name === 'default'));
+  t.is(meter.value('apiserver_flowcontrol_rejected_requests_total', {priority_level: 'narrow'}), undefined);
   stop();
 });
 
@@ -171,4 +170,24 @@ test('a body that is complete waits for a seat, and counts towards the memory of
   t.is((await holding).status, 200);
   t.is(meter.value('apiserver_incoming_body_bytes'), 0);
   stop();
+});
+
+test('the audit event of a slow request has the time that it waited', async t => {
+  const slow = new Slow();
+  const {get, clock, server, log, clientOf} = await startAudited({flowControl: {seats: 10}, routes: [slow.route]});
+  const client = clientOf({name: 'admin', groups: ['system:masters']});
+  for (const level of one.levels) await client.resource(kinds.priorityLevelConfigurations).create(level);
+  for (const schema of one.schemas) await client.resource(kinds.flowSchemas).create(schema);
+  const following = new AbortController();
+  await server.flowControl!.follow(server.registry, following.signal);
+  const all = [get('/slow/first', {user: jane}), get('/slow/second', {user: jane})];
+  await clock.advance(2000);
+  slow.release();
+  await clock.advance(500);
+  slow.release();
+  await Promise.all(all);
+
+  const second = log.events.find(({stage, requestURI}) => stage === 'ResponseComplete' && requestURI === '/slow/second');
+  t.like(second?.annotations, {'apiserver.latency.plat.io/apf-queue-wait': '2s', 'apiserver.latency.plat.io/total': '2.5s'});
+  following.abort();
 });

@@ -26,6 +26,9 @@ export interface Totals {
   cancelled: number;
 }
 
+/** Up to this number of queues, those that are empty are kept for the next request. */
+const maxKeptQueues = 1024;
+
 /** From here on the virtual time is set back, so that its fractions stay exact. */
 const epoch = {end: 3 * 2 ** 30, length: 2 ** 31};
 
@@ -42,7 +45,8 @@ export class QueueSet {
   /** Requests that are executed without a queue. */
   readonly queueless = new LinkedQueue<FlowRequest>();
   readonly #clock: Pick<Clock, 'monotonic' | 'schedule'>;
-  readonly #queues: Queue[] = [];
+  /** By index. Queues are created with their first request, so that a level may have very many. */
+  readonly #queues = new Map<number, Queue>();
   #excess: Excess;
   #limit = 0;
   #r = 0;
@@ -59,8 +63,9 @@ export class QueueSet {
     meters.dispatch = this;
   }
 
+  /** The queues that have been used, by index. */
   get queues(): readonly Queue[] {
-    return this.#queues;
+    return [...this.#queues.values()].sort((one, other) => one.index - other.index);
   }
 
   get isIdle(): boolean {
@@ -71,13 +76,13 @@ export class QueueSet {
     return this.#r;
   }
 
-  /** Sets the queues and the limit of seats; `seats` is what ratios are relative to. Queues that are too many are removed when they are empty. */
+  /** Sets the queues and the limit of seats; `seats` is what ratios are relative to. Queues that are too many get no more requests. */
   configure(excess: Excess, limit: number, seats: number): void {
     const now = this.#clock.monotonic();
     this.#advance(now);
     this.#excess = excess;
     this.#limit = limit;
-    if (typeof excess === 'object') while (this.#queues.length < excess.queues) this.#queues.push(new Queue());
+    for (const queue of this.#queues.values()) this.#forgetUnused(queue);
     const requests = typeof excess === 'object' ? excess.queues * excess.queueLengthLimit : 1;
     this.meters.relativeTo({requests, seats}, now);
     this.#dispatch(now);
@@ -95,7 +100,7 @@ export class QueueSet {
       return undefined;
     }
     const queue = this.#chosen(request);
-    if (this.seatsInUse >= this.#limit && queue.waiting.length >= excess.queueLengthLimit) {
+    if (this.seatsInUse >= this.#limit && queue.waiting.length >= excess.queueLengthLimit && !request.isPatient) {
       queue.bound();
       return this.#rejected(request, 'queue-full');
     }
@@ -115,6 +120,7 @@ export class QueueSet {
     this.#dequeue(request, queue);
     request.state = 'over';
     if (!queue.isActive) this.#activeQueues--;
+    this.#forgetUnused(queue);
     queue.bound();
     this.totals.cancelled++;
     this.#rejected(request, 'time-out');
@@ -158,24 +164,28 @@ export class QueueSet {
     flow.meters.executingSeats -= seats;
     if (!queue) return;
     queue.seatsInUse -= seats;
+    this.#forgetUnused(queue);
+  }
+
+  #forgetUnused(queue: Queue): void {
     const wanted = typeof this.#excess === 'object' ? this.#excess.queues : 0;
-    if (this.#queues.length <= wanted || queue.isActive || queue.seatsInUse > 0) return;
-    const index = this.#queues.indexOf(queue);
-    if (index < 0) return;
-    this.#queues.splice(index, 1);
-    if (this.#lastQueue >= index) this.#lastQueue--;
+    const isKept = wanted <= maxKeptQueues && queue.index < wanted;
+    if (!isKept && !queue.isActive && queue.seatsInUse === 0) this.#queues.delete(queue.index);
   }
 
   /** The queue of the flow's hand with the least work. */
   #chosen({flow: {hand}}: FlowRequest): Queue {
     // Beginning elsewhere each time, so that flows whose hands overlap prefer no queue.
     const offset = this.#dealt++ % hand.length;
-    let chosen = this.#queues[hand[offset]!]!;
-    for (let dealt = 1; dealt < hand.length; dealt++) {
-      const queue = this.#queues[hand[(offset + dealt) % hand.length]!]!;
-      if (queue.sum.seatSeconds < chosen.sum.seatSeconds) chosen = queue;
+    let [chosen, least] = [0, Infinity];
+    for (let dealt = 0; dealt < hand.length && least > 0; dealt++) {
+      const index = hand[(offset + dealt) % hand.length]!;
+      const work = this.#queues.get(index)?.sum.seatSeconds ?? 0;
+      if (work < least) [chosen, least] = [index, work];
     }
-    return chosen;
+    let queue = this.#queues.get(chosen);
+    if (!queue) this.#queues.set(chosen, (queue = new Queue(chosen)));
+    return queue;
   }
 
   #rejected({flow}: FlowRequest, reason: RejectionReason): RejectionReason {
@@ -242,27 +252,29 @@ export class QueueSet {
 
   /** The queue whose oldest request would end first in virtual time; of several the one after that from which was dispatched last. */
   #next(): Queue {
-    const queues = this.#queues;
-    const count = queues.length;
     const {last} = this;
     last.least = last.discountedLeast = Infinity;
     last.most = last.discountedMost = -Infinity;
     let soonest = Infinity;
-    let [chosen, at] = [queues[0]!, this.#lastQueue];
-    for (let step = 1, left = this.waiting; step <= count && left > 0; step++) {
-      const index = (this.#lastQueue + step) % count;
-      const queue = queues[index]!;
+    let chosen: Queue | undefined;
+    let left = this.waiting;
+    for (const queue of this.#queues.values()) {
       const oldest = queue.waiting.first;
       if (!oldest) continue;
-      left -= queue.waiting.length;
       this.#noteBounds(queue);
       const end = queue.nextDispatchR + seatSeconds(oldest.work);
-      if (end >= soonest) continue;
-      [soonest, chosen, at] = [end, queue, index];
+      if (end < soonest || (end === soonest && this.#turnsUntil(queue) < this.#turnsUntil(chosen!))) [soonest, chosen] = [end, queue];
+      left -= queue.waiting.length;
+      if (left === 0) break;
     }
     // While there is no room, the queues keep their turns.
-    if (this.#hasRoomFor(seatsOf(chosen.waiting.first!.work))) this.#lastQueue = at;
-    return this.#noted(chosen);
+    if (this.#hasRoomFor(seatsOf(chosen!.waiting.first!.work))) this.#lastQueue = chosen!.index;
+    return this.#noted(chosen!);
+  }
+
+  /** How many queues come between the one that was dispatched from last and this one. */
+  #turnsUntil({index}: Queue): number {
+    return index > this.#lastQueue ? index : index + Number.MAX_SAFE_INTEGER / 2;
   }
 
   /** The queue with the only request that waits. */
@@ -307,7 +319,7 @@ export class QueueSet {
 
   #setBack(): void {
     this.#r -= epoch.length;
-    for (const queue of this.#queues) {
+    for (const queue of this.#queues.values()) {
       // The queue sets an idle one forward with its next request.
       queue.nextDispatchR = queue.isActive ? queue.nextDispatchR - epoch.length : 0;
       for (const request of queue.waiting) request.arrivalR -= epoch.length;

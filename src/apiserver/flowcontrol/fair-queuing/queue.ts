@@ -13,11 +13,20 @@ export interface Flow {
   readonly meters: FlowMeters;
 }
 
+/** What is known of a request besides its flow and its work. */
+interface RequestOfFlow {
+  readonly user: UserInfo;
+  readonly info: RequestInfo;
+  readonly isPatient?: boolean;
+}
+
 /** A request in a queue set, while it waits and while it is executed. */
 export class FlowRequest implements Linked<FlowRequest> {
   readonly flow: Flow;
   readonly user: UserInfo;
   readonly info: RequestInfo;
+  /** Whether it waits even in a queue that is full. */
+  readonly isPatient: boolean;
   /** When it arrived, by the monotonic clock. */
   readonly arrivedAt: number;
   work: Work;
@@ -33,10 +42,11 @@ export class FlowRequest implements Linked<FlowRequest> {
   previous: FlowRequest | undefined;
   next: FlowRequest | undefined;
 
-  constructor(flow: Flow, {user, info}: {readonly user: UserInfo; readonly info: RequestInfo}, work: Work, arrivedAt: number) {
+  constructor(flow: Flow, {user, info, isPatient = false}: RequestOfFlow, work: Work, arrivedAt: number) {
     this.flow = flow;
     this.user = user;
     this.info = info;
+    this.isPatient = isPatient;
     this.work = work;
     this.arrivedAt = arrivedAt;
   }
@@ -44,6 +54,7 @@ export class FlowRequest implements Linked<FlowRequest> {
 
 /** One queue of a level: requests that wait, and those that were dispatched from it and have not ended. */
 export class Queue {
+  readonly index: number;
   readonly waiting = new LinkedQueue<FlowRequest>();
   readonly executing = new LinkedQueue<FlowRequest>();
   /** The virtual time at which its next request is dispatched. */
@@ -51,6 +62,10 @@ export class Queue {
   seatsInUse = 0;
   /** Sums over the waiting requests. */
   readonly sum = {initialSeats: 0, seats: 0, seatSeconds: 0};
+
+  constructor(index: number) {
+    this.index = index;
+  }
 
   get isActive(): boolean {
     return this.waiting.length > 0 || this.executing.length > 0;
