@@ -3,6 +3,7 @@ import bootstrapSigner from './bootstrap-signer/controller.js';
 import certificateSigningRequestApproving from './certificatesigningrequest-approving/controller.js';
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
+import cloudNodeLifecycle from './cloud-node-lifecycle/controller.js';
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import cronJob from './cronjob/controller.js';
 import daemonSet from './daemonset/controller.js';
@@ -19,6 +20,7 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import nodeRoute from './node-route/controller.js';
 import persistentVolumeAttachDetach from './persistentvolume-attach-detach/controller.js';
 import persistentVolumeBinder from './persistentvolume-binder/controller.js';
 import persistentVolumeExpander from './persistentvolume-expander/controller.js';
@@ -34,6 +36,7 @@ import resourceQuota from './resourcequota/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import seLinuxWarning from './selinux-warning/controller.js';
 import serviceCidr from './service-cidr/controller.js';
+import serviceLoadBalancer from './service-lb/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
 import statefulSet from './statefulset/controller.js';
@@ -52,6 +55,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
+  cloudNodeLifecycle,
   clusterRoleAggregation,
   cronJob,
   daemonSet,
@@ -68,6 +72,7 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  nodeRoute,
   persistentVolumeAttachDetach,
   persistentVolumeBinder,
   persistentVolumeExpander,
@@ -83,6 +88,7 @@ export const controllers: readonly Controller[] = [
   rootCaCertificatePublisher,
   seLinuxWarning,
   serviceCidr,
+  serviceLoadBalancer,
   serviceAccount,
   serviceAccountToken,
   statefulSet,

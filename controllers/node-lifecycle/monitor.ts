@@ -1,3 +1,4 @@
+import {changeTaints, hasTaint, type TaintChange} from '#controllers/shared/node-taints.js';
 import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {isNotFound} from '#src/api/status.js';
@@ -10,7 +11,7 @@ import {durations} from './durations.js';
 import {HealthRecords, type CheckedNode} from './health-records.js';
 import type {LifecycleOptions} from './options.js';
 import type {NodePods} from './pods.js';
-import {changeTaints, conditionOf, evicting, hasTaint, type NodeCondition, type TaintChange} from './taints.js';
+import {conditionOf, evicting, type NodeCondition} from './taints.js';
 import {isExcluded, zoneOf} from './zones.js';
 
 export interface MonitorParts {

@@ -1,3 +1,4 @@
+import {changeTaints} from '#controllers/shared/node-taints.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
@@ -13,7 +14,7 @@ import {zones as zonesOf} from './disruption.js';
 import {HealthMonitor} from './monitor.js';
 import {zoneRulesOf, type LifecycleOptions} from './options.js';
 import {nodePods} from './pods.js';
-import {changeTaints, schedulingChange} from './taints.js';
+import {schedulingChange} from './taints.js';
 
 /** The lease heartbeats of nodes. */
 export const heartbeats: Selection<Lease> = {kind: kinds.leases, namespace: naming => naming.nodeLeaseNamespace};

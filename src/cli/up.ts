@@ -21,6 +21,7 @@ export const runUp = async ({
     ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
     ...(set.has('metrics-api') ? {metricsApi: options.metricsApi} : {}),
     bootstrapTokens: options.bootstrapTokens,
+    ...(options.cloudProvider === 'simulated' ? {cloudProvider: options.cloudProvider} : {}),
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     removeContextOnStop: options.removeContextOnStop,
     manifests: options.manifests,

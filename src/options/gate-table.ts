@@ -54,6 +54,7 @@ export const gateTable = {
     ClearingNominatedNodeNameAfterBinding: [absent, absent, alpha, betaOn],
     ClientsAllowCBOR: [alpha, alpha, alpha, alpha],
     ClientsPreferCBOR: [alpha, alpha, alpha, alpha],
+    CloudControllerManagerWatchBasedRoutesReconciliation: [absent, absent, absent, alpha],
     ClusterTrustBundle: [alpha, beta, beta, beta],
     ClusterTrustBundleProjection: [alpha, beta, beta, beta],
     ComponentFlagz: [alpha, alpha, alpha, alpha],
@@ -176,8 +177,7 @@ export const gateTable = {
   ...withoutEffect('it concerns the storage controllers, which are not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('it concerns the cloud controllers, which are not implemented yet', {
-    CloudControllerManagerWatchBasedRoutesReconciliation: [absent, absent, absent, alpha],
+  ...withoutEffect('it concerns the webhooks of a cloud controller manager, which is another program', {
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('it concerns the node agent, which is not implemented yet', {

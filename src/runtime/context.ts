@@ -67,7 +67,7 @@ export const contextOf = (
   sources: Sources,
   shutdown: ShutdownSignals,
 ): Omit<ControllerContext, 'healthCheck' | 'debugPages'> => {
-  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = ''} = environment;
+  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = '', cloud} = environment;
   const log = environment.log.child({component: name, controller: name});
   return {
     name,
@@ -88,6 +88,7 @@ export const contextOf = (
     options,
     gates,
     serverAuthority,
+    cloud,
     events: new Recorder({client, clock, random, log, component: eventSource, signal: shutdown.calls, ...(host ? {host} : {})}),
     signal: shutdown.stopping,
   };

@@ -18,6 +18,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {FeatureGates} from '#src/options/feature-gates.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {Cloud} from './cloud.js';
 import type {Result} from './result.js';
 import type {OwnedWatch, Watch} from './watches.js';
 import type {Writer} from './writer.js';
@@ -55,6 +56,8 @@ export interface ControllerContext<O = unknown> {
   readonly gates: Gates;
   /** The PEM bundle that the connection settings of this process trust; empty if they have none. */
   readonly serverAuthority: string;
+  /** The cloud, if there is one in this process. Controllers that need one are built only if there is, and it is not external. */
+  readonly cloud?: Cloud | undefined;
   /** Aborts when the controller is to stop. */
   readonly signal: AbortSignal;
   /** Replaces the controller's health check, which otherwise always passes. A check fails by throwing. */

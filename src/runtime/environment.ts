@@ -6,6 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {Cloud} from './cloud.js';
 import type {DebugPages, Gates} from './controller.js';
 
 /** The identity of a controller, and its share of the request rate. */
@@ -35,6 +36,8 @@ export interface RuntimeEnvironment {
   readonly files?: Files;
   /** The PEM bundle that the connection settings trust, if they have one. */
   readonly serverAuthority?: string;
+  /** The cloud, if there is one in this process. */
+  readonly cloud?: Cloud | undefined;
 }
 
 /** A controller that is built and ready to run. */

@@ -35,8 +35,6 @@ export interface ManagerOptions extends Omit<RuntimeEnvironment, 'informers'> {
   readonly watchSeconds?: number;
   /** The release of the server, if it is older than the controllers. */
   readonly release?: string;
-  /** Whether cloud controllers have a provider. */
-  readonly hasCloudProvider?: boolean;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
   /** If set, controllers run only while this replica leads. */
@@ -218,11 +216,11 @@ export class Manager {
   }
 
   #disabledReason(controller: Controller): string | undefined {
-    const {gates, options, naming, hasCloudProvider = false} = this.#options;
+    const {gates, options, naming, cloud} = this.#options;
     const needs = requirementsOf(controller.name);
     const missing = needs.gates.find(gate => !gates.enabled(gate));
     if (missing) return `feature gate ${missing} is off`;
-    if (needs.cloud && !hasCloudProvider) return 'there is no cloud provider';
+    if (needs.cloud && (!cloud || cloud.isExternal)) return 'there is no cloud provider in this process';
     const enabled = controller.enabled?.(options, {gates, naming}) ?? true;
     return enabled === true ? undefined : enabled;
   }

@@ -40,20 +40,23 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
     type: 'bool',
     help: 'Set up routes for the ranges of nodes on the cloud provider.',
     default: 'true',
-    implementation: 'pending',
   },
-  'cloud-provider': {type: 'string', help: 'The cloud provider; empty means none.', shownDefault: 'empty', implementation: 'pending'},
-  'cloud-config': {type: 'path', help: "The cloud provider's configuration file.", shownDefault: 'empty', implementation: 'pending'},
+  'cloud-provider': {
+    type: 'string',
+    help: 'The cloud provider: simulated (docs/simulation.md), external for one whose controllers run elsewhere, or empty for none.',
+    shownDefault: 'empty',
+    oneOf: ['', 'simulated', 'external'],
+  },
+  'cloud-config': {type: 'path', help: "The cloud provider's configuration file.", shownDefault: 'empty'},
   'external-cloud-volume-plugin': {
     type: 'string',
-    help: 'The provider whose volumes are handled here when the cloud provider is external.',
-    implementation: 'pending',
+    help: 'The provider whose volumes and ranges of nodes are handled here when the cloud provider is external: simulated, or empty for none.',
+    oneOf: ['', 'simulated'],
   },
   'cluster-name': {
     type: 'string',
     help: 'Prefix of the names of resources created on the cloud provider.',
     default: 'plat',
-    implementation: 'pending',
   },
 });
 

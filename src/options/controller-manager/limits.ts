@@ -30,7 +30,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-replicaset-syncs': workers('5', 'Replica sets'),
   'concurrent-resource-quota-syncs': workers('5', 'Quotas'),
   'concurrent-service-endpoint-syncs': workers('5', 'Services whose slices are kept, from 1 to 50,', {max: 50}),
-  'concurrent-service-syncs': pendingWorkers('1', 'Services'),
+  'concurrent-service-syncs': workers('1', 'Services'),
   'concurrent-serviceaccount-token-syncs': workers('5', 'Service account tokens'),
   'concurrent-statefulset-syncs': workers('5', 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': workers('5', 'Finished jobs'),
@@ -41,9 +41,6 @@ export const concurrency = flagSection('Concurrency', {
 const activePeriod = <const D extends string>(text: D, help: string) =>
   ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
 const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
-const pendingPeriod = <const D extends string>(text: D, help: string) =>
-  ({...activePeriod(text, help), implementation: 'pending'}) as const;
-
 /** Flags of client rate limits, resync periods and thresholds. */
 export const rates = flagSection('Rates, periods and thresholds', {
   'plat-api-qps': {
@@ -78,7 +75,7 @@ export const rates = flagSection('Rates, periods and thresholds', {
   'namespace-sync-period': {type: 'duration', help: 'Resync period of the namespace controller.', default: '5m0s', range: {above: '0'}},
   'resource-quota-sync-period': activePeriod('5m0s', 'Period after which the usage of resource quotas is recalculated.'),
   'pvclaimbinder-sync-period': activePeriod('15s', 'Resync period of persistent volumes and claims.'),
-  'route-reconciliation-period': pendingPeriod('10s', 'Period of the reconciliation of the routes of nodes on the cloud provider.'),
+  'route-reconciliation-period': activePeriod('10s', 'Period of the reconciliation of the routes of nodes on the cloud provider.'),
   'node-monitor-period': activePeriod('5s', 'Period of checking the status of nodes.'),
   'node-monitor-grace-period': activePeriod(
     '50s',

@@ -36,6 +36,12 @@ const plane = flagSection('Plane', {
     help: 'Let nodes join with bootstrap tokens (plat token): authenticate the tokens, publish the signed cluster-info config map, which everybody may read, and approve the certificate requests of joining nodes.',
     default: 'true',
   },
+  'cloud-provider': {
+    type: 'string',
+    help: 'simulated, for a cloud that gives addresses to services of type LoadBalancer and routes to nodes (docs/simulation.md); empty for none. Its configuration and its state are cloud.yaml and cloud.json in the data directory.',
+    shownDefault: 'empty',
+    oneOf: ['', 'simulated'],
+  },
   manifests: {
     type: 'each',
     help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. On the next start they are applied again, over later changes. Repeatable.',

@@ -29,12 +29,16 @@ export type ComponentOptions = LeaderElectionOptions &
   MetricOptions & {readonly platApiQps: number; readonly platApiBurst: number};
 
 /** The plan of one manager of a component. */
-export type ManagerPlan = Pick<ManagerOptions, 'controllers' | 'clientFor' | 'startIntervalMs' | 'shutdownTimeoutMs' | 'minResyncMs'>;
+export type ManagerPlan = Pick<
+  ManagerOptions,
+  'controllers' | 'clientFor' | 'startIntervalMs' | 'shutdownTimeoutMs' | 'minResyncMs' | 'cloud'
+>;
 
 /** The inputs of a component's plan. */
 export interface PlanContext<R> {
   readonly options: OptionsOf<R>;
   readonly connection: ComponentConnection;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -127,7 +131,7 @@ export const createComponent = async <R>(
       ...(election ? {election} : {}),
     });
   };
-  const plans = await component.plan({options, connection, log});
+  const plans = await component.plan({options, connection, clock, log});
   const manager = managerOf(plans.first);
   const second = plans.second && managerOf(plans.second);
   return {

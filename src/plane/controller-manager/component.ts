@@ -4,6 +4,7 @@ import {controllerManagerFlags, type ControllerManagerOptions} from '#src/option
 import {OptionError} from '#src/options/option-error.js';
 import type {Component, ManagerPlan, PlanContext, SecondLock} from '#src/plane/component/component.js';
 import {selectControllers} from '#src/runtime/selection.js';
+import type {Cloud} from '#src/runtime/cloud.js';
 import type {Controller} from '#src/runtime/controller.js';
 import type {Migration} from './migration.js';
 
@@ -28,11 +29,12 @@ export const controllerManager = (controllers: readonly Controller[]): Component
     const {selected, missing} = selectControllers(controllers, options.controllers);
     if (missing.length > 0) log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
     const migration = options.enableLeaderMigration && options.leaderElect ? await readMigration(options, connection.naming) : undefined;
-    if (!migration) return {first: planOf(selected, context)};
+    const cloud = await cloudOf(options, context);
+    if (!migration) return {first: planOf(selected, context, cloud)};
     const under = (place: ReturnType<Migration['placeOf']>) =>
       selected.filter(({name}) => (name === alwaysOwn ? 'own' : migration.placeOf(name)) === place);
     const lock: SecondLock = {name: migration.leaderName, check: migrationCheck};
-    return {first: planOf(under('own'), context), second: {...planOf(under('migrated'), context), lock}};
+    return {first: planOf(under('own'), context, cloud), second: {...planOf(under('migrated'), context, cloud), lock}};
   },
   async configuration(options, naming) {
     const {configuration} = await import('./configuration.js');
@@ -40,8 +42,9 @@ export const controllerManager = (controllers: readonly Controller[]): Component
   },
 });
 
-const planOf = (controllers: readonly Controller[], {options, connection}: PlanContext<Flags>): ManagerPlan => ({
+const planOf = (controllers: readonly Controller[], {options, connection}: PlanContext<Flags>, cloud: Cloud | undefined): ManagerPlan => ({
   controllers,
+  cloud,
   clientFor: ({controller, serviceAccount, qpsFactor, burstFactor}) => {
     const allowance = {qpsFactor, burstFactor};
     return options.useServiceAccountCredentials && serviceAccount
@@ -52,6 +55,22 @@ const planOf = (controllers: readonly Controller[], {options, connection}: PlanC
   shutdownTimeoutMs: options.controllerShutdownTimeout,
   minResyncMs: options.minResyncPeriod,
 });
+
+/** Returns the cloud that the flags name; undefined without one. */
+const cloudOf = async (
+  {cloudProvider, cloudConfig, externalCloudVolumePlugin}: ControllerManagerOptions,
+  {clock, log}: PlanContext<Flags>,
+): Promise<Cloud | undefined> => {
+  const isExternal = cloudProvider === 'external';
+  const name = isExternal ? externalCloudVolumePlugin : cloudProvider;
+  if (!name) return undefined;
+  const {openProvider} = await import('#controllers/shared/cloud/providers.js');
+  try {
+    return {provider: await openProvider(name, {configFile: cloudConfig, files: systemFiles, clock, log}), isExternal};
+  } catch (error) {
+    throw new OptionError(`--cloud-config: ${cloudConfig}: ${(error as Error).message}`, {cause: error});
+  }
+};
 
 const readMigration = async ({leaderMigrationConfig: path}: ControllerManagerOptions, naming: Naming): Promise<Migration> => {
   const {migrationOf} = await import('./migration.js');

@@ -43,7 +43,6 @@ const cloudShared: ConfigurationFields = {
 /** The sections of controllers that are not part of this build. */
 const withoutController: ConfigurationFields = {
   DeviceTaintEvictionController: {ConcurrentSyncs: 'concurrent-device-taint-eviction-syncs'},
-  ServiceController: {ConcurrentServiceSyncs: 'concurrent-service-syncs'},
 };
 
 /** Returns the sections of all controllers, as they declare them, in alphabetical order. */

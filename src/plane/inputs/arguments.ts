@@ -103,15 +103,17 @@ const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']
 
 /** The flags of the controller manager. It emulates the release of its API server. */
 export const controllerManagerArgs = (
-  {naming, nodes = 0, bootstrapTokens = false, controllerManagerArgs: args = []}: NamedPlaneOptions,
+  {naming, nodes = 0, bootstrapTokens = false, cloudProvider, controllerManagerArgs: args = []}: NamedPlaneOptions,
   {files}: PlaneMaterial,
   {emulated}: Versions,
+  cloudConfig: string,
 ): string[] =>
   unlessGiven(args, {
     naming,
     'emulated-version': emulated,
     'leader-elect': 'false',
     ...(bootstrapTokens ? {controllers: '*,bootstrap-signer-controller,token-cleaner-controller'} : {}),
+    ...(cloudProvider ? {'cloud-provider': cloudProvider, 'cloud-config': cloudConfig} : {}),
     'root-ca-file': files.ca,
     'service-account-private-key-file': files.serviceAccountKey,
     'use-service-account-credentials': 'true',

@@ -62,6 +62,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   simulationFile: path,
   metricsApi: flag,
   bootstrapTokens: flag,
+  cloudProvider: must(value => value === 'simulated', '"simulated"'),
   apiserverArgs: flags,
   controllerManagerArgs: flags,
   schedulerArgs: flags,

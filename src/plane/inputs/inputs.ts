@@ -3,6 +3,7 @@ import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files/files.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import type {Undo} from '#src/base/undo.js';
@@ -50,7 +51,10 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   const material = await planeMaterial(join(directory, 'pki'), clock, log);
   const args = apiserverArgs({...options, dataDir: directory}, material);
   const apiserver = parseFlags(apiserverFlags, args);
-  const controllerManager = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
+  const controllerManager = parseFlags(
+    controllerManagerFlags,
+    controllerManagerArgs(options, material, apiserver.versions, options.cloudProvider ? await cloudConfigIn(directory) : ''),
+  );
   const scheduler = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const own = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
   for (const warning of [...apiserver.warnings, ...controllerManager.warnings, ...scheduler.warnings])
@@ -70,6 +74,13 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
     controllerManager,
     scheduler,
   };
+};
+
+/** Returns the configuration file of the simulated cloud, which is created if it is missing. */
+const cloudConfigIn = async (directory: string): Promise<string> => {
+  const file = join(directory, 'cloud.yaml');
+  if ((await systemFiles.read(file)) === undefined) await systemFiles.write(file, 'stateFile: cloud.json\n', 0o600);
+  return file;
 };
 
 /** Reads manifests. The code is loaded on demand, since most planes have none. */

@@ -31,6 +31,11 @@ export interface PlaneOptions {
    * requests of joining nodes are approved. False by default.
    */
   readonly bootstrapTokens?: boolean;
+  /**
+   * `simulated` for a cloud that gives addresses to services of the type LoadBalancer, routes to nodes, and deletes nodes whose machine is gone. Its configuration
+   * and its state are `cloud.yaml` and `cloud.json` in the data directory. None by default.
+   */
+  readonly cloudProvider?: 'simulated';
   /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];

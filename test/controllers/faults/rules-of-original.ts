@@ -27,9 +27,10 @@ export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
   ],
   'job-controller': ['delete pods', 'patch jobs.batch', 'update jobs.batch'],
   'namespace-controller': ['delete *.*', 'delete namespaces'],
-  'node-controller': ['delete nodes', 'patch nodes/status', 'update nodes'],
+  'node-controller': ['patch nodes/status', 'update nodes'],
   'replicaset-controller': ['patch pods', 'update replicasets.apps'],
   'replication-controller': ['patch pods', 'update replicationcontrollers'],
+  'service-controller': ['update services/status'],
   'service-cidrs-controller': ['update servicecidrs.networking.plat.io', 'update servicecidrs/status.networking.plat.io'],
   'statefulset-controller': [
     'delete controllerrevisions.apps',

@@ -7,6 +7,7 @@ import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.j
 import {aClaim as aDeviceClaim, aClaimTemplate, allocation, aPodWithClaims} from '#test/controllers/device-claims.js';
 import {aTemplate} from '#test/controllers/workloads.js';
 import type {Scenario} from './harness.js';
+import {cloudScenarios} from './cloud-scenarios.js';
 import {joiningScenarios} from './joining-scenarios.js';
 import {home, type Stage} from './stage.js';
 
@@ -127,6 +128,7 @@ const workload = [kinds.pods, kinds.replicaSets] as const;
 
 /** One for each controller, by the name less `-controller`. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
+  ...cloudScenarios,
   ...joiningScenarios,
   'certificatesigningrequest-approving': {
     steps: [signingRequest],
