@@ -1,4 +1,5 @@
 import {caches} from '#src/base/cache-bound.js';
+import {ownTurn} from '#src/base/turn.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
 import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
 import {annotatedHelp, isHidden, stabilityOf} from './stability.js';
@@ -90,17 +91,19 @@ export class MetricsRegistry implements Meter {
    */
   async exposition(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
     const prom = await import('prom-client');
-    const registry = new prom.Registry();
     const families = new Map<string, Metric[]>();
     for (const metric of [this, ...others].flatMap(each => [...each.#metrics.values()])) {
       const family = families.get(metric.spec.name);
       if (!family) families.set(metric.spec.name, [metric]);
       else if (family[0]!.type === metric.type) family.push(metric);
     }
+    const texts: string[] = [];
+    const format = new Formatter(prom);
     for (const [first, ...rest] of families.values())
-      registry.registerMetric(collected(first!, rest, annotatedHelp(first!.spec, this.#release)));
-    const own = await registry.metrics();
-    return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess(prom)}${own}` : own};
+      texts.push(await format.family(first!, rest, annotatedHelp(first!.spec, this.#release)));
+    const own = `${texts.join('\n\n')}\n`;
+    const contentType = prom.Registry.PROMETHEUS_CONTENT_TYPE;
+    return {contentType, body: this.#options.process ? `${await this.#ofProcess(prom)}${own}` : own};
   }
 
   /** Returns the value of one series, or a histogram's count; undefined if absent. */
@@ -189,9 +192,42 @@ const observeCaches = (meter: Meter): void => {
 
 const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 
-/** Returns the metrics of one family as the library reads them. */
-const collected = (first: Metric, rest: readonly Metric[], help: string): import('prom-client').Metric => {
-  const {spec, type} = first;
-  const getForPromString = () => Promise.resolve({name: spec.name, help, type, values: first.samples(rest)});
-  return {name: spec.name, getForPromString} as unknown as import('prom-client').Metric;
-};
+/** How many lines are formatted in one turn of the event loop. */
+const linesPerTurn = 1000;
+
+/** Formats families, a piece in each turn of the event loop: a server with many resources has tens of thousands of lines. */
+class Formatter {
+  readonly #prom: Prometheus;
+  #lines = 0;
+
+  constructor(prom: Prometheus) {
+    this.#prom = prom;
+  }
+
+  async family(first: Metric, rest: readonly Metric[], help: string): Promise<string> {
+    const texts: string[] = [];
+    let values: Sample[] = [];
+    const write = async () => {
+      const text = await this.#formatted(first, values, help);
+      // Each piece begins with the two lines about the family.
+      texts.push(texts.length === 0 ? text : text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1));
+      values = [];
+    };
+    for (const sample of first.samples(rest)) {
+      values.push(sample);
+      if (++this.#lines < linesPerTurn) continue;
+      await write();
+      this.#lines = 0;
+      await ownTurn();
+    }
+    if (values.length > 0 || texts.length === 0) await write();
+    return texts.join('\n');
+  }
+
+  #formatted({spec: {name}, type}: Metric, values: readonly Sample[], help: string): Promise<string> {
+    const registry = new this.#prom.Registry();
+    const getForPromString = () => Promise.resolve({name, help, type, values});
+    registry.registerMetric({name, getForPromString} as unknown as import('prom-client').Metric);
+    return registry.getSingleMetricAsString(name);
+  }
+}

@@ -234,8 +234,8 @@ export class HistogramSeries implements Histogram {
     this.#values = new Map();
   }
 
-  /** Returns the values, summed with those of other components that have the same buckets. */
-  samples(others: readonly HistogramSeries[] = []): Sample[] {
+  /** Yields the values, summed with those of other components that have the same buckets. There are many: they are made as they are taken. */
+  *samples(others: readonly HistogramSeries[] = []): Iterable<Sample> {
     for (const update of this.#updates) update();
     const all = new Map(this.#values);
     for (const other of others) {
@@ -246,7 +246,7 @@ export class HistogramSeries implements Histogram {
         all.set(key, known ? sum(known, distribution) : distribution);
       }
     }
-    return [...all].flatMap(([key, distribution]) => this.#parts(labelsOf(this.spec, key), distribution));
+    for (const [key, distribution] of all) yield* this.#parts(labelsOf(this.spec, key), distribution);
   }
 
   #parts(sharedLabels: Record<string, string>, {counts, sum}: Distribution): Sample[] {

@@ -31,6 +31,7 @@ export const sweepServer = async ({
   const args = ['--runtime-config=api/all=true', '--request-timeout=10m', ...more];
   const flags = apiserverArgs({naming: 'kubernetes', apiserverArgs: args, securePort: 6443}, files);
   const parsed = parseFlags(apiserverFlags, flags);
+  const store = memoryStore({clock});
   const server = await assembleApiServer({
     options: parsed.options,
     naming,
@@ -38,7 +39,7 @@ export const sweepServer = async ({
     random: seededRandom(1),
     log: {...noLog, warn: console.error, error: console.error},
     metrics: new MetricsRegistry(),
-    store: memoryStore({clock}),
+    store,
     version: versionInfoOf(parsed),
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
@@ -50,6 +51,7 @@ export const sweepServer = async ({
   await server.begin();
   return {
     naming,
+    store,
     registry: server.server.registry,
     handler: server.handler,
     ...wire(server.handler),

@@ -1,0 +1,13 @@
+import test from 'ava';
+import {fuzz} from './run.js';
+
+/** Of the requests of `make fuzz`; the limit leaves room for a machine that is busy with other tests. */
+const [count, mostMs] = [3000, 250];
+
+test(`${count} random requests change nothing that is refused, break nothing and take bounded time and memory`, async t => {
+  const {faults, statuses, heap} = await fuzz({seed: 1, count, mostMs});
+
+  t.deepEqual(faults, []);
+  for (const status of [200, 201, 400, 403, 404, 405, 406, 409, 415, 422]) t.true((statuses.get(status) ?? 0) > 0, String(status));
+  t.true(heap.at(-1)! < 512 << 20, `${heap.at(-1)} bytes`);
+});
