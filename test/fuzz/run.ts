@@ -112,17 +112,19 @@ const overHttp1 = (server: TestServer, agent: https.Agent, {method, url, headers
       headers,
     });
     const timer = setTimeout(() => sent.destroy(), patienceMs);
+    let hasBegun = false;
     const done = (answer: Answer): void => {
       clearTimeout(timer);
       resolve(answer);
     };
     sent.on('error', error => done({status: 0, text: error.message}));
-    sent.on('close', () => done({status: 0, text: ''}));
+    sent.on('close', () => hasBegun || done({status: 0, text: ''}));
     sent.on('upgrade', (answer, socket) => {
       socket.destroy();
       done({status: answer.statusCode!, text: ''});
     });
     sent.on('response', answer => {
+      hasBegun = true;
       let text = '';
       answer.on('data', (chunk: Buffer) => (text = (text + chunk.toString('latin1')).slice(0, 4000)));
       answer.on('error', () => {});
