@@ -210,7 +210,7 @@ const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(
     create,
     update,
     patch,
-    delete: (_, served, context) => remove(served, context),
+    delete: remove,
     deletecollection: (_, served, context) => removeCollection(served, context),
   } satisfies Record<string, Run>),
 );

@@ -48,6 +48,7 @@ export const gateTable = {
     AllBeta: [beta, beta, beta, beta],
     AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
     AllowParsingUserUIDFromCertAuth: [absent, betaOn, betaOn, betaOn],
+    AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
     APIServerIdentity: [betaOn, betaOn, betaOn, betaOn],
     AuthorizePodWebsocketUpgradeCreatePermission: [absent, absent, absent, betaOn],
     CBORServingAndStorage: [alpha, alpha, alpha, alpha],
@@ -134,7 +135,6 @@ export const gateTable = {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
   }),
   ...withoutEffect('the part of the API server that it governs is not implemented yet', {
-    AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
     ConstrainedImpersonation: [absent, absent, absent, alpha],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
     StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],

@@ -45,6 +45,12 @@ export class ValueTooLarge extends Error {
 /** A value that cannot be decrypted, or encrypted: keys are missing, or the key management service is out of reach. */
 export class ValueUnreadable extends Error {
   override readonly name = 'ValueUnreadable';
+  /** That of the record, if it was read. */
+  readonly revision: number | undefined;
+  constructor(message: string, {revision, ...options}: ErrorOptions & {readonly revision?: number} = {}) {
+    super(message, options);
+    this.revision = revision;
+  }
 }
 
 /** The store cannot be opened by this process; the message is one line for the user. */

@@ -1,8 +1,9 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {isNotFound, success} from '#src/api/status.js';
+import {forbidden, isNotFound, success} from '#src/api/status.js';
 import type {DeleteOptions} from '#src/api/types.js';
+import {deleteUnreadable, unsafeDeletionField} from '#src/apiserver/registry/write/delete-unreadable.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/write/delete.js';
 import {listObjects} from '#src/apiserver/registry/read/list.js';
 import {filterOf} from '#src/apiserver/registry/read/filter.js';
@@ -10,18 +11,19 @@ import {dryRunErrors, parseListOptions, integerParameter} from '#src/apiserver/r
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
-import {truthy} from '#src/apiserver/request/request-info.js';
+import {attributesOf, truthy} from '#src/apiserver/request/request-info.js';
 import {noteValue} from './audited.js';
 import {encoded} from './encode.js';
 import {listResponse} from './list-pages.js';
-import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext} from './resource.js';
+import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext, type ResourceServices} from './resource.js';
 
 /** Reads the options of a deletion from the body, or from the query without a body, and validates them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
   const {naming} = resource.settings;
   const sent = await readDeleteOptions(context.request, resource.settings);
   if (sent) noteValue(context.notes, {kind: 'DeleteOptions', apiVersion: naming.apiVersion('meta', 'v1'), ...sent});
-  const options = sent ?? fromQuery(context.info.query);
+  const {[unsafeDeletionField]: isUnsafe, ...safe} = sent ?? fromQuery(context.info.query);
+  const options = isUnsafe && resource.settings.gate('AllowUnsafeMalformedObjectDeletion') ? {...safe, [unsafeDeletionField]: true} : safe;
   const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   const {missingPropagationWarning} = resource.definition.deletion ?? {};
@@ -38,26 +40,57 @@ const fromQuery = (query: URLSearchParams): DeleteOptions => {
     ...(grace === undefined ? {} : {gracePeriodSeconds: grace}),
     ...(query.has('orphanDependents') ? {orphanDependents: truthy(query.get('orphanDependents'))} : {}),
     ...(policy === null ? {} : {propagationPolicy: policy}),
+    ...(query.has(unsafeDeletionField) ? {[unsafeDeletionField]: truthy(query.get(unsafeDeletionField))} : {}),
   };
 };
 
 const policies = ['Foreground', 'Background', 'Orphan'];
 
-function* problems({orphanDependents, propagationPolicy, dryRun}: DeleteOptions): Generator<FieldError> {
+function* problems(options: DeleteOptions): Generator<FieldError> {
+  const {orphanDependents, propagationPolicy, dryRun} = options;
   if (orphanDependents !== undefined && propagationPolicy !== undefined) {
     yield invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
   }
   if (propagationPolicy !== undefined && !policies.includes(propagationPolicy))
     yield notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
   yield* dryRunErrors(dryRun ?? []);
+  if (!options[unsafeDeletionField]) return;
+  for (const other of ['dryRun', 'propagationPolicy', 'orphanDependents', 'gracePeriodSeconds', 'preconditions'] as const)
+    if (other === 'dryRun' ? dryRun?.length : options[other] !== undefined)
+      yield invalid(unsafeDeletionField, true, `cannot be set together with .${other}`);
 }
 
+const unsafeVerb = 'unsafe-delete-ignore-read-errors';
+
+/** Removes an object that cannot be read, for a user that has the verb for it. */
+const removeUnreadable = async (
+  {authorizer}: Pick<ResourceServices, 'authorizer'>,
+  served: ServedResource,
+  context: ResourceContext,
+  options: DeleteOptions,
+): Promise<ApiResponse> => {
+  const {resource, kind} = served;
+  const {namespace, name} = context.target;
+  const decision = await authorizer.authorize(attributesOf(context.user, {...context.info, verb: unsafeVerb}));
+  if (decision.decision !== 'allow')
+    throw forbidden(resource.refIn(kind), name, `not permitted to do ${JSON.stringify(unsafeVerb)}, reason: ${decision.reason ?? ''}`);
+  await deleteUnreadable(resource, namespace, name, options, writeContext(context, served, false));
+  const status = success({name, kind: kind.kind});
+  const body = encoded(acceptedShape(context, 'item', statusKind(resource.settings)), () => status, isPretty(context));
+  return {status: 200, headers: {}, body, outcome: status};
+};
+
 /** DELETE of one object. */
-export const remove = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+export const remove = async (
+  services: Pick<ResourceServices, 'authorizer'>,
+  served: ServedResource,
+  context: ResourceContext,
+): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
   const shown = representationFor(context, served, 'item');
   const options = await deleteOptions(served, context);
+  if (options[unsafeDeletionField]) return removeUnreadable(services, served, context, options);
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
   const responseForm = resource.definition.deletion?.response ?? 'status';
@@ -86,6 +119,10 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const selection = parseListOptions(settings, context.info.query, false);
   const filter = filterOf(served, selection);
   const options = await deleteOptions(served, context);
+  if (options[unsafeDeletionField])
+    throw invalidObject({group: settings.naming.group('meta'), kind: 'DeleteOptions'}, '', [
+      invalid(unsafeDeletionField, true, 'is not allowed with DELETECOLLECTION, try again after removing the option'),
+    ]);
   const write = {...writeContext(context, served, Boolean(options.dryRun?.length)), ofCollection: true};
   const listed = await listObjects(resource, context.target.namespace, {
     filter,

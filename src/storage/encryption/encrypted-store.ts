@@ -35,8 +35,11 @@ export const encryptedStore = (store: Store, {prefix: text, cipherOf, encoding}:
   const prefix = Buffer.from(text);
   const isEncrypted = (value: Buffer): boolean => beginsWith(value, prefix);
 
-  const unreadable = (key: string, error: unknown): ValueUnreadable =>
-    new ValueUnreadable(`unable to transform key ${JSON.stringify(key)}: ${messageOf(error)}`, {cause: error});
+  const unreadable = (key: string, error: unknown, revision?: number): ValueUnreadable =>
+    new ValueUnreadable(`unable to transform key ${JSON.stringify(key)}: ${messageOf(error)}`, {
+      cause: error,
+      ...(revision === undefined ? {} : {revision}),
+    });
 
   const opened = (record: StoredRecord): Eventually<StoredRecord> => {
     const cipher = cipherOf(record.key);
@@ -47,7 +50,7 @@ export const encryptedStore = (store: Store, {prefix: text, cipherOf, encoding}:
       return {...record, value: plain, ...(isStale || record.isStale ? {isStale: true} : {})};
     };
     const fail = (error: unknown): never => {
-      throw unreadable(record.key, error);
+      throw unreadable(record.key, error, record.revision);
     };
     try {
       if (!cipher) throw new Error('no matching prefix found');
