@@ -122,6 +122,8 @@ export const gateTable = {
     StorageVersionMigrator: [alpha, alpha, alpha, beta],
     StrictIPCIDRValidation: [absent, alpha, alpha, alpha],
     StructuredAuthenticationConfiguration: [betaOn, betaOn, locked, locked],
+    StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
+    StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
     StructuredAuthorizationConfiguration: [locked, locked, locked, locked],
     TaintTolerationComparisonOperators: [absent, absent, absent, alpha],
     TokenRequestServiceAccountUIDValidation: [absent, absent, betaOn, betaOn],
@@ -137,8 +139,6 @@ export const gateTable = {
   ...withoutEffect('the part of the API server that it governs is not implemented yet', {
     ConstrainedImpersonation: [absent, absent, absent, alpha],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
-    StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
-    StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],

@@ -139,8 +139,6 @@ refusals(apiserverFlags, [
     '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',
     '--audit-webhook-version must be audit.k8s.io/v1 with --naming=kubernetes',
   ],
-  ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: omit it; all connections are direct'],
-  ['--tracing-config-file=f', '--tracing-config-file is not supported yet: omit it; with -v=3 the log contains the duration of requests'],
   [
     '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
     '--kvstore-servers-overrides is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',

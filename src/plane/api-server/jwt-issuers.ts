@@ -54,7 +54,8 @@ const configuredIssuers = (
   configured: ConfiguredAuthentication,
   {options, naming, clock, log, meter, egress, signal, gate}: IssuerParts,
 ): {readonly current: Issuers; start(): void} => {
-  const metrics = jwtMetrics(meter);
+  const server = serverIdentity(hostname());
+  const metrics = jwtMetrics({meter, clock, server, keySets: gate('StructuredAuthenticationConfigurationJWKSMetrics')});
   const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
     new Issuers(authenticators, {clock, log, dialFor: type => dialFor(egress, type), metrics, algorithms});
   const current = issuersOf(configured);
@@ -68,7 +69,7 @@ const configuredIssuers = (
     files: systemFiles,
     clock,
     log,
-    metrics: reloadMetrics({subject: 'authentication', server: serverIdentity(hostname()), meter, clock}),
+    metrics: reloadMetrics({subject: 'authentication', server, meter, clock}),
     signal,
     text,
     current,

@@ -256,6 +256,10 @@ test('the time that tokens took is measured by issuer and result', async t => {
     text,
     /apiserver_authentication_jwt_authenticator_latency_seconds_count\{result="failure",jwt_issuer_hash="sha256:[0-9a-f]{64}"\} 1/,
   );
+  const own = 'jwt_issuer_hash="sha256:[0-9a-f]{64}",apiserver_id_hash="sha256:[0-9a-f]{64}"';
+  const name = 'apiserver_authentication_jwt_authenticator_jwks_fetch_last';
+  t.regex(text, new RegExp(`^${name}_timestamp_seconds\\{result="success",${own}\\} [1-9]`, 'm'));
+  t.regex(text, new RegExp(`^${name}_key_set_info\\{${own},hash="sha256:[0-9a-f]{64}"\\} 1$`, 'm'));
 });
 
 test('the flag about anonymous requests cannot be set beside the section of the file', async t => {

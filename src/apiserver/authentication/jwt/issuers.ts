@@ -79,17 +79,29 @@ export class Issuers {
       );
   }
 
-  /** Ends calls in progress and attempts to reach providers. */
-  close(): void {
+  /** Ends calls in progress and attempts to reach providers. The metrics of issuers that the next configuration does not have are removed. */
+  close(next?: Issuers): void {
     this.#closing.abort(new Error('the issuer is no longer configured'));
+    if (!next) return;
+    for (const issuer of this.#trusted.keys()) if (!next.#trusted.has(issuer)) this.#options.metrics.removed(issuer);
   }
 
   #trust(authenticator: CompiledAuthenticator): Trusted {
-    const {clock, log, dialFor, algorithms} = this.#options;
+    const {clock, log, dialFor, algorithms, metrics} = this.#options;
     const {url = '', discoveryURL, certificateAuthority, audiences = [], egressSelectorType = ''} = authenticator.settings.issuer ?? {};
     const {signal} = this.#closing;
     const get = issuerCalls({dial: dialFor(egressSelectorType), clock, certificateAuthority, signal});
-    const provider = new Provider({clock, log, get, issuer: url, discoveryURL, audiences, algorithms, fetched: () => {}, signal});
+    const provider = new Provider({
+      clock,
+      log,
+      get,
+      issuer: url,
+      discoveryURL,
+      audiences,
+      algorithms,
+      fetched: outcome => metrics.fetched(url, outcome),
+      signal,
+    });
     return {authenticator, provider};
   }
 

@@ -83,7 +83,7 @@ export class ReloadedIssuers {
       return failed(error, 'keeping the authentication configuration in use: the new one is invalid');
     }
     if (!(await this.#reached(issuers))) {
-      issuers.close();
+      issuers.close(this.#current);
       return failed(
         new Error(issuers.problem),
         'keeping the authentication configuration in use: not all issuers of the new one are reached',
@@ -92,7 +92,7 @@ export class ReloadedIssuers {
     const old = this.#current;
     this.#current = issuers;
     this.#seen = text;
-    clock.schedule(patienceMs, () => old.close());
+    clock.schedule(patienceMs, () => old.close(this.#current));
     metrics.applied(text);
     metrics.reloaded('success');
     log.info({file: path}, 'the authentication configuration has been reloaded');
