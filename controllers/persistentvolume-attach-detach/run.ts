@@ -13,6 +13,7 @@ import {VolumePlugins} from '#controllers/shared/volumes/plugin.js';
 import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';
 import {simulatedPlugin} from '#controllers/shared/volumes/simulated.js';
 import {CsiAttacher} from './csi-attacher.js';
+import {flexAttacher} from './flex-attacher.js';
 import {countAttachable, OperationTimes} from './metrics.js';
 import {NodeReport} from './node-report.js';
 import type {AttachDetachOptions} from './options.js';
@@ -34,7 +35,7 @@ export const attachDetach = async (context: Context): Promise<Run> => {
   const attaching = [
     csiPlugin(naming, new CsiAttacher(context)),
     simulatedPlugin(naming),
-    ...(await flexPlugins({...context, folder: options.flexVolumePluginDir})),
+    ...(await flexPlugins({...context, folder: options.flexVolumePluginDir, attacher: program => flexAttacher(program, context)})),
   ];
   const plugins = new VolumePlugins(attaching);
   const [desired, actual, operations] = [new DesiredWorld(), new ActualWorld(), new Operations(context)];

@@ -24,7 +24,13 @@ const grantsOf = (account: string): Set<string> => {
  * Runs a controller on a server that notes which permissions it uses. `difference` returns those that its role lacks, and the
  * writes that it never used.
  */
-export const withRole = async (t: ExecutionContext, controller: Controller, account: string, options: ServerOptions = {}) => {
+export const withRole = async (
+  t: ExecutionContext,
+  controller: Controller,
+  account: string,
+  options: ServerOptions = {},
+  flags: object = {},
+) => {
   const used = new Set<string>();
   const authorizer: Authorizer = {
     authorize({user, verb, resource}) {
@@ -33,7 +39,7 @@ export const withRole = async (t: ExecutionContext, controller: Controller, acco
       return {decision: 'allow'};
     },
   };
-  const at = await alone(t, [controller], {}, startServer({...options, authorizer}));
+  const at = await alone(t, [controller], flags, startServer({...options, authorizer}));
   return {
     ...at,
     difference() {

@@ -9,8 +9,8 @@ export interface FlexParts {
   readonly log: Log;
   /** `--flex-volume-plugin-dir`. */
   readonly folder: string;
-  /** Returns the attacher of a driver, given its program; undefined where attaching is not this controller's matter. */
-  attacher?(program: string): Promise<Attacher | undefined>;
+  /** Returns the attacher of a driver, given its program; undefined if it has none. Only the controller that attaches volumes asks. */
+  readonly attacher?: (program: string) => Promise<Attacher | undefined>;
 }
 
 /**
