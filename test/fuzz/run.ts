@@ -39,7 +39,7 @@ interface Answer {
 const allowed500 = [
   /failed to create (?:manager|typed)|typed patch|conflict.*apply|unable to (?:convert|decode|upgrade)|error converting/,
   /no preferred addresses|dial(?:ing)? |lookup /,
-  /resourceVersion: Invalid value|target\.name: Required value|range is full|request is too large|unknown patch type/,
+  /resourceVersion: Invalid value|target\.name: Required value|range is full|request is too large|unknown patch type|declared merge key/,
 ];
 
 const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
@@ -49,7 +49,7 @@ const patienceMs = 300;
 
 /** What is written by others than the client: the server's own loops, and events. */
 const isOwn = ({key}: Change): boolean =>
-  /^\/registry\/(?:events|flowschemas|prioritylevelconfigurations|leases|apiregistration|apiextensions|masterleases|ranges|ipaddresses|servicecidrs|services|endpoint)/.test(
+  /^\/registry\/(?:events|flowschemas|prioritylevelconfigurations|leases|apiregistration|apiextensions|masterleases|clusterrole|role|priorityclasses\/system|namespaces\/|ranges|ipaddresses|servicecidrs|services|endpoint)/.test(
     key,
   );
 
