@@ -18,6 +18,8 @@ const quietTurns = 3;
 export class VirtualClock implements Clock {
   #now: number;
   readonly #start: number;
+  /** How far the wall clock is off the time that has passed. */
+  #jumped = 0;
   #order = 0;
   #holds = 0;
   #failures: unknown[] = [];
@@ -28,7 +30,7 @@ export class VirtualClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#jumped;
   }
 
   monotonic(): number {
@@ -90,6 +92,11 @@ export class VirtualClock implements Clock {
       await this.drain();
     }
     this.#now = target;
+  }
+
+  /** Sets the wall clock forward or back, as an administrator may: timers and the monotonic clock do not notice. */
+  jump(ms: number): void {
+    this.#jumped += ms;
   }
 
   /** The number of pending timers: a test that ends with some has leaked them. */

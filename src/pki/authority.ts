@@ -8,7 +8,7 @@ import {DerReader, readOctetsOfBitString, tags} from '#src/pki/encoding/der.js';
 import {withMessagePrefix, PkiError} from '#src/pki/encoding/error.js';
 import {parseKeyPair, type KeyPairPem} from './key-pair.js';
 import {privateKeyPem, publicKeyDer} from '#src/pki/keys/keys.js';
-import {certificateValidity, grantedTtl} from './lifetime.js';
+import {backdate, certificateValidity, grantedTtl} from './lifetime.js';
 import {subjectInSteps} from './names.js';
 import {authorityAlgorithm} from '#src/pki/keys/signatures.js';
 import {checkRequestSignature, type SigningRequest} from './signing-request.js';
@@ -47,14 +47,14 @@ const keyIdentifier = (publicKeyInfo: Buffer): Buffer => {
 
 const tenYears = 3650 * 86_400_000;
 
-/** Creates a self-signed authority, valid for ten years by default. */
+/** Creates a self-signed authority, valid for ten years by default, and backdated. */
 export const createAuthority = (key: KeyObject, options: {commonName: string; now: number; lifetimeMs?: number}): Authority => {
   const {commonName, now, lifetimeMs = tenYears} = options;
   const publicKeyInfo = publicKeyDer(key);
   const der = buildCertificate(
     {
       subject: {commonName},
-      validity: {notBefore: now, notAfter: now + lifetimeMs},
+      validity: {notBefore: now - backdate, notAfter: now + lifetimeMs},
       publicKeyInfo,
       usages: certificateUsages(['digital signature', 'cert sign', 'crl sign']),
       basicConstraints: {isAuthority: true, pathLength: undefined},

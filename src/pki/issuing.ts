@@ -9,15 +9,13 @@ import {certificatePem, parseCertificate, type Certificate} from './certificate.
 import {buildCertificate} from './certificate-builder.js';
 import {ipBytes, ipText} from './ip.js';
 import type {KeyPair, KeyPairPem} from './key-pair.js';
+import {backdate} from './lifetime.js';
 import {generatePrivateKey, privateKeyPem, publicKeyDer, type KeySpec} from '#src/pki/keys/keys.js';
 import type {Subject} from './names.js';
 import {certificateUsages} from './usages.js';
 
 const day = 86_400_000;
 const year = 365 * day;
-/** Certificates are backdated for peers whose clocks are slow. */
-const backdate = 300_000;
-
 /** Options of client and serving certificates. The defaults are an ECDSA P-256 key and a lifetime of one year. */
 interface IssueOptions {
   readonly now: number;
@@ -87,8 +85,8 @@ export const createSelfSignedServing = async (options: {
   const stamp = Math.floor(now / 1000);
   const authority = createAuthority(await generatePrivateKey(), {
     commonName: `${host}-ca@${stamp}`,
-    now: now - backdate,
-    lifetimeMs: lifetimeMs + backdate,
+    now,
+    lifetimeMs,
   });
   const pair = await issueServingCertificate(authority, {now, lifetimeMs, commonName: `${host}@${stamp}`, hosts: [host, ...hosts]});
   return {...pair, chain: [...pair.chain, authority.certificate]};

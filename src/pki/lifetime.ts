@@ -5,7 +5,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** Certificates are backdated, so that clients with slow clocks accept them at once. */
-const backdate = 5 * minute;
+export const backdate = 5 * minute;
 /** Shorter lifetimes are not reduced by backdating. */
 const shortLifetime = 8 * hour;
 /** The shortest lifetime that a signer grants. */

@@ -27,4 +27,9 @@ export class Leases {
     if (id instanceof Promise) id.catch(() => this.#recent.get(seconds) === entry && this.#recent.delete(seconds));
     return id;
   }
+
+  /** Grants no more of the leases known so far: one of them has ended before its time. */
+  forget(): void {
+    this.#recent.clear();
+  }
 }

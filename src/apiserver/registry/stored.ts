@@ -1,6 +1,6 @@
 import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {ValueTooLarge} from '#src/storage/errors.js';
+import {LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {encodeRecord, recordObject} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
@@ -29,8 +29,9 @@ export const writeRecord = async (
   record: StoredRecord | undefined,
   object: KubeObject,
   context: WriteContext,
+  isRepeated = false,
 ): Promise<Stored> => {
-  const {store, readBack} = resource.settings;
+  const {store, readBack, leases} = resource.settings;
   const lease = await leaseOf(resource, object);
   const written = encodeRecord(object);
   try {
@@ -44,6 +45,11 @@ export const writeRecord = async (
       revision,
     };
   } catch (error) {
+    // The servers of the store may end a lease early, for example after a jump of their clock.
+    if (error instanceof LeaseNotFound && !isRepeated) {
+      leases.forget();
+      return writeRecord(resource, key, record, object, context, true);
+    }
     if (!(error instanceof ValueTooLarge)) throw error;
     const {managedFields, ...metadata} = object.metadata!;
     if (!managedFields || context.isOwnershipRecorded) throw plainFailure(error.message, error);

@@ -8,11 +8,12 @@ import {systemFiles, warnOfSharedFolder} from '#src/base/files/files.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
-import {parseCertificate} from '#src/pki/certificate.js';
+import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import type {KeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
 import {firstPemBlock} from '#src/pki/encoding/pem.js';
+import {formatGoTime} from '#src/pki/encoding/times.js';
 import type {ServingPair} from './embedded.js';
 
 const day = 24 * 3600 * 1000;
@@ -85,7 +86,7 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
     proxyClient: file('front-proxy-client.crt'),
     proxyClientKey: file('front-proxy-client.key'),
   };
-  const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock);
+  const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock, log);
   await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
   await ensureClient(
     files.agentClient,
@@ -94,8 +95,8 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
     {commonName: 'plat-apiserver-platlet-client', organizations: ['system:masters']},
     clock,
   );
-  await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock);
-  const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock);
+  await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock, log);
+  const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock, log);
   await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);
   await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);
   return {authority, files};
@@ -117,11 +118,22 @@ export const localServingPair = async (directory: string, {authority, files}: Pl
   };
 };
 
-const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock): Promise<Authority> => {
+/**
+ * Returns the authority in two files; creates a missing one. One that is not valid at present, because the clock was wrong when it was created, gets a new
+ * certificate for its key: what it has issued stays valid.
+ */
+const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock, log: Log): Promise<Authority> => {
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
-  if (certificate && key) return loadAuthority(certificateFile, certificate, key);
-  const authority = createAuthority(await generatePrivateKey(), {commonName, now: clock.now()});
+  const now = clock.now();
+  const known = certificate && key ? loadAuthority(certificateFile, certificate, key) : undefined;
+  if (known && isValidAt(known.certificate, now)) return known;
+  if (known)
+    log.warn(
+      {file: certificateFile, notBefore: formatGoTime(known.certificate.notBefore), notAfter: formatGoTime(known.certificate.notAfter)},
+      'the CA is not valid at the present time: it gets a new certificate',
+    );
+  const authority = createAuthority(known?.key ?? (await generatePrivateKey()), {commonName, now});
   const pem = authorityPem(authority);
   await writePrivately(keyFile, pem.key);
   await writePrivately(certificateFile, pem.certificate);
@@ -154,9 +166,13 @@ const ensurePair = async (
 const stillFresh = (pem: string, now: number): boolean => {
   const block = firstPemBlock(pem);
   if (!block) return false;
-  const {notBefore, notAfter} = parseCertificate(block.bytes);
-  return notAfter - now > (notAfter - notBefore) * renewAt;
+  const certificate = parseCertificate(block.bytes);
+  const {notBefore, notAfter} = certificate;
+  return isValidAt(certificate, now) && notAfter - now > (notAfter - notBefore) * renewAt;
 };
+
+const isValidAt = ({notBefore, notAfter}: Pick<Certificate, 'notBefore' | 'notAfter'>, now: number): boolean =>
+  notBefore <= now && now <= notAfter;
 
 const ensureServiceAccountKey = async (keyFile: string, publicFile: string): Promise<void> => {
   const pem = existing(keyFile);

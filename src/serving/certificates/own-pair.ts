@@ -31,11 +31,11 @@ const renewBeforeMs = 30 * 86_400_000;
 
 const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: number): boolean => {
   const [leaf] = withMessagePrefix(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => parseKeyPair(certificate, key).chain);
-  return ownIssuer.test(leaf.issuer.commonName) && leaf.notAfter - now < renewBeforeMs;
+  return ownIssuer.test(leaf.issuer.commonName) && (leaf.notAfter - now < renewBeforeMs || leaf.notBefore > now);
 };
 
 /**
- * Ensures that the directory has a certificate and key: existing ones are kept, unless they are self-signed and expire within thirty days; otherwise
+ * Ensures that the directory has a certificate and key: existing ones are kept, unless they are self-signed and expire within thirty days or are not valid yet; otherwise
  * self-signed ones are written, valid for a year. Throws if only one of the two files exists.
  */
 export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: OwnPairOptions): Promise<PairFiles> => {

@@ -100,19 +100,21 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
 };
 
 const retryMs = 500;
-/** How often the log tells what is waited for. */
+/** How often the log contains what is waited for. */
 const reportMs = 2000;
 
-/** Tries until it succeeds or the signal aborts. Meanwhile the log contains the servers and the latest reason, every two seconds. */
+/** Tries until it succeeds or the signal aborts. Meanwhile the log contains the servers and the latest reason, at once and every two seconds. */
 const retried = async <T>(
   {servers, signal, waiting}: Pick<EtcdStoreOptions, 'servers' | 'signal' | 'waiting'>,
   clock: Clock,
   log: Log,
   open: () => Promise<T>,
 ): Promise<T> => {
-  let reason = 'no answer yet';
+  let reason = '';
+  const report = (): void =>
+    log.warn({servers: servers.join(','), reason: reason || 'no answer yet'}, 'waiting for the servers of the store');
   const reporting = new AbortController();
-  every(clock, reportMs, reporting.signal, () => log.warn({servers: servers.join(','), reason}, 'waiting for the servers of the store'));
+  every(clock, reportMs, reporting.signal, report);
   try {
     for (;;) {
       signal?.throwIfAborted();
@@ -120,7 +122,9 @@ const retried = async <T>(
         return await open();
       } catch (error) {
         if (error instanceof StoreUnusable) throw error;
+        const isFirst = reason === '';
         reason = storeReason(error);
+        if (isFirst) report();
         waiting?.(reason);
       }
       await sleep(clock, retryMs, signal);

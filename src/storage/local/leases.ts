@@ -5,6 +5,8 @@ import type {LeaseId} from '#src/storage/store.js';
 import type {GrantedLease} from './engine.js';
 
 interface Lease extends GrantedLease {
+  /** When it ends by the monotonic clock: jumps of the wall clock end no lease of a running store. */
+  readonly endsAt: number;
   /** Whether a commit has stored it. */
   stored: boolean;
 }
@@ -17,7 +19,7 @@ export class Leases {
   readonly #clock: Clock;
   readonly #expire: (lease: LeaseId) => Promise<void>;
   readonly #granted = new Map<LeaseId, Lease>();
-  readonly #due = new Heap<GrantedLease>((a, b) => a.expiresAt - b.expiresAt);
+  readonly #due = new Heap<Pick<Lease, 'id' | 'endsAt'>>((a, b) => a.endsAt - b.endsAt);
   #timer: Disposable | undefined;
   #timerAt = Infinity;
   #last = 0;
@@ -26,14 +28,15 @@ export class Leases {
   constructor(clock: Clock, stored: Iterable<GrantedLease>, expire: (lease: LeaseId) => Promise<void>) {
     this.#clock = clock;
     this.#expire = expire;
-    for (const lease of stored) this.#add({...lease, stored: true});
+    for (const lease of stored) this.#add({...lease, endsAt: clock.monotonic() + lease.expiresAt - clock.now(), stored: true});
     this.#arm();
   }
 
   grant(seconds: number): LeaseId {
     if (!(seconds > 0)) throw new RangeError(`a lease must last longer than ${seconds} seconds`);
     const id = this.#last + 1;
-    this.#add({id, expiresAt: this.#clock.now() + seconds * 1000, stored: false});
+    const ms = seconds * 1000;
+    this.#add({id, expiresAt: this.#clock.now() + ms, endsAt: this.#clock.monotonic() + ms, stored: false});
     this.#arm();
     return id;
   }
@@ -41,7 +44,7 @@ export class Leases {
   /** Returns the lease if the next commit must store it. Throws `LeaseNotFound` for an inactive one. */
   use(id: LeaseId): GrantedLease | undefined {
     const lease = this.#granted.get(id);
-    if (!lease || lease.expiresAt <= this.#clock.now()) throw new LeaseNotFound(`there is no lease ${id}`);
+    if (!lease || lease.endsAt <= this.#clock.monotonic()) throw new LeaseNotFound(`there is no lease ${id}`);
     if (lease.stored) return undefined;
     lease.stored = true;
     return lease;
@@ -68,10 +71,10 @@ export class Leases {
 
   #arm(): void {
     const next = this.#due.peek();
-    if (this.#stopped || !next || next.expiresAt >= this.#timerAt) return;
+    if (this.#stopped || !next || next.endsAt >= this.#timerAt) return;
     this.#timer?.[Symbol.dispose]();
-    this.#timerAt = next.expiresAt;
-    this.#timer = this.#clock.schedule(next.expiresAt - this.#clock.now(), () => {
+    this.#timerAt = next.endsAt;
+    this.#timer = this.#clock.schedule(next.endsAt - this.#clock.monotonic(), () => {
       this.#timerAt = Infinity;
       this.#runOut();
       this.#arm();
@@ -79,8 +82,8 @@ export class Leases {
   }
 
   #runOut(): void {
-    const now = this.#clock.now();
-    for (let due = this.#due.peek(); due && due.expiresAt <= now; due = this.#due.peek()) {
+    const now = this.#clock.monotonic();
+    for (let due = this.#due.peek(); due && due.endsAt <= now; due = this.#due.peek()) {
       this.#due.pop();
       void this.#end(due.id);
     }
@@ -92,7 +95,7 @@ export class Leases {
       await this.#expire(id);
     } catch {
       if (this.#stopped) return;
-      this.#due.push({id, expiresAt: this.#clock.now() + retryAfterMs});
+      this.#due.push({id, endsAt: this.#clock.monotonic() + retryAfterMs});
       this.#arm();
     }
   }

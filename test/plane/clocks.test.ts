@@ -1,0 +1,63 @@
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {noLog, type Log} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
+import {trustAnchors, verifyChain} from '#src/pki/chain.js';
+import {firstPemBlock} from '#src/pki/encoding/pem.js';
+import {planeMaterial} from '#src/plane/inputs/material.js';
+import {aConfigMap, configMaps, startWire} from '#test/apiserver/wire.js';
+
+const year = 365 * 24 * 3_600_000;
+const start = Date.UTC(2026, 0, 1);
+
+const aFolder = (): string => mkdtempSync(join(tmpdir(), 'plat-clocks-'));
+const certificateIn = (file: string) => parseCertificate(firstPemBlock(readFileSync(file, 'utf8'))!.bytes);
+
+test('certificates made by a clock that was a year ahead are made again, and what the CA issued stays valid', async t => {
+  const directory = aFolder();
+  t.teardown(() => rmSync(directory, {recursive: true, force: true}));
+  const early = await planeMaterial(directory, new VirtualClock(start + year));
+  const issued = certificateIn(early.files.admin);
+  const logged: unknown[] = [];
+  const log: Log = {...noLog, warn: (...args: unknown[]) => void logged.push(args)};
+
+  const {files, authority} = await planeMaterial(directory, new VirtualClock(start), log);
+
+  for (const file of [files.ca, files.legacyCa, files.proxyCa, files.admin, files.agentClient, files.proxyClient]) {
+    const {notBefore, notAfter} = certificateIn(file);
+    t.true(notBefore <= start - 300_000 && notAfter > start, file);
+  }
+  t.deepEqual(authority.certificate.publicKeyInfo, early.authority.certificate.publicKeyInfo);
+  t.true(verifyChain(issued, {anchors: trustAnchors([authority.certificate]), now: start + year, usage: 'client auth'}).verified);
+  t.is(logged.length, 3);
+  const again = await planeMaterial(directory, new VirtualClock(start), log);
+  t.deepEqual(again.authority.certificate.raw, authority.certificate.raw);
+  t.is(parseCertificateBundle(readFileSync(files.ca, 'utf8')).length, 1);
+});
+
+test('events are written after the clock was set forward or back, and live as long as before', async t => {
+  const clock = new VirtualClock(start);
+  const {get, post} = await startWire({clock});
+  const event = (name: string) => ({
+    metadata: {name, namespace: 'default'},
+    involvedObject: {kind: 'Pod', namespace: 'default', name: 'p'},
+    reason: 'Tested',
+    type: 'Normal',
+  });
+  const events = '/api/v1/namespaces/default/events';
+  t.is((await post(events, event('before'))).status, 201);
+
+  clock.jump(2 * 3_600_000);
+  t.is((await post(events, event('ahead'))).status, 201);
+  clock.jump(-4 * 3_600_000);
+  t.is((await post(events, event('behind'))).status, 201);
+  t.is((await post(configMaps, aConfigMap('a'))).status, 201);
+
+  await clock.advance(3_500_000);
+  for (const name of ['before', 'ahead', 'behind']) t.is((await get(`${events}/${name}`)).status, 200, name);
+  await clock.advance(300_000);
+  for (const name of ['before', 'ahead', 'behind']) t.is((await get(`${events}/${name}`)).status, 404, name);
+});
