@@ -202,7 +202,7 @@ test('a store that does not answer fails the start with its last error, which is
     program: 'test',
     write(line) {
       lines.push(line);
-      if (line.includes('the store is not usable yet')) waits();
+      if (line.includes('waiting for the servers')) waits();
     },
   });
   const starting = startPlane({
@@ -218,7 +218,7 @@ test('a store that does not answer fails the start with its last error, which is
   await clock.advance(3_600_000);
   await refused;
 
-  t.regex(lines[0]!, /the store is not usable yet; it is tried again" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/);
+  t.regex(lines[0]!, /waiting for the servers of the store" servers="http:\/\/127\.0\.0\.1:1" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/);
 });
 
 for (const [v, vmodule, reported] of [
