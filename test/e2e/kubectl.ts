@@ -49,7 +49,7 @@ export class Kubectl implements Disposable {
   run(args: readonly string[], input?: string, extra: Readonly<Record<string, string>> = {}): Promise<Output> {
     return new Promise(resolve => {
       const env = {PATH: process.env['PATH'], HOME: this.#home, KUBECONFIG: this.#settings, ...extra};
-      const child = execFile('kubectl', args, {env, cwd: this.#home, timeout: 60_000}, (error, stdout, stderr) => {
+      const child = execFile('kubectl', args, {env, cwd: this.#home, timeout: 60_000, maxBuffer: 64 << 20}, (error, stdout, stderr) => {
         const code = error ? (typeof error.code === 'number' ? error.code : -1) : 0;
         resolve({code, stdout, stderr});
       });

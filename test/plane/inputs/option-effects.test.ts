@@ -218,7 +218,10 @@ test('a store that does not answer fails the start with its last error, which is
   await clock.advance(3_600_000);
   await refused;
 
-  t.regex(lines[0]!, /waiting for the servers of the store" servers="http:\/\/127\.0\.0\.1:1" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/);
+  t.regex(
+    lines[0]!,
+    /waiting for the servers of the store" servers="http:\/\/127\.0\.0\.1:1" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/,
+  );
 });
 
 for (const [v, vmodule, reported] of [
