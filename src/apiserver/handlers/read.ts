@@ -1,6 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
 import {longRunningLabels} from '#src/apiserver/request/metrics.js';
 import {filterOf, type Filter} from '#src/apiserver/registry/read/filter.js';
 import {parseListOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
@@ -30,7 +31,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
 
   function read(): ApiResponse | Promise<ApiResponse> {
     const record = findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined);
-    return record instanceof Promise ? record.then(respond) : respond(record);
+    return record instanceof Promise ? inStorage(context, resource.settings.clock, () => record).then(respond) : respond(record);
   }
 
   function respond(record: Awaited<ReturnType<typeof findRecord>>): ApiResponse {
@@ -60,13 +61,22 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
   const check = cancellationCheck(context, resource.settings.clock);
-  const listed = await listObjects(resource, context.target.namespace, {
-    filter,
-    options,
-    needsParsing: pretty || !(shown.raw || shown.itemText),
-    check,
-  });
+  const needsParsing = pretty || !(shown.raw || shown.itemText);
+  const listed = await inStorage(context, resource.settings.clock, () =>
+    listObjects(resource, context.target.namespace, {filter, options, needsParsing, check}),
+  );
   return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
+};
+
+/** Reads, and notes for the request's audit event how long that takes. */
+const inStorage = async <T>({notes, times}: ResourceContext, clock: Pick<Clock, 'monotonic'>, read: () => Promise<T>): Promise<T> => {
+  if (!notes || !times) return read();
+  const startedAt = clock.monotonic();
+  try {
+    return await read();
+  } finally {
+    times.storageMs = (times.storageMs ?? 0) + clock.monotonic() - startedAt;
+  }
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({

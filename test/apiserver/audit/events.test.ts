@@ -331,24 +331,6 @@ test('a stream ends with its source, an upgraded connection with its socket', as
   );
 });
 
-test('a slow request tells what it waited for', async t => {
-  const {get, log, clock} = await startAudited({
-    authorizer: {
-      async authorize({path}) {
-        if (path === '/slow') await new Promise<void>(resolve => void clock.schedule(700, resolve));
-        return {decision: 'allow'};
-      },
-    },
-    routes: [{path: '/slow', handler: () => ({status: 200, headers: {}, body: {kind: 'empty'}})}],
-  });
-
-  const answered = get('/slow');
-  await clock.advance(700);
-  await answered;
-
-  t.like(one(log).annotations, {'apiserver.latency.plat.io/authorization': '700ms', 'apiserver.latency.plat.io/total': '700ms'});
-});
-
 test('a deprecated version is annotated with the release that removes it', async t => {
   const {get, log} = await startAudited();
 
