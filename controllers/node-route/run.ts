@@ -24,7 +24,6 @@ const forEachAtOnce = async <T>(items: readonly T[], call: (item: T) => Promise<
   await Promise.all(Array.from({length: Math.min(atOnce, items.length)}, work));
 };
 
-const watchBased = 'CloudControllerManagerWatchBasedRoutesReconciliation';
 /** Between these, at random, all routes are reconciled without a change of a node, if changes start it. */
 const leastResyncMs = 12 * 3_600_000;
 const firstRetryMs = 5;
@@ -61,7 +60,7 @@ export const nodeRoutes = (context: ControllerContext<RouteOptions>): Run => {
     return signal => abortOf(signal);
   }
   const reconcile = reconciler(context, routes, ranges);
-  const nextChange = gates.enabled(watchBased) ? nodeChanges(context) : undefined;
+  const nextChange = gates.enabled('CloudControllerManagerWatchBasedRoutesReconciliation') ? nodeChanges(context) : undefined;
   return async signal => {
     for (let failures = 0; !signal.aborted;) {
       try {

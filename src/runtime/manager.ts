@@ -220,7 +220,7 @@ export class Manager {
     const needs = requirementsOf(controller.name);
     const missing = needs.gates.find(gate => !gates.enabled(gate));
     if (missing) return `feature gate ${missing} is off`;
-    if (needs.cloud && (!cloud || cloud.isExternal)) return 'there is no cloud provider in this process';
+    if (needs.cloud && (!cloud || cloud.isExternal)) return 'there is no cloud provider';
     const enabled = controller.enabled?.(options, {gates, naming}) ?? true;
     return enabled === true ? undefined : enabled;
   }
