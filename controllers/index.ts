@@ -8,6 +8,7 @@ import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import cronJob from './cronjob/controller.js';
 import daemonSet from './daemonset/controller.js';
 import deployment from './deployment/controller.js';
+import deviceTaintEviction from './device-taint-eviction/controller.js';
 import disruption from './disruption/controller.js';
 import endpoints from './endpoints/controller.js';
 import endpointSlice from './endpointslice/controller.js';
@@ -60,6 +61,7 @@ export const controllers: readonly Controller[] = [
   cronJob,
   daemonSet,
   deployment,
+  deviceTaintEviction,
   disruption,
   endpoints,
   endpointSlice,

@@ -1,4 +1,4 @@
-import {withPodCondition} from '#controllers/shared/pods/pod-condition.js';
+import {disruptPod} from '#controllers/shared/pods/disrupt.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {keyText, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -45,22 +45,7 @@ export const evictor = (context: ControllerContext) => {
   const evict = async ({namespace, name}: ObjectKey, uid: string | undefined): Promise<void> => {
     const pod = await unlessMissing(pods.get(name, {namespace, signal}));
     if (!pod || pod.metadata?.uid !== uid) return;
-    const generation = pod.metadata?.generation;
-    const conditions = withPodCondition(
-      pod,
-      {
-        type: 'DisruptionTarget',
-        status: 'True',
-        reason: 'DeletionByTaintManager',
-        message: 'Taint manager: deleting due to NoExecute taint',
-        ...(generation === undefined ? {} : {observedGeneration: generation}),
-      },
-      clock.now(),
-    );
-    const condition = conditions?.find(({type}) => type === 'DisruptionTarget');
-    if (condition)
-      await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [condition]}}, {namespace, subresource: 'status', signal});
-    await pods.delete(name, {namespace, signal, ...(uid ? {preconditions: {uid}} : {})});
+    await disruptPod(context, pod, {reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint'});
     total.add();
   };
 

@@ -20,7 +20,6 @@ const harmless: readonly (readonly [string, RegExp])[] = [
     'is about clouds, of which there is none',
     /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/,
   ],
-  ['is about devices with taints, which no controller here evicts', /^concurrent-device-taint-eviction-syncs$/],
 ];
 
 for (const {program, rows} of [

@@ -19,7 +19,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-cron-job-syncs': workers('5', 'Cron jobs'),
   'concurrent-daemonset-syncs': workers('2', 'Daemon sets'),
   'concurrent-deployment-syncs': workers('5', 'Deployments'),
-  'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
+  'concurrent-device-taint-eviction-syncs': workers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': workers('5', 'Endpoints'),
   'concurrent-ephemeralvolume-syncs': workers('5', 'Ephemeral volumes'),
   'concurrent-gc-syncs': workers('20', 'Objects to collect'),

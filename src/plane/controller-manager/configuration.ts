@@ -40,14 +40,9 @@ const cloudShared: ConfigurationFields = {
   ConfigureCloudRoutes: 'configure-cloud-routes',
 };
 
-/** The sections of controllers that are not part of this build. */
-const withoutController: ConfigurationFields = {
-  DeviceTaintEvictionController: {ConcurrentSyncs: 'concurrent-device-taint-eviction-syncs'},
-};
-
 /** Returns the sections of all controllers, as they declare them, in alphabetical order. */
 const sectionsOf = (controllers: readonly Controller[], naming: Naming): ConfigurationFields => {
-  const sections = Object.entries(withoutController);
+  const sections: [string, string | ConfigurationFields][] = [];
   for (const controller of controllers) sections.push(...Object.entries(configurationOf(controller, naming)));
   return Object.fromEntries(sections.sort(([one], [other]) => (one < other ? -1 : 1)));
 };

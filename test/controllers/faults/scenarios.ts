@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
-import {aClaim as aDeviceClaim, aClaimTemplate, allocation, aPodWithClaims} from '#test/controllers/device-claims.js';
+import {aClaim as aDeviceClaim, aClaimTemplate, allocation, aPodWithClaims, consumer} from '#test/controllers/device-claims.js';
 import {aTemplate} from '#test/controllers/workloads.js';
 import type {Scenario} from './harness.js';
 import {cloudScenarios} from './cloud-scenarios.js';
@@ -213,6 +213,28 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     touch: kinds.deployments,
     compare: [kinds.deployments, kinds.replicaSets],
+  },
+  'device-taint-eviction': {
+    args: ['--feature-gates=DRADeviceTaints=true,DRADeviceTaintRules=true'],
+    gates: ['DRADeviceTaints', 'DRADeviceTaintRules'],
+    steps: [
+      async stage => {
+        const of = {driver: 'driver.example.com', nodeName: 'n1', pool: {name: 'p', generation: 1, resourceSliceCount: 1}};
+        await stage.make(kinds.resourceSlices, {metadata: {name: 's'}, spec: {...of, devices: [{name: 'd'}]}});
+        await stage.make(kinds.resourceClaims, inHome(aDeviceClaim('shared')));
+        const pods = ['p', 'q'].map(name => inHome(aPodWithClaims(name, {c: {claim: 'shared'}}, {nodeName: 'n1'})));
+        await stage.make(kinds.pods, ...pods);
+        const made = await Promise.all(pods.map(({metadata}) => stage.client.resource(kinds.pods).get(metadata!.name!, {namespace: home})));
+        await stage.change(kinds.resourceClaims, 'shared', {status: {allocation, reservedFor: made.map(consumer)}}, 'status');
+      },
+      stage =>
+        stage.make(kinds.deviceTaintRules, {
+          metadata: {name: 'r'},
+          spec: {deviceSelector: {pool: 'p'}, taint: {key: 'k', effect: 'NoExecute'}},
+        }),
+    ],
+    touch: kinds.pods,
+    compare: [kinds.pods],
   },
   disruption: {
     steps: [

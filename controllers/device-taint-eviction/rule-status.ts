@@ -1,0 +1,87 @@
+import type {Lister} from '#informers/lister.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import type {Frozen} from '#src/api/key.js';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
+import {wireTime} from '#src/api/time.js';
+import type {DeviceClaim} from '#src/model/devices/pod-claims.js';
+import type {DeviceTaintRule} from '#src/model/devices/taints.js';
+import {ruleSelects} from '#src/model/devices/taints.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import type {DeviceTaints} from './taints.js';
+
+/** The progress of evictions for one rule. */
+export interface RuleProgress {
+  /** The namespaces of the pods that wait to be evicted, one for each pod. */
+  readonly pending: readonly string[];
+  /** How many pods were evicted since the start of the controller. */
+  readonly evicted: number;
+}
+
+interface Finding {
+  readonly status: 'True' | 'False';
+  readonly reason: 'PodsPendingEviction' | 'Completed' | 'NotStarted' | 'NoEffect' | 'OtherEffect';
+  readonly message: string;
+}
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+export interface RuleStatusParts extends Pick<KeyedContext, 'client' | 'clock' | 'naming' | 'name'> {
+  readonly taints: DeviceTaints;
+  readonly claims: Lister<DeviceClaim>;
+}
+
+/** Returns what a rule without effect would do. */
+const dryRun = (rule: Frozen<DeviceTaintRule>, {taints, claims}: RuleStatusParts): Finding => {
+  const evicting = {...rule, spec: {...rule.spec, taint: {...rule.spec.taint, effect: 'NoExecute'}}} as Frozen<DeviceTaintRule>;
+  const pods = new Map<string, string>();
+  let allocated = 0;
+  for (const claim of claims.list()) {
+    allocated += (claim.status?.allocation?.devices?.results ?? []).filter(result => ruleSelects(rule, result)).length;
+    if (!taints.evictionOf(claim, evicting)?.rules.includes(rule.metadata?.name ?? '')) continue;
+    for (const {uid} of claim.status?.reservedFor ?? []) pods.set(uid, claim.metadata?.namespace ?? '');
+  }
+  const namespaces = new Set(pods.values()).size;
+  const evicted = `${plural(pods.size, 'pod')} would be evicted in ${plural(namespaces, 'namespace')} if the effect was NoExecute`;
+  const selected = `${plural(taints.countSelected(rule), 'published device')} selected. ${plural(allocated, 'allocated device')} selected.`;
+  return {
+    status: 'False',
+    reason: 'NoEffect',
+    message: `${selected} ${evicted}. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.`,
+  };
+};
+
+const findingOf = (rule: Frozen<DeviceTaintRule>, {pending, evicted}: RuleProgress, parts: RuleStatusParts): Finding => {
+  const {effect} = rule.spec.taint;
+  if (effect === 'None') return dryRun(rule, parts);
+  if (effect !== 'NoExecute') return {status: 'False', reason: 'OtherEffect', message: 'Eviction only happens for the NoExecute effect.'};
+  if (pending.length > 0) {
+    const message = `${plural(pending.length, 'pod')} needs to be evicted in ${plural(new Set(pending).size, 'namespace')}.`;
+    return {status: 'True', reason: 'PodsPendingEviction', message};
+  }
+  return evicted > 0
+    ? {status: 'False', reason: 'Completed', message: 'No pods need to be evicted.'}
+    : {status: 'False', reason: 'NotStarted', message: 'No pods need to be evicted.'};
+};
+
+/** Writes the condition of a rule, unless it is up to date. */
+export const writeRuleStatus = async (rule: Frozen<DeviceTaintRule>, progress: RuleProgress, parts: RuleStatusParts): Promise<void> => {
+  const {client, clock, naming, name: fieldManager} = parts;
+  const {name = '', uid, generation} = rule.metadata ?? {};
+  const before = rule.status?.conditions?.find(({type}) => type === 'EvictionInProgress');
+  // The numbers of a rule without effect are found once.
+  if (rule.spec.taint.effect === 'None' && before?.reason === 'NoEffect' && before.observedGeneration === generation) return;
+  const {status, reason, message} = findingOf(rule, progress, parts);
+  const since = progress.evicted > 0 ? ` ${plural(progress.evicted, 'pod')} evicted since starting the controller.` : '';
+  const condition = {type: 'EvictionInProgress', status, reason, message: `${message}${since}`, observedGeneration: generation};
+  const isSame = (['status', 'reason', 'message', 'observedGeneration'] as const).every(field => before?.[field] === condition[field]);
+  if (isSame) return;
+  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : wireTime(clock.now());
+  const intent = {
+    apiVersion: apiVersionOf(naming, kinds.deviceTaintRules),
+    kind: kinds.deviceTaintRules.kind,
+    metadata: {name, uid},
+    status: {conditions: [{...condition, lastTransitionTime}]},
+  };
+  const rules = client.resource(kinds.deviceTaintRules);
+  await unlessMissing(rules.patch(name, 'apply', intent, {subresource: 'status', fieldManager, force: true}));
+};
