@@ -54,7 +54,7 @@ const start = async (t: ExecutionContext) => {
     },
     /** A running pod with a claim of its name for the device. */
     async runsWith(name: string, tolerations: readonly object[] = [], on = 'n'): Promise<Pod> {
-      const pod = await at.create(kinds.pods, aPodWithClaims(name, {c: {claim: name}}, {...(on ? {nodeName: on} : {})}));
+      const pod = await at.create(kinds.pods, aPodWithClaims(name, {c: {claim: name}}, on ? {nodeName: on} : {}));
       await at.create(kinds.resourceClaims, aClaim(name));
       const results = [{request: 'r', driver, pool: 'p', device: 'd', ...(tolerations.length > 0 ? {tolerations} : {})}];
       await at.patch(kinds.resourceClaims, name, {status: {allocation: {devices: {results}}, reservedFor: [consumer(pod)]}}, 'status');
