@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
+import type {DevicePreparation} from './devices/preparation.js';
 import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
 import {logTail} from './log/log-tail.js';
 import {logSource} from './log/source.js';
@@ -24,6 +25,7 @@ interface SyncParts {
   readonly addresses: PodAddresses;
   readonly records: Records;
   readonly volumes: NodeVolumes | undefined;
+  readonly devices: DevicePreparation;
 }
 
 const eventRecorderFor =
@@ -57,7 +59,10 @@ export class PodSync {
     const record = this.#parts.records.of(agent, key, pod);
     this.#reportBehaviorError(agent, record);
     await checkReferences(agent, record, () => clock.now());
-    if (record.sandbox === 'pending' && !record.isFinished && !record.termination) this.#parts.volumes?.mount(agent, record, clock.now());
+    if (record.sandbox === 'pending' && !record.isFinished && !record.termination) {
+      this.#parts.volumes?.mount(agent, record, clock.now());
+      await this.#parts.devices.prepare(agent, record);
+    }
     const resizeAt = resize(record, this.#resizeContext(agent, record));
     const isWritten = writeAnnotatedLines(naming, record, clock.now());
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));

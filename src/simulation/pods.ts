@@ -3,6 +3,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
+import {DevicePreparation} from './devices/preparation.js';
 import {isSwitchedOff} from './node/agent.js';
 import {podAddresses} from './node/pod-addresses.js';
 import {notifyListeners, Records} from './pod-records.js';
@@ -26,7 +27,7 @@ export const createPodReconciler = (context: SimulationContext, volumes: NodeVol
   const behaviors = behaviorsOf(naming, context.rules.pods);
   const addresses = podAddresses(context);
   const records = new Records({context, behaviors, addresses, volumes});
-  const sync = new PodSync({context, behaviors, addresses, records, volumes});
+  const sync = new PodSync({context, behaviors, addresses, records, volumes, devices: new DevicePreparation(context)});
 
   return {
     behaviors,

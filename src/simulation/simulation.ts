@@ -29,6 +29,7 @@ import {emptyAllocation} from './node/allocation.js';
 import {createNodeReconciler} from './nodes.js';
 import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
+import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {nodeAgent} from './node-agent.js';
 import {usageReader} from './usage.js';
 import {announceOn} from './volumes/objects.js';
@@ -158,7 +159,10 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const podReconciler = createPodReconciler(context, volumes);
   const [registered, reported] = [countdown(agents.keys()), countdown(agents.keys())];
   const nodeReconcile = createNodeReconciler(context, {
-    ...(driver ? {announce: (agent: Agent, node: Frozen<Node>) => announceOn(agent.client, naming, agent.machine, node)} : {}),
+    async announce(agent: Agent, node: Frozen<Node>) {
+      if (driver) await announceOn(agent.client, naming, agent.machine, node);
+      if (rules.devices.length > 0) await publishDevices(agent, naming, rules.devices, node);
+    },
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
@@ -182,6 +186,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) =>
       log.error({key, err: error}, 'a simulated node failed'),
     );
+  if (rules.devices.length > 0) await createDeviceClasses(client, rules.devices);
   for (const name of agents.keys()) nodeQueue.add(name);
   const endDriver = await driver?.start(run);
   const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];

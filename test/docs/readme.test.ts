@@ -126,6 +126,8 @@ const serve = async (command: string, cwd: string, servers: Program[]) => {
 
 (hasKubectl(23) ? test : test.skip)('the commands of docs/simulation.md print the output it shows', play, blocksOf('docs/simulation.md'));
 
+(hasKubectl(23) ? test : test.skip)('the commands of docs/devices.md print the output it shows', play, blocksOf('docs/devices.md'));
+
 test('every make target the README names exists', t => {
   const typed = blocks.flatMap(({lines}) => lines.map(line => /^(?:\$ )?(make [^#]*)/.exec(line)?.[1]?.trim()));
   const targets = typed.filter(line => line !== undefined);

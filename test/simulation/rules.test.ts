@@ -8,6 +8,7 @@ import type {Pod} from '#src/api/pod.js';
 import {startPlane} from '#src/plane/plane.js';
 import {exactly, type Settings} from '#src/simulation/rules/behavior.js';
 import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#src/simulation/rules/read.js';
+import {deviceFields} from '#src/simulation/rules/device-fields.js';
 import {volumeMatchFields, volumeSettingFields} from '#src/simulation/rules/volume-fields.js';
 import {imageId} from '#src/simulation/rules/images.js';
 import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
@@ -18,6 +19,10 @@ import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';
 const refused: readonly (readonly [file: string, complaint: string])[] = [
   ['[]', 'must be an object, got []'],
   ['pods: {}', 'pods: must be a list, got {}'],
+  ['devices: [{}]', 'devices[0].driver: must be set'],
+  ['devices: [{driver: A_B}]', 'devices[0].driver: must be a lower case domain name of at most 63 characters'],
+  ['devices: [{driver: a.b, count: 2000}]', 'devices[0].count: must be at most 1024'],
+  ['devices: [{driver: a.b, attributes: {x: [1]}}]', 'devices[0].attributes[x]: must be an object, got [1]'],
   ['pod: []', 'unknown field "pod"; there are nodes, pods'],
   ['pods: [{runfor: 1s}]', `pods[0]: unknown field "runfor"; there are match, ${Object.keys(settingFields).join(', ')}`],
   ['pods: [{}, {runFor: 5}]', 'pods[1].runFor: must be a duration such as 500ms, a range such as 1s..5s, or never, got 5'],
@@ -50,7 +55,7 @@ test('a file of rules that makes no sense is refused in a line that names the pl
 });
 
 test('a file may be empty, YAML or JSON', t => {
-  t.deepEqual(readRules(''), {nodes: [], pods: [], volumes: []});
+  t.deepEqual(readRules(''), {nodes: [], pods: [], volumes: [], devices: []});
   t.deepEqual(readRules('{"pods": [{"runFor": "2s"}]}'), readRules('pods:\n- runFor: 2s\n'));
 });
 
@@ -239,6 +244,6 @@ pods:
 
 test('the documentation has every field of a rule', t => {
   const page = readFileSync(join(root, 'docs/simulation.md'), 'utf8');
-  for (const fields of [nodeFields, matchFields, settingFields, volumeMatchFields, volumeSettingFields])
+  for (const fields of [nodeFields, matchFields, settingFields, volumeMatchFields, volumeSettingFields, deviceFields])
     for (const name of Object.keys(fields)) t.regex(page, new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\|`, 'm'), name);
 });

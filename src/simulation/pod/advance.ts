@@ -120,7 +120,8 @@ const startContainers = (
   context: PodContext,
 ): 'completed' | 'failed' | 'running' => {
   if (record.sandbox === 'pending') {
-    if (context.now < record.sandboxAt || record.missing?.mount || record.mounting?.waiting.length) return 'running';
+    const isBlocked = record.missing?.mount || record.mounting?.waiting.length || record.devices?.isPrepared === false;
+    if (context.now < record.sandboxAt || isBlocked) return 'running';
     record.addresses = context.takeAddresses();
     record.sandbox = 'up';
   }
@@ -181,6 +182,7 @@ const nextTime = (record: PodRecord, {now}: PodContext): number => {
   const times = record.containers.map(container => nextChange(container, now));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
   if (record.missing?.mount) times.push(record.missing.retryAt);
+  if (record.sandbox === 'pending' && record.devices?.isPrepared === false) times.push(record.devices.retryAt);
   if (record.sandbox === 'pending' && record.mounting?.waiting.length) times.push(record.mounting.retryAt);
   if (activeDeadlineSeconds !== undefined && !record.termination) times.push(record.startTime + activeDeadlineSeconds * 1000);
   return Math.min(...times.filter(time => time > now), Infinity);

@@ -115,6 +115,8 @@ export interface PodRecord {
   rejection?: {readonly reason: string; readonly message: string};
   deleted: boolean;
   readonly resizing: Resizing;
+  /** Its devices, if it has claims to some: whether they are prepared, or when to try again. */
+  devices?: {readonly isPrepared: boolean; readonly retryAt: number; readonly readyAt?: number};
   /** Missing references at the last check. */
   missing?: Missing;
   /** The state of its volumes, if it has claims. */

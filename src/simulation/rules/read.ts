@@ -26,6 +26,7 @@ import {
 } from './fields.js';
 import {logEntry} from './log-fields.js';
 import {execRule, files, ports} from './stream-fields.js';
+import {deviceRule} from './device-fields.js';
 import {volumeRule} from './volume-fields.js';
 import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
 
@@ -108,7 +109,12 @@ const nodeRule = (value: unknown, at: string): NodeRule => {
   return {...(names ? {names} : {}), settings: settings as MachineSettings};
 };
 
-const fileFields = {nodes: items(nodeRule), pods: items(podRule(matchFields)), volumes: items(volumeRule)} satisfies Fields;
+const fileFields = {
+  nodes: items(nodeRule),
+  pods: items(podRule(matchFields)),
+  volumes: items(volumeRule),
+  devices: items(deviceRule),
+} satisfies Fields;
 
 const yamlOf = (written: string): unknown => {
   try {
@@ -124,8 +130,8 @@ const yamlOf = (written: string): unknown => {
 /** Reads a file of rules, YAML or JSON. Throws a `RuleError` with a one-line message that names the field and the expected value. */
 export const readRules = (written: string): Rules => {
   const value = yamlOf(written);
-  const {nodes = [], pods = [], volumes = []} = value === null ? {} : fieldsOf(fileFields, value, '');
-  return {nodes, pods, volumes};
+  const {nodes = [], pods = [], volumes = [], devices = []} = value === null ? {} : fieldsOf(fileFields, value, '');
+  return {nodes, pods, volumes, devices};
 };
 
 const onPod = podRule(containerFields);

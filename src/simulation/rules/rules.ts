@@ -8,6 +8,7 @@ import {inferredSettings} from './inferred-settings.js';
 import type {LogEntry} from './log-entry.js';
 import {imageNames} from './images.js';
 import type {NodeRule} from './node-rule.js';
+import type {DeviceRule} from './device-rule.js';
 import type {VolumeRule} from './volume-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
@@ -104,10 +105,11 @@ export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behav
   return found as unknown as Behavior; // The last default rule matches every container and has every required setting.
 };
 
-/** The user's rules for nodes and pods. */
+/** The user's rules. */
 export interface Rules {
   readonly nodes: readonly NodeRule[];
   readonly pods: readonly PodRule[];
   readonly volumes: readonly VolumeRule[];
+  readonly devices: readonly DeviceRule[];
 }
-export const noRules: Rules = {nodes: [], pods: [], volumes: []};
+export const noRules: Rules = {nodes: [], pods: [], volumes: [], devices: []};

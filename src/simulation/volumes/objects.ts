@@ -10,7 +10,8 @@ import {driverName} from './context.js';
 /** The name of the storage class that claims have by default. */
 const className = 'standard';
 
-const unlessPresent = async <T extends KubeObject>(client: Client, kind: Kind<T>, object: T): Promise<boolean> => {
+/** Creates an object; returns false if it exists. */
+export const unlessPresent = async <T extends KubeObject>(client: Client, kind: Kind<T>, object: T): Promise<boolean> => {
   try {
     await client.resource(kind).create(object);
     return true;
