@@ -11,9 +11,6 @@ const workers = <const D extends string>(count: D, of: string, limits: {readonly
     range: {min: 1, ...limits},
   }) as const;
 
-const pendingWorkers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
-  ({...workers(count, of, limits), implementation: 'pending'}) as const;
-
 /** Flags of the number of concurrent workers per controller. */
 export const concurrency = flagSection('Concurrency', {
   'concurrent-cron-job-syncs': workers('5', 'Cron jobs'),
