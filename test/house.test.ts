@@ -79,7 +79,6 @@ test('what a controller lacks is named, with the file where it belongs', async t
     name: 'season-controller',
     serviceAccount: 'season-controller',
     configuration: {SeasonController: {ConcurrentSeasonSyncs: 'concurrent-season-syncs'}},
-    flags: ['concurrent-device-taint-eviction-syncs'],
     create: () => () => Promise.resolve(settled),
   });
 
@@ -89,7 +88,6 @@ test('what a controller lacks is named, with the file where it belongs', async t
     'src/options/controller-names.ts: the name season-controller',
     'controllers/season/controller.ts: doc, a sentence that says what it does',
     'src/options/controller-manager: the flag --concurrent-season-syncs',
-    'src/options/controller-manager: --concurrent-device-taint-eviction-syncs without `pending`',
     'src/apiserver/authorization/bootstrap: the role system:controller:season-controller',
     'test/controllers/season.test.ts',
     'docs/controllers.md: its row, by `make docs`',
