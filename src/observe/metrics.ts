@@ -17,7 +17,7 @@ type Prometheus = typeof import('prom-client');
 /** A response for scrapers. */
 export interface Exposition {
   readonly contentType: string;
-  readonly body: string;
+  readonly bytes: Buffer;
 }
 
 export interface MetricsOptions {
@@ -89,7 +89,13 @@ export class MetricsRegistry implements Meter {
    * Returns all series in the text format of Prometheus, merged with those of other components of the process: each name is one family and each series
    * one line. Counters and histograms of the same series are summed; of gauges this registry's value is taken.
    */
-  async exposition(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
+  async exposition(others: readonly MetricsRegistry[] = []): Promise<{readonly contentType: string; readonly body: string}> {
+    const {contentType, bytes} = await this.encoded(others);
+    return {contentType, body: bytes.toString()};
+  }
+
+  /** Returns the bytes of the exposition, which are made in pieces. */
+  async encoded(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
     const prom = await import('prom-client');
     const families = new Map<string, Metric[]>();
     for (const metric of [this, ...others].flatMap(each => [...each.#metrics.values()])) {
@@ -97,13 +103,11 @@ export class MetricsRegistry implements Meter {
       if (!family) families.set(metric.spec.name, [metric]);
       else if (family[0]!.type === metric.type) family.push(metric);
     }
-    const texts: string[] = [];
     const format = new Formatter(prom);
-    for (const [first, ...rest] of families.values())
-      texts.push(await format.family(first!, rest, annotatedHelp(first!.spec, this.#release)));
-    const own = `${texts.join('\n\n')}\n`;
-    const contentType = prom.Registry.PROMETHEUS_CONTENT_TYPE;
-    return {contentType, body: this.#options.process ? `${await this.#ofProcess(prom)}${own}` : own};
+    for (const [first, ...rest] of families.values()) await format.family(first!, rest, annotatedHelp(first!.spec, this.#release));
+    const ofProcess = this.#options.process ? await this.#ofProcess(prom) : '';
+    const bytes = Buffer.concat([Buffer.from(ofProcess), ...format.pieces, Buffer.from('\n')]);
+    return {contentType: prom.Registry.PROMETHEUS_CONTENT_TYPE, bytes};
   }
 
   /** Returns the value of one series, or a histogram's count; undefined if absent. */
@@ -197,6 +201,8 @@ const linesPerTurn = 1000;
 
 /** Formats families, a piece in each turn of the event loop: a server with many resources has tens of thousands of lines. */
 class Formatter {
+  /** The text so far. */
+  readonly pieces: Buffer[] = [];
   readonly #prom: Prometheus;
   #lines = 0;
 
@@ -204,13 +210,17 @@ class Formatter {
     this.#prom = prom;
   }
 
-  async family(first: Metric, rest: readonly Metric[], help: string): Promise<string> {
-    const texts: string[] = [];
+  async family(first: Metric, rest: readonly Metric[], help: string): Promise<void> {
     let values: Sample[] = [];
+    let isBegun = false;
     const write = async () => {
       const text = await this.#formatted(first, values, help);
       // Each piece begins with the two lines about the family.
-      texts.push(texts.length === 0 ? text : text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1));
+      const piece = isBegun
+        ? `\n${text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1)}`
+        : `${this.pieces.length > 0 ? '\n\n' : ''}${text}`;
+      this.pieces.push(Buffer.from(piece));
+      isBegun = true;
       values = [];
     };
     for (const sample of first.samples(rest)) {
@@ -220,8 +230,7 @@ class Formatter {
       this.#lines = 0;
       await ownTurn();
     }
-    if (values.length > 0 || texts.length === 0) await write();
-    return texts.join('\n');
+    if (values.length > 0 || !isBegun) await write();
   }
 
   #formatted({spec: {name}, type}: Metric, values: readonly Sample[], help: string): Promise<string> {

@@ -39,7 +39,7 @@ interface Answer {
 const allowed500 = [
   /failed to create (?:manager|typed)|typed patch|conflict.*apply|unable to (?:convert|decode|upgrade)|error converting/,
   /no preferred addresses|dial(?:ing)? |lookup /,
-  /resourceVersion: Invalid value|target\.name: Required value|range is full|request is too large|unknown patch type|declared merge key/,
+  /resourceVersion: Invalid value|target\.name: Required value|range is full|request is too large|unknown patch type|declared merge key|list element types/,
 ];
 
 const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};

@@ -18,8 +18,8 @@ export const metricsRoute = (registry: MetricsRegistry, {beside = [], resets}: M
       for (const each of [registry, ...beside]) each.reset();
       return text('metrics reset\n');
     }
-    const {body, contentType} = await registry.exposition(beside);
-    return text(body, 200, contentType);
+    const {bytes, contentType} = await registry.encoded(beside);
+    return text(bytes, 200, contentType);
   },
 });
 

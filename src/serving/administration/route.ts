@@ -17,7 +17,7 @@ export interface AdministrativeRoute {
 }
 
 /** A plain text response that is not cached, and whose type is not sniffed. */
-export const text = (body: string, status = 200, contentType = 'text/plain; charset=utf-8'): ApiResponse => ({
+export const text = (body: string | Buffer, status = 200, contentType = 'text/plain; charset=utf-8'): ApiResponse => ({
   status,
   headers: {'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff'},
   body: {kind: 'bytes', bytes: body, contentType},
