@@ -58,7 +58,7 @@ test('help and reference mark flags that are refused and flags without effect', 
   t.true(line('kvstore-servers-overrides').includes('| always refused: it is not supported: one revision counts for all resources'));
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
   t.true(line('enable-admission-plugins').endsWith('| yes |'));
-  t.true(line('concurrent-device-taint-eviction-syncs').endsWith('| not yet |'));
+  t.true(line('concurrent-device-taint-eviction-syncs').endsWith('| yes |'));
 });
 
 test('docs/flags.md matches the tables', t => {

@@ -102,6 +102,7 @@ test('devices of a claim that no pod uses are taken from it if they are on anoth
 });
 
 const conditional = slice('a', [device('d', {bindingConditions: ['ready'], bindingFailureConditions: ['failed']})]);
+const conditionalName = (conditional as {metadata: {name: string}}).metadata.name;
 const report = (type: string, now: number) => ({
   status: {
     devices: [
@@ -138,7 +139,9 @@ test('a device that fails to get ready is taken from the claim, and the pod is s
   await at.patch(kinds.resourceClaims, 'own', report('failed', at.clock.now()), 'status');
   await at.clock.advance(5_000);
   t.is(await at.condition('p'), 'running PreBind plugin "DynamicResources": claim own binding failed: reason=Said, message="so"');
-  await at.client.resource(kinds.resourceSlices).create(slice('b', devices('good')));
+  const slices = at.client.resource(kinds.resourceSlices);
+  await slices.delete(conditionalName);
+  await slices.create(slice('b', devices('good')));
   await at.clock.advance(30_000);
 
   t.is(await at.nodeOf('p'), 'b');
