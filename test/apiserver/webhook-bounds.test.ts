@@ -1,6 +1,8 @@
 import test from 'ava';
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {AnswerBudget} from '#src/apiserver/backends/answer-budget.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {webhookCaller, type WebhookFailure} from '#src/apiserver/backends/webhook-caller.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {maxWeight, type LargeRequests} from '#src/apiserver/request/large.js';
@@ -12,8 +14,8 @@ import {startWebhook, type Respond} from './webhook-server.js';
 const MiB = 1024 * 1024;
 const maxBytes = 8 * MiB;
 
-const callerOn = (clock: Clock = new VirtualClock()) =>
-  webhookCaller({clock, resolve: () => Promise.reject(new Error('no service')), userAgent: 'tester'});
+const callerOn = (clock: Clock = new VirtualClock(), budget = new AnswerBudget()) =>
+  webhookCaller({clock, resolve: () => Promise.reject(new Error('no service')), userAgent: 'tester', budget});
 
 /** What comes of a call of a webhook that answers so: the object, or the message of the failure. */
 const outcomeOf = async (respond: Respond, {clock = new VirtualClock() as Clock, review = {} as object} = {}): Promise<unknown> => {
@@ -124,15 +126,18 @@ test('a webhook that answers byte by byte is given up at its timeout', async t =
   caller.close();
 });
 
-test('the responses of all webhooks together have a bound, and those that end make room', async t => {
+test('the responses of all webhooks together and all callers together have a bound, and those that end make room', async t => {
   const held: (() => void)[] = [];
   await using webhook = await startWebhook((_, response) => {
     response.writeHead(200, {'Content-Length': 7 * MiB + 2}).write(Buffer.alloc(7 * MiB, ' '), () => held.push(() => response.end('{}')));
   });
-  const caller = callerOn();
-  const call = () => caller.call({url: webhook.url, caBundle: webhook.caBundle}, {}, {timeoutMs: 10_000});
-  const outcomes = Array.from({length: 12}, () =>
-    call().then(
+  const meter = new MetricsRegistry();
+  const budget = new AnswerBudget();
+  budget.observe(meter);
+  const callers = [callerOn(undefined, budget), callerOn(undefined, budget)];
+  const call = (at: number) => callers[at % 2]!.call({url: webhook.url, caBundle: webhook.caBundle}, {}, {timeoutMs: 10_000});
+  const outcomes = Array.from({length: 12}, (_, at) =>
+    call(at).then(
       () => 'answered',
       (error: WebhookFailure) => error.message,
     ),
@@ -141,11 +146,15 @@ test('the responses of all webhooks together have a bound, and those that end ma
   for (const outcome of outcomes) void outcome.then(text => refused.add(text));
   for (let turns = 0; refused.size === 0 && turns < 20_000; turns++) await new Promise(resolve => setImmediate(resolve));
   t.deepEqual([...refused], [`the responses of all webhooks together have more than ${64 * MiB} bytes`]);
-  caller.close();
+  const {body} = await meter.exposition();
+  const heldBytes = Number(/^apiserver_webhook_response_bytes (\d+)$/m.exec(body)?.[1]);
+  t.true(heldBytes > 56 * MiB && heldBytes <= 64 * MiB, String(heldBytes));
+  t.regex(body, new RegExp(`^apiserver_webhook_response_limit_bytes ${64 * MiB}$`, 'm'));
+  for (const caller of callers) caller.close();
   await Promise.all(outcomes);
 
   webhook.respond = answering('{"kind":"Answer"}');
-  const next = callerOn();
+  const next = callerOn(undefined, budget);
   t.deepEqual(await next.call({url: webhook.url, caBundle: webhook.caBundle}, {}, {timeoutMs: 10_000}), {kind: 'Answer'});
   next.close();
 });

@@ -84,6 +84,8 @@ export interface WebhookCallerParts {
   readonly dial?: Dial;
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
+  /** The bytes of responses that all callers of a server hold together; a budget of its own by default. */
+  readonly budget?: AnswerBudget;
   /** The credentials for webhooks, by host; none by default. */
   readonly users?: WebhookUsers | undefined;
   /** In-process calls for services that refer to this server itself. */
@@ -101,8 +103,6 @@ const bound = new CacheBound('webhook_clients', 32 << 20);
 const maxResponseBytes = 8 * 1024 * 1024;
 /** The default limit of values in a response; a patch in base64 is one value. */
 const maxResponseValues = 50_000;
-/** The limit of all responses at a time. */
-const maxAllBytes = 64 * 1024 * 1024;
 const maxRetries = 10;
 
 /** A webhook that is ready to be called. */
@@ -122,8 +122,8 @@ interface Calling {
 }
 
 export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
-  const {clock, userAgent, log = noLog} = parts;
-  const calling: Calling = {clock, userAgent, budget: new AnswerBudget(maxAllBytes), yaml: new YamlThread(clock)};
+  const {clock, userAgent, log = noLog, budget = new AnswerBudget()} = parts;
+  const calling: Calling = {clock, userAgent, budget, yaml: new YamlThread(clock)};
   const calls = new CallLog(log, clock);
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(bound, {

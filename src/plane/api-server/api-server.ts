@@ -12,6 +12,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
@@ -59,6 +60,7 @@ import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregatio
 import {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import {selfCalls} from '#src/apiserver/backends/self-calls.js';
 import {isSelf, serviceResolver, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
+import {AnswerBudget} from '#src/apiserver/backends/answer-budget.js';
 import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
 import {conversions} from '#src/apiserver/custom/conversion.js';
@@ -240,14 +242,20 @@ const registryOf = (parts: ApiServerParts, {authorizers}: Settings): Registry =>
   });
 };
 
+/** The limit of the responses of all webhooks at a time, with its metrics. */
+const observedBudget = (meter: Meter): AnswerBudget => {
+  const budget = new AnswerBudget();
+  budget.observe(meter);
+  return budget;
+};
+
 /** The third stage: what reads the registry: tokens, services, webhooks, admission, aggregation and discovery. */
 const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry, {signal}: AbortController) => {
   const {options, naming, clock, random, log, serverAddress, gate, metrics: meter} = parts;
-  const {authorizers, proxy, admission: configuration, network, loopback, client, signer} = settings;
+  const {authorizers, proxy, admission: configuration, network, loopback, client, signer, configured} = settings;
   const reader = registryReader(registry);
   const address = externalAddress(options, serverAddress);
   const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address, signer});
-  const {configured} = settings;
   const otherTokens = tokenAuthenticators({
     options,
     configured,
@@ -264,6 +272,7 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
     signal,
   });
   const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
+  const budget = observedBudget(meter);
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
     const caller = webhookCaller({
@@ -272,6 +281,7 @@ const readersOf = (parts: ApiServerParts, settings: Settings, registry: Registry
       dial: settings.egress.dial('cluster'),
       resolve,
       userAgent: naming.component('apiserver-admission'),
+      budget,
       users,
       clientPair: () => proxy.pair,
       self,
