@@ -126,7 +126,7 @@ test('a webhook that answers byte by byte is given up at its timeout', async t =
   caller.close();
 });
 
-test('the responses of all webhooks together and all callers together have a bound, and those that end make room', async t => {
+test('the responses of all webhooks together have a bound, and those that end make room', async t => {
   const held: (() => void)[] = [];
   await using webhook = await startWebhook((_, response) => {
     response.writeHead(200, {'Content-Length': 7 * MiB + 2}).write(Buffer.alloc(7 * MiB, ' '), () => held.push(() => response.end('{}')));
