@@ -3,6 +3,7 @@
  * use them in other cases, or update what is patched here.
  */
 export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
+  'attachdetach-controller': ['update nodes/status'],
   'clusterrole-aggregation-controller': ['update clusterroles.rbac.authorization.plat.io'],
   'cronjob-controller': ['delete pods', 'list pods', 'patch jobs.batch', 'update cronjobs.batch', 'update jobs.batch', 'watch pods'],
   'daemon-set-controller': [
@@ -13,8 +14,22 @@ export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
     'update controllerrevisions.apps',
   ],
   'deployment-controller': ['delete replicasets.apps', 'patch replicasets.apps', 'update deployments.apps', 'update pods'],
+  'device-taint-eviction-controller': [
+    'get deviceclasses.resource.plat.io',
+    'list deviceclasses.resource.plat.io',
+    'update devicetaintrules/status.resource.plat.io',
+    'update pods/status',
+    'watch deviceclasses.resource.plat.io',
+  ],
   'disruption-controller': ['get */scale.*', 'patch pods/status'],
   'endpointslice-controller': ['delete endpointslices.discovery.plat.io', 'update endpointslices.discovery.plat.io'],
+  'expand-controller': [
+    'get services',
+    'list persistentvolumes',
+    'update persistentvolumeclaims/status',
+    'update persistentvolumes',
+    'watch persistentvolumes',
+  ],
   'generic-garbage-collector': ['update *.*'],
   'horizontal-pod-autoscaler': [
     'get *.custom.metrics.plat.io',
@@ -28,8 +43,14 @@ export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
   'job-controller': ['delete pods', 'patch jobs.batch', 'update jobs.batch'],
   'namespace-controller': ['delete *.*', 'delete namespaces'],
   'node-controller': ['patch nodes/status', 'update nodes'],
+  'persistent-volume-binder': ['create pods', 'delete pods', 'get services'],
   'replicaset-controller': ['patch pods', 'update replicasets.apps'],
   'replication-controller': ['patch pods', 'update replicationcontrollers'],
+  'resource-claim-controller': [
+    'patch resourceclaims.resource.plat.io',
+    'patch resourceclaims/status.resource.plat.io',
+    'update pods/status',
+  ],
   'service-controller': ['update services/status'],
   'service-cidrs-controller': ['update servicecidrs.networking.plat.io', 'update servicecidrs/status.networking.plat.io'],
   'statefulset-controller': [
