@@ -189,10 +189,6 @@ test("warns of each controller that the cluster's own manager runs already", asy
 
 const refusals: readonly (readonly [string[], RegExp])[] = [
   [['--controllers=nope'], /^plat-controller-manager: .*--controllers.*"nope" is not in the list of known controllers\n$/],
-  [
-    ['--controllers=device-taint-eviction-controller'],
-    /^plat-controller-manager: .*"device-taint-eviction-controller" is not built into this version\n$/,
-  ],
   [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
   [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
   [

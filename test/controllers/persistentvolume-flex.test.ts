@@ -6,6 +6,7 @@ import {flexAttacher} from '#controllers/persistentvolume-attach-detach/flex-att
 import {flexPlugins} from '#controllers/shared/volumes/flex.js';
 import type {VolumeSpec} from '#controllers/shared/volumes/plugin.js';
 import {naming as namingOf} from '#src/api/naming.js';
+import {systemClock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
 
@@ -36,7 +37,7 @@ esac`,
   driver('share', `echo '{"status": "Success", "capabilities": {"attach": false}}'`);
   driver('broken', 'echo nothing');
   const attacher = (program: string) => flexAttacher(program, {naming, log: noLog, signal});
-  const plugins = await flexPlugins({files: systemFiles, log: noLog, folder, attacher});
+  const plugins = await flexPlugins({files: systemFiles, clock: systemClock, log: noLog, folder, attacher});
   const disk = plugins.find(({name}) => name === 'example.com/disk')!;
 
   t.deepEqual(
@@ -59,5 +60,5 @@ esac`,
 });
 
 test('a folder of drivers that does not exist has none', async t => {
-  t.deepEqual(await flexPlugins({files: systemFiles, log: noLog, folder: '/nowhere/at/all'}), []);
+  t.deepEqual(await flexPlugins({files: systemFiles, clock: systemClock, log: noLog, folder: '/nowhere/at/all'}), []);
 });

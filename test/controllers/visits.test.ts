@@ -266,7 +266,7 @@ test('a pass over all certificate signing requests leaves turns to everybody els
   const deleted: KubeObject[] = [];
   const context = {
     clock,
-    lister: () => countingLister(requests as KubeObject[]),
+    client: {resource: () => ({list: () => Promise.resolve({metadata: {}, items: requests})})},
     writer: () => ({delete: (csr: KubeObject) => Promise.resolve(void deleted.push(csr))}),
   } as unknown as KeyedContext;
 

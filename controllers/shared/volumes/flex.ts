@@ -1,4 +1,5 @@
 import {join} from 'node:path';
+import {held, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -6,6 +7,7 @@ import type {Attacher, VolumePlugin} from './plugin.js';
 
 export interface FlexParts {
   readonly files: Pick<Files, 'foldersIn'>;
+  readonly clock: Clock;
   readonly log: Log;
   /** `--flex-volume-plugin-dir`. */
   readonly folder: string;
@@ -17,10 +19,10 @@ export interface FlexParts {
  * Returns a plugin for each driver program of third parties: `<folder>/<vendor>~<driver>/<driver>` handles FlexVolumes of the driver
  * `<vendor>/<driver>`. Folders are read once.
  */
-export const flexPlugins = async ({files, log, folder, attacher}: FlexParts): Promise<readonly VolumePlugin[]> => {
+export const flexPlugins = async ({files, clock, log, folder, attacher}: FlexParts): Promise<readonly VolumePlugin[]> => {
   let names: readonly string[];
   try {
-    names = await files.foldersIn(folder);
+    names = await held(clock, () => files.foldersIn(folder));
   } catch (error) {
     log.warn({folder, err: error}, `volume plugins of third parties cannot be read: ${messageOf(error)}`);
     return [];

@@ -2,6 +2,11 @@ import type * as upstream from '@kubernetes/client-node';
 import {kind} from '#src/api/kind.js';
 import type {Condition, Wire} from '#src/api/types.js';
 
+/** A rule that taints devices. The conditions of its status came with release 1.35. */
+export interface DeviceTaintRule extends Wire<upstream.V1alpha3DeviceTaintRule> {
+  status?: {conditions?: Condition[]};
+}
+
 /** The kinds of the group; a version that is not the best one is named with its version. */
 export const resourceKinds = {
   deviceClasses: kind<Wire<upstream.V1DeviceClass>>('resource', 'v1', 'DeviceClass', 'deviceclasses', false, '1.34'),
@@ -37,12 +42,5 @@ export const resourceKinds = {
   resourceSlices: kind<Wire<upstream.V1ResourceSlice>>('resource', 'v1', 'ResourceSlice', 'resourceslices', false, '1.34'),
   resourceSlicesV1beta2: kind<Wire<upstream.V1beta2ResourceSlice>>('resource', 'v1beta2', 'ResourceSlice', 'resourceslices', false, '1.33'),
   resourceSlicesV1beta1: kind<Wire<upstream.V1beta1ResourceSlice>>('resource', 'v1beta1', 'ResourceSlice', 'resourceslices', false, '1.32'),
-  deviceTaintRules: kind<Wire<upstream.V1alpha3DeviceTaintRule> & {status?: {conditions?: Condition[]}}>(
-    'resource',
-    'v1alpha3',
-    'DeviceTaintRule',
-    'devicetaintrules',
-    false,
-    '1.33',
-  ),
+  deviceTaintRules: kind<DeviceTaintRule>('resource', 'v1alpha3', 'DeviceTaintRule', 'devicetaintrules', false, '1.33'),
 } as const;
