@@ -180,10 +180,12 @@ const restoreLastState = (container: ContainerRecord): void => {
 const nextTime = (record: PodRecord, {now}: PodContext): number => {
   const {activeDeadlineSeconds} = record.pod.spec!;
   const times = record.containers.map(container => nextChange(container, now));
+  // What the pod waits for was checked a moment ago: a retry that has fallen due since then must not be lost.
+  const retry = (at: number): void => void times.push(Math.max(at, now + 1));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
-  if (record.missing?.mount) times.push(record.missing.retryAt);
-  if (record.sandbox === 'pending' && record.devices?.isPrepared === false) times.push(record.devices.retryAt);
-  if (record.sandbox === 'pending' && record.mounting?.waiting.length) times.push(record.mounting.retryAt);
+  if (record.missing?.mount) retry(record.missing.retryAt);
+  if (record.sandbox === 'pending' && record.devices?.isPrepared === false) retry(record.devices.retryAt);
+  if (record.sandbox === 'pending' && record.mounting?.waiting.length) retry(record.mounting.retryAt);
   if (activeDeadlineSeconds !== undefined && !record.termination) times.push(record.startTime + activeDeadlineSeconds * 1000);
   return Math.min(...times.filter(time => time > now), Infinity);
 };
