@@ -71,7 +71,7 @@ export const lifecycle = (context: KeyedContext<CloudLifecycleOptions>): Reconci
   };
 };
 
-/** Whether a node's machine is shut down; one that the cloud cannot tell about is not. */
+/** Whether a node's machine is shut down; one of which the cloud does not know is not. */
 const isShutDown = async (instances: Instances, node: Frozen<Node>): Promise<boolean> => {
   try {
     return await instances.isShutDown(node);

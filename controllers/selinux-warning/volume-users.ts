@@ -13,7 +13,7 @@ export interface Use {
   readonly policy: ChangePolicy;
 }
 
-/** A conflict as one of its two pods is told. */
+/** A conflict as the Event of one of its two pods describes it. */
 export interface Conflict {
   readonly property: 'SELinuxChangePolicy' | 'SELinuxLabel';
   readonly pod: ObjectKey;
@@ -47,7 +47,7 @@ const toldToOther = ({property, pod, value, otherPod, otherValue}: Conflict): Co
   otherValue: value,
 });
 
-/** Returns what a pod is told. Pods of other namespaces are not named. */
+/** Returns the text of a pod's Event. Pods of other namespaces are not named. */
 export const messageOfConflict = ({property, pod, value, otherPod, otherValue}: Conflict): string => {
   const end = 'If both pods land on the same node, only one of them may access the volume.';
   return pod.namespace === otherPod.namespace

@@ -16,7 +16,7 @@ export const hasFinalizer = ({metadata}: CloudService, naming: Naming): boolean 
 export const needsCleanup = (service: CloudService, naming: Naming): boolean =>
   hasFinalizer(service, naming) && (service.metadata?.deletionTimestamp !== undefined || service.spec?.type !== 'LoadBalancer');
 
-/** A change that the load balancer must follow, as an Event tells it; some are not told. */
+/** A change that the load balancer must follow, as an Event reports it; some have no Event. */
 export interface ServiceChange {
   readonly reason?: string;
   readonly message?: string;

@@ -25,7 +25,7 @@ export interface InstanceMetadata {
 /** The machines of nodes, found by provider ID, or by name for nodes without one. */
 export interface Instances {
   exists(node: CloudNode): Promise<boolean>;
-  /** Rejects with `NotImplemented` if the cloud cannot tell. */
+  /** Rejects with `NotImplemented` if the cloud does not know. */
   isShutDown(node: CloudNode): Promise<boolean>;
   /** Rejects if there is no such machine. */
   metadata(node: CloudNode): Promise<InstanceMetadata>;

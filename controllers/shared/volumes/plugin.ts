@@ -63,7 +63,7 @@ export interface VolumePlugin {
   readonly supportsMountOptions: boolean;
   /** Whether the plugin is responsible for a volume. */
   canSupport(spec: VolumeSpec): boolean;
-  /** Returns what tells volumes of this plugin apart. */
+  /** Returns what identifies a volume of this plugin. */
   uniqueName(spec: VolumeSpec): string;
   readonly attacher?: Attacher;
   /** Creates the storage of a claim, and returns its volume. */

@@ -19,7 +19,7 @@ export interface LogFileOptions {
   readonly log: Log;
 }
 
-/** Mode of new files: events tell of everybody's requests. */
+/** Mode of new files: events describe the requests of all users. */
 const mode = 0o600;
 
 /** As many bytes are written in this thread, which takes microseconds: each hop to another thread would delay a response. */

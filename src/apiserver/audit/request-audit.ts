@@ -18,7 +18,7 @@ import {endOf, withEnd} from './stream-end.js';
 /** User agents are cut at this length. */
 const maxAgentLength = 1024;
 
-/** The time from which on an event tells what a request waited for, in ms. */
+/** The duration from which on an event shows what a request waited for, in ms. */
 const slowMs = 500;
 
 const agentOf = ({headers}: ApiRequest): string => {

@@ -24,7 +24,7 @@ export type ReviewResult = 'success' | 'error' | 'timeout' | 'canceled';
 export interface ReviewWebhook extends AsyncDisposable {
   /**
    * Posts a review and returns what `read` makes of the response; what it throws is a failed call. Passing failures are retried: five attempts in total. Rejects
-   * with the last one's error: a `StatusError` if the server refused. `observe` is told of every attempt.
+   * with the last one's error: a `StatusError` if the server refused. `observe` is called for every attempt.
    */
   post<T>(review: object, read: (response: PlainObject) => T, observe?: (result: ReviewResult, ms: number) => void): Promise<T>;
 }

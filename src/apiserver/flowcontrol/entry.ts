@@ -69,7 +69,7 @@ const enterInFlight = ({inFlight, bodies}: Limits, {request, info, user}: Enteri
 
 const noPlace: Disposable = {[Symbol.dispose]() {}};
 
-/** Adds the headers that show how a request was classified, whether it was served or refused. Names are not shown, since they tell how requests are ranked. */
+/** Adds the headers that show how a request was classified, whether it was served or refused. Names are not shown, since they reveal how requests are ranked. */
 export const flowHeaders = ({flowControlHeaders}: Naming, {headers}: ApiResponse, {schema}: Entry): void => {
   if (!schema) return;
   headers[flowControlHeaders.flowSchema] = schema.uid;

@@ -16,6 +16,7 @@ import {
   type SnapshotSummary,
 } from '#src/storage/snapshot/format.js';
 import type {Invocation} from '#src/cli/program/program.js';
+import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {canonicalValue} from './canonical.js';
 import {namesPlace, placeOf, targetOf, type Place} from './places.js';
 
@@ -24,19 +25,11 @@ type Command = (invocation: SnapshotInvocation, args: readonly string[]) => Prom
 
 /** `plat snapshot`: saves, verifies and restores the data of a store. */
 export const runSnapshot = async (invocation: SnapshotInvocation): Promise<number> => {
-  const [command = '', ...args] = invocation.parsed.args;
-  const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
-  if (!run)
-    throw new Error(
-      `the first argument must be ${Object.keys(commands)
-        .join(', ')
-        .replace(/, (\w+)$/, ' or $1')}${command ? `, not ${JSON.stringify(command)}` : ''}`,
-    );
-  const {copies, others} = {
-    copies: (['toDataDir', 'toStoreDir', 'toKvstoreServers'] as const).some(name => invocation.parsed.options[name].length > 0),
-    others: command !== 'copy',
-  };
-  if (copies && others) throw new Error('--to-data-dir, --to-store-dir and --to-kvstore-servers are flags of copy');
+  const [command, ...args] = invocation.parsed.args;
+  const run = subcommandOf(commands, command);
+  const {options} = invocation.parsed;
+  const namesTarget = (['toDataDir', 'toStoreDir', 'toKvstoreServers'] as const).some(name => options[name].length > 0);
+  if (namesTarget && run !== copy) throw new Error('--to-data-dir, --to-store-dir and --to-kvstore-servers are flags of copy');
   return run(invocation, args);
 };
 

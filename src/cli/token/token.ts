@@ -16,6 +16,7 @@ import {
 import type {tokenFlags} from '#src/options/programs/client.js';
 import {commandClient, type CommandClient} from '#src/cli/program/command-client.js';
 import {oneLine, type Invocation} from '#src/cli/program/program.js';
+import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {createToken, generateToken} from './create.js';
 import {bootstrapKubeconfig, clusterOf, discover, hashProblem, publicKeyHash} from './discover.js';
 import {listTokens, tokenObject, tokenTable} from './list.js';
@@ -24,14 +25,8 @@ type TokenInvocation = Invocation<(typeof tokenFlags)['rows']>;
 
 /** `plat token`: manages bootstrap tokens, with the commands and the output of kubeadm. */
 export const runToken = async (invocation: TokenInvocation): Promise<number> => {
-  const [command = '', ...args] = invocation.parsed.args;
-  const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
-  if (!run)
-    throw new Error(
-      `the first argument must be ${Object.keys(commands)
-        .join(', ')
-        .replace(/, (\w+)$/, ' or $1')}${command ? `, not ${JSON.stringify(command)}` : ''}`,
-    );
+  const [command, ...args] = invocation.parsed.args;
+  const run = subcommandOf(commands, command);
   return run(invocation, args);
 };
 

@@ -8,7 +8,7 @@ import type {Device} from './types.js';
 export class PoolCounters {
   readonly #left = new Map<string, Quantity>();
 
-  /** `isInUse` tells which devices are allocated. */
+  /** `isInUse` returns whether a device is allocated. */
   constructor(pool: Pool, isInUse: (device: string) => boolean) {
     for (const [set, {counters}] of pool.counterSets)
       for (const [name, {value}] of Object.entries(counters)) this.#left.set(`${set}/${name}`, parseQuantity(value));

@@ -31,7 +31,7 @@ const keyValue = (bytes: Buffer): KeyValue => {
   return kv;
 };
 
-/** The part of a response's header that tells histories apart. */
+/** The part of a response's header that identifies the history. */
 export interface ResponseHeader {
   /** The cluster's id, rounded to a double. */
   readonly cluster: number;

@@ -27,7 +27,7 @@ export class ExternalKeys implements VerifyingKeys {
   readonly #service: SignerService;
   readonly #parts: SignerParts;
   #keys: readonly VerifyingKey[] = [];
-  /** The ids and keys as they were published, which tells whether they have changed. */
+  /** The ids and keys as they were published, to notice whether they have changed. */
   #published = '';
   #generation = 0;
   #refreshAt = 0;

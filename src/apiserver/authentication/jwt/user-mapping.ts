@@ -75,7 +75,7 @@ const checkClaims = ({settings, compiled}: CompiledAuthenticator, claims: Claims
 /** Maps the claims of a verified token to a user. Throws, with upstream's message, if a claim is missing or a rule does not hold. */
 export const userOfClaims = (authenticator: CompiledAuthenticator, claims: Claims): UserInfo => {
   const name = usernameOf(authenticator, claims);
-  // Without a name a user could not be told from others.
+  // Without a name a user could not be distinguished from others.
   if (!name) throw new Error('oidc: the username is empty');
   const groups = groupsOf(authenticator, claims);
   const uid = uidOf(authenticator, claims);

@@ -1,0 +1,8 @@
+/** Returns the command that the first argument of a program names. Throws an error of one line for another. */
+export const subcommandOf = <T>(commands: Readonly<Record<string, T>>, name = ''): T => {
+  if (Object.hasOwn(commands, name)) return commands[name]!;
+  const names = Object.keys(commands)
+    .join(', ')
+    .replace(/, (\w+)$/, ' or $1');
+  throw new Error(`the first argument must be ${names}${name ? `, not ${JSON.stringify(name)}` : ''}`);
+};
