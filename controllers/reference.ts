@@ -31,7 +31,7 @@ export const controllersReference = (): string => {
     '# Controllers',
     '',
     'Made by `make docs` from `controllers/index.ts` and `src/options/controller-names.ts`; do not edit. `--controllers` accepts names and aliases: `*` enables all controllers that are on by default,',
-    '`name` enables a controller, `-name` disables it, and the first item that names a controller applies. A controller that is not implemented is skipped by `*` and refused by name.',
+    '`name` enables a controller, `-name` disables it, and the first item that names a controller applies.',
     'A controller uses the service account in the last column, in the system namespace, with the role `system:controller:<account>`; without one it uses the identity of the controller manager.',
     '',
     row(['Controller', 'Aliases', 'Default', 'What it does', 'Flags', 'Acts as']),

@@ -174,14 +174,12 @@ export const gateTable = {
   ...withoutEffect('the scheduler applies no limit to volumes on nodes that have not reported their drivers', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
-  ...withoutEffect('it concerns the storage controllers, which are not implemented yet', {
-    CSIVolumeHealth: [alpha, alpha, alpha, alpha],
-  }),
   ...withoutEffect('it concerns the webhooks of a cloud controller manager, which is another program', {
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('it concerns the node agent, which is not implemented yet', {
     ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
+    CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
     CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],

@@ -42,8 +42,8 @@ const embedded = (directory: string): Place => ({
   },
 });
 
-/** The flags that name a store. */
-export type PlaceOptions = Pick<SnapshotOptions, 'dataDir' | 'storeDir' | 'kvstoreServers'> & Partial<ConnectionOptions>;
+/** The store of the plane in a data directory. */
+export const planeStore = (dataDir: string): Place => embedded(join(dataDir, 'store'));
 
 type ConnectionOptions = Pick<
   SnapshotOptions,
@@ -89,11 +89,11 @@ const etcd = (servers: readonly string[], options: ConnectionOptions): Place => 
 };
 
 /** The store of `--data-dir`, `--store-dir` or `--kvstore-servers`. */
-export const placeOf = (options: PlaceOptions): Place => {
-  if (options.kvstoreServers.length > 0) return etcd(options.kvstoreServers, options as SnapshotOptions);
+export const placeOf = (options: SnapshotOptions): Place => {
+  if (options.kvstoreServers.length > 0) return etcd(options.kvstoreServers, options);
   if (options.storeDir) return embedded(options.storeDir);
   const defaults = (['kubernetes', 'plat'] as const).map(defaultDataDir);
-  return embedded(join(options.dataDir || (defaults.find(directory => existsSync(directory)) ?? defaults[0]!), 'store'));
+  return planeStore(options.dataDir || (defaults.find(directory => existsSync(directory)) ?? defaults[0]!));
 };
 
 /** Whether the flags name a store. */
@@ -104,6 +104,6 @@ export const namesPlace = ({dataDir, storeDir, kvstoreServers}: SnapshotOptions)
 export const targetOf = (options: SnapshotOptions): Place => {
   if (options.toKvstoreServers.length > 0) return etcd(options.toKvstoreServers, options);
   if (options.toStoreDir) return embedded(options.toStoreDir);
-  if (options.toDataDir) return embedded(join(options.toDataDir, 'store'));
+  if (options.toDataDir) return planeStore(options.toDataDir);
   throw new Error('copy needs --to-data-dir, --to-store-dir or --to-kvstore-servers');
 };

@@ -18,7 +18,7 @@ import {
 import type {Invocation} from '#src/cli/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {canonicalValue} from './canonical.js';
-import {namesPlace, placeOf, targetOf, type Place} from './places.js';
+import {namesPlace, placeOf, planeStore, targetOf, type Place} from './places.js';
 
 type SnapshotInvocation = Invocation<(typeof snapshotFlags)['rows']>;
 type Command = (invocation: SnapshotInvocation, args: readonly string[]) => Promise<number>;
@@ -112,7 +112,7 @@ const restoreInto = async (place: Place, path: string): Promise<SnapshotSummary>
 export const restorePlane = (file: string, dataDir: string, naming: string): Promise<SnapshotSummary> =>
   withVerified(file, async (path, header) => {
     if (header.naming !== naming) throw new Error(`${file} was saved with --naming=${header.naming}, not ${naming}`);
-    return restoreInto(placeOf({dataDir, storeDir: '', kvstoreServers: []}), path);
+    return restoreInto(planeStore(dataDir), path);
   });
 
 const tableOf = ({naming, revision, taken}: SnapshotHeader, {hash, content, keys, bytes}: SnapshotSummary): string[] => {

@@ -2,7 +2,7 @@ import {invalid, invalidObject} from '#src/api/field-error.js';
 import {conflict} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch, ValueUnreadable} from '#src/storage/errors.js';
-import {requestAttributes} from '#src/apiserver/registry/address.js';
+import {admitDeletion} from './admit-deletion.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 
 /** Returns the revision of an object that cannot be decrypted or parsed; undefined for one that is readable or absent. */
@@ -42,17 +42,7 @@ export const deleteUnreadable = async (
       invalid(unsafeDeletionField, true, 'is exclusively used to delete corrupt object(s), try again by removing this option'),
     ]);
   const oldObject: KubeObject = {apiVersion, kind: definition.kind.kind, metadata: {name, ...(namespace ? {namespace} : {})}};
-  const attributes = {
-    operation: 'DELETE' as const,
-    ...requestAttributes(resource, context),
-    deletion: options,
-    subresource: '',
-    namespace,
-    name,
-    oldObject,
-  };
-  await settings.writes.admission.run('admit', attributes);
-  await settings.writes.admission.run('validate', attributes);
+  await admitDeletion(resource, {namespace, name, oldObject}, options, context);
   try {
     await settings.store.delete(key, revision);
   } catch (error) {

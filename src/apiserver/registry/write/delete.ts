@@ -6,7 +6,7 @@ import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {requestAttributes} from '#src/apiserver/registry/address.js';
+import {admitDeletion} from './admit-deletion.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {untilUncontended} from './races.js';
@@ -50,22 +50,10 @@ const deleteOnce = async (
   options: DeleteOptions,
   context: WriteContext,
 ): Promise<Deleted> => {
-  const {settings, definition} = resource;
+  const {definition} = resource;
   const old = resource.objects.of(record.key, record.value, record.revision);
   checkDeletePreconditions(resource, name, old, options);
-  const attributes = {
-    operation: 'DELETE' as const,
-    ...requestAttributes(resource, context),
-    deletion: options,
-    subresource: '',
-    namespace,
-    name,
-    oldObject: old,
-  };
-  if (!context.isAdmitted) {
-    await settings.writes.admission.run('admit', attributes);
-    await settings.writes.admission.run('validate', attributes);
-  }
+  if (!context.isAdmitted) await admitDeletion(resource, {namespace, name, oldObject: old}, options, context);
 
   const object = structuredClone(old) as KubeObject;
   const start = definition.deletion?.begin?.(object, resource.hooks(context.user)) ?? 'remove';

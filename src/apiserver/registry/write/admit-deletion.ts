@@ -1,0 +1,17 @@
+import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import {requestAttributes} from '#src/apiserver/registry/address.js';
+import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+
+/** Runs the admission of a deletion. `oldObject` is the stored object, as far as it is known. Throws the refusal. */
+export const admitDeletion = async (
+  resource: Resource,
+  {namespace, name, oldObject}: {readonly namespace: string; readonly name: string; readonly oldObject: Readonly<KubeObject>},
+  deletion: DeleteOptions,
+  context: WriteContext,
+): Promise<void> => {
+  const {admission} = resource.settings.writes;
+  const request = requestAttributes(resource, context);
+  const attributes = {operation: 'DELETE' as const, ...request, deletion, subresource: '', namespace, name, oldObject};
+  await admission.run('admit', attributes);
+  await admission.run('validate', attributes);
+};
