@@ -42,20 +42,47 @@ export class ValueTooLarge extends Error {
   }
 }
 
-/** A value that cannot be decrypted, or encrypted: keys are missing, or the key management service is out of reach. */
+interface UnreadableRecord {
+  readonly key: string;
+  readonly revision: number;
+  readonly step: 'transform' | 'decode';
+}
+
+/**
+ * A value that cannot be read: its checksum does not match, it cannot be decoded or decrypted, or it cannot be encrypted, as keys are missing or the key management
+ * service is out of reach.
+ */
 export class ValueUnreadable extends Error {
   override readonly name = 'ValueUnreadable';
-  /** That of the record, if it was read. */
+  /** The record's, if one was read. */
+  readonly key: string | undefined;
   readonly revision: number | undefined;
-  constructor(message: string, {revision, ...options}: ErrorOptions & {readonly revision?: number} = {}) {
+  /** What failed: the decryption of the value, or reading what it holds. */
+  readonly step: 'transform' | 'decode';
+  constructor(message: string, {key, revision, step = 'transform', ...options}: ErrorOptions & Partial<UnreadableRecord> = {}) {
     super(message, options);
+    this.key = key;
     this.revision = revision;
+    this.step = step;
+  }
+
+  /** Returns the error of a record whose bytes are not those that were written. */
+  static damaged(key: string, revision: number): ValueUnreadable {
+    return new ValueUnreadable(`the record of ${JSON.stringify(key)} at revision ${revision} is damaged`, {key, revision, step: 'decode'});
   }
 }
 
 /** The store cannot be opened by this process; the message is one line for the user. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';
+}
+
+/** A write that found no space. Nothing was written; reads go on. */
+export class StoreFull extends Error {
+  override readonly name = 'StoreFull';
+  constructor(options?: ErrorOptions) {
+    super('the store cannot write: no space is left for its data', options);
+  }
 }
 
 /** No answer of the store's servers in time. Whether a write took effect is unknown. */

@@ -71,7 +71,8 @@ export interface WatchQuery {
  * without one when the store was closed. No call is made before `watch` has returned or after its handle was disposed of.
  */
 export interface Watcher {
-  changes(batch: readonly Change[]): void;
+  /** Where it returns a promise, history beyond the batch is read once that resolves. Changes that are not history are delivered all the same. */
+  changes(batch: readonly Change[]): unknown;
   /** Called when all changes of this watch up to `revision` have been delivered: once after history, then some time after changes outside its range. */
   progress?(revision: number): void;
   ended(error?: Error): void;
@@ -97,15 +98,25 @@ export interface CompactionTurn {
 export interface Continuity {
   /** Why reads may be incomplete at present; undefined if they are not. */
   readonly problem: string | undefined;
-  /** Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended with `Compacted`. */
-  onReplaced(listener: () => void): Disposable;
+  /**
+   * Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended with `Compacted`. With `key`, only
+   * when they were those of the store that keeps it.
+   */
+  onReplaced(listener: () => void, key?: string): Disposable;
 }
 
 /** A value, or a promise of one when the store has to wait. */
 export type Eventually<T> = T | Promise<T>;
 
+/** The newest revision at a time. */
+export interface RevisionNote {
+  readonly revision: number;
+  /** Wall time in ms. */
+  readonly at: number;
+}
+
 /**
- * A revisioned key-value store with one increasing revision. Reads and watches see only durable writes; compares also see pending
+ * A revisioned key-value store with one increasing revision, or several such stores for different keys. Reads and watches see only durable writes; compares also see pending
  * ones, so of two writers with the same expectation one wins. A resolved write is on disk; a failed one (full disk) changed nothing. Every method throws (or rejects
  * with) `StoreClosed` after `close`.
  */
@@ -114,8 +125,10 @@ export interface Store {
   readonly shared: boolean;
   /** Absent for a store whose data cannot be replaced while it is open. */
   readonly continuity?: Continuity | undefined;
-  /** The newest durable revision. An empty store is at revision 1, so that zero can mean "any". */
-  revision(): Eventually<number>;
+  /** The stores of which this one consists, for compaction, health and size: that of most keys first. Absent if it is one store. */
+  readonly parts?: readonly Store[] | undefined;
+  /** The newest durable revision, of the store that keeps `key` if there are several. An empty store is at revision 1, so that zero can mean "any". */
+  revision(key?: string): Eventually<number>;
   get(key: string, options?: ReadOptions): Eventually<StoredRecord | undefined>;
   /** Throws `Compacted` for a compacted revision, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
@@ -136,12 +149,18 @@ export interface Store {
    * newest revision.
    */
   takeTurn?(turn: number, revision: number): Promise<CompactionTurn>;
+  /** The newest revision of a time in the past, for the next compaction. Absent where the store keeps no such note, as shared ones do; undefined if there is none. */
+  noted?(): RevisionNote | undefined;
+  /** Replaces the note, durably if the store outlives the process. */
+  note?(note: RevisionNote): Promise<void>;
   /** Returns the oldest revision that can be read or watched from; zero when nothing was compacted. */
   compacted(): Eventually<number>;
-  /** Grants a lease that expires in `seconds`. It survives a restart from the first write under it; writing under an expired one rejects with `LeaseNotFound`. */
-  lease(seconds: number): Eventually<LeaseId>;
+  /** Grants a lease that expires in `seconds`, in the store that keeps `key` if there are several. It survives a restart from the first write under it; writing under an expired one rejects with `LeaseNotFound`. */
+  lease(seconds: number, key?: string): Eventually<LeaseId>;
   /** Returns the stored size in bytes. */
   size(): Eventually<number>;
+  /** Why the store takes no writes at present; undefined if it does. Absent for a store that cannot tell. */
+  writeProblem?(): Eventually<string | undefined>;
   close(): Promise<void>;
 }
 

@@ -105,7 +105,8 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   return {
     shared: store.shared,
     continuity: store.continuity,
-    revision: () => store.revision(),
+    parts: store.parts,
+    revision: key => store.revision(key),
     get: (key, options) => andThen(store.get(key, options), record => record && andThen(translatedRecords([record]), ([one]) => one)),
     range: ({filter, ...query}) => {
       // Filters apply after the translation of records stored in another version.
@@ -140,8 +141,9 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),
     compacted: () => store.compacted(),
-    lease: seconds => store.lease(seconds),
+    lease: (seconds, key) => store.lease(seconds, key),
     size: () => store.size(),
+    ...(store.writeProblem && {writeProblem: () => store.writeProblem!()}),
     close: () => store.close(),
   };
 };
@@ -156,6 +158,8 @@ class TranslatedWatch implements Disposable {
   /** Set while a change is waiting. */
   #waiting: Promise<void> | undefined;
   #over = false;
+  /** What the watcher returned for the last changes. */
+  #pressure: Promise<void> | undefined;
 
   constructor(
     store: Store,
@@ -167,7 +171,10 @@ class TranslatedWatch implements Disposable {
     this.#translated = translated;
     this.#signal = signal;
     this.#following = store.watch(query, {
-      changes: batch => this.#inTurn(() => this.#deliver(batch)),
+      changes: batch => {
+        this.#inTurn(() => this.#deliver(batch));
+        return this.#waiting ? this.#waiting.then(() => this.#pressure) : this.#pressure;
+      },
       progress: revision => this.#inTurn(() => watcher.progress?.(revision)),
       ended: error => this.#inTurn(() => this.#close(error)),
     });
@@ -196,7 +203,7 @@ class TranslatedWatch implements Disposable {
     const translated = this.#translated(batch);
     return translated.some(change => change instanceof Promise)
       ? this.#deliverLater(translated)
-      : this.#watcher.changes(translated as readonly Change[]);
+      : this.#pass(translated as readonly Change[]);
   }
 
   /** Delivers the changes before the first one whose translation failed, and rejects with its error. */
@@ -206,8 +213,13 @@ class TranslatedWatch implements Disposable {
     try {
       for (const change of translated) changes.push(await change);
     } finally {
-      if (!this.#over && changes.length > 0) this.#watcher.changes(changes);
+      if (!this.#over && changes.length > 0) this.#pass(changes);
     }
+  }
+
+  #pass(changes: readonly Change[]): void {
+    const taken = this.#watcher.changes(changes);
+    this.#pressure = taken instanceof Promise ? taken : undefined;
   }
 
   #fail(error: unknown): void {

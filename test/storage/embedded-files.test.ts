@@ -23,7 +23,7 @@ test('the directory and its files are for the owner alone', async t => {
   await store.close();
 });
 
-test('a store written with another naming is refused in words and left alone', async t => {
+test('a store written with another naming is refused with a message and left alone', async t => {
   const directory = fresh();
   await (await open(directory)).close();
 
@@ -53,7 +53,7 @@ test('a directory that holds something else under the name of the store is refus
 
   const error = await t.throwsAsync(open(directory), {instanceOf: StoreUnusable});
 
-  t.is(error?.message, `--data-dir: cannot keep a store in ${directory}: its data.mdb is not a store`);
+  t.regex(error!.message, /^--data-dir: \S+data\.mdb is damaged: meta page 0 has no mark of one: .+$/);
 });
 
 test('a store is open once, within a process and among processes', async t => {
@@ -95,7 +95,7 @@ test('of processes that start at once on one directory one gets it', async t => 
   for (const starter of starters) await starter.kill();
 });
 
-test('backends are chosen by the value of the flag, and those not built are refused in words', async t => {
+test('backends are chosen by the value of the flag, and those not built are refused with a message', async t => {
   const options = {directory: fresh(), naming: 'plat', clock: new VirtualClock()};
   for (const backend of ['embedded', 'memory']) {
     const store = await openStore({backend, ...options});

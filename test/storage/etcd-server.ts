@@ -1,6 +1,6 @@
 import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
-import {cpSync, existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
 import {createServer, type AddressInfo} from 'node:net';
 import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
@@ -29,6 +29,10 @@ interface MemberOptions {
   readonly name?: string;
   readonly members?: string;
 }
+
+/** The states of the threads of a process, as in proc(5). */
+const threadStates = (pid: number): readonly string[] =>
+  readdirSync(`/proc/${pid}/task`).map(thread => /\) (\w)/.exec(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))?.[1] ?? '');
 
 /** A real etcd in a directory of its own, which can be killed and restarted on its data. */
 export class EtcdServer {
@@ -105,7 +109,11 @@ export class EtcdServer {
 
   /** Stops the process without ending it: connections stay open, nothing is answered until `proceed`. */
   pause(): void {
-    this.#process?.kill('SIGSTOP');
+    const {pid} = this.#process ?? {};
+    if (pid === undefined) return;
+    this.#process!.kill('SIGSTOP');
+    // A thread that is at work stops a little later than the signal is sent.
+    while (!threadStates(pid).every(state => state === 'T'));
   }
 
   proceed(): void {

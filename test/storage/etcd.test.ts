@@ -212,7 +212,7 @@ if (hasEtcd) {
     await Promise.all([one.close(), other.close()]);
   });
 
-  test.serial('a store in another naming is refused in words', async t => {
+  test.serial('a store in another naming is refused with a message', async t => {
     await empty();
     await (await open({prefix: '/p', naming: 'plat'})).close();
     await (await open({prefix: '/p', naming: 'plat'})).close();
@@ -325,11 +325,11 @@ if (hasEtcd) {
     let granting: Pick<EtcdStore, 'lease'> = closed;
     const leases = new Leases({...fromOne(store, 1), lease: seconds => granting.lease(seconds)}, systemClock, 60);
 
-    await t.throwsAsync(async () => leases.for(3600), {instanceOf: StoreClosed});
+    await t.throwsAsync(async () => leases.for(3600, '/events/'), {instanceOf: StoreClosed});
     granting = store;
-    const lease = await leases.for(3600);
+    const lease = await leases.for(3600, '/events/');
 
-    t.is(await leases.for(3600), lease);
+    t.is(await leases.for(3600, '/events/'), lease);
     await store.close();
   });
 

@@ -14,9 +14,10 @@ export class StoreProcess {
   #rest = '';
   #wake: () => void = () => {};
 
-  constructor(task: 'write' | 'hold' | 'open', directory: string, naming = 'plat') {
+  constructor(task: 'write' | 'hold' | 'open', directory: string, naming = 'plat', command: readonly string[] = []) {
     const program = fileURLToPath(new URL('child.js', import.meta.url));
-    this.#child = spawn(process.execPath, [program, task, directory, naming], {stdio: ['ignore', 'pipe', 'inherit']});
+    const [first = process.execPath, ...rest] = [...command, process.execPath];
+    this.#child = spawn(first, [...rest, program, task, directory, naming], {stdio: ['ignore', 'pipe', 'inherit']});
     running.add(this.#child);
     this.#ended = once(this.#child, 'close').finally(() => running.delete(this.#child));
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {

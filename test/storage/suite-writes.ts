@@ -49,7 +49,7 @@ export const writeSuite = (test: StoreTest): void => {
     t.is(await store.revision(), 3);
   });
 
-  test('a deleted key can be created anew and counts as new', async (t, {store}) => {
+  test('a deleted key can be created again and counts as new', async (t, {store}) => {
     await store.delete('/a', await store.create('/a', bytes('1')));
 
     const revision = await store.create('/a', bytes('2'));

@@ -12,6 +12,8 @@ export interface OpenStoreOptions {
   /** The directory of the embedded store. */
   readonly directory: string;
   readonly naming: string;
+  /** The bound on the bytes of history of the embedded store; zero for none. */
+  readonly historyBytes?: number;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;

@@ -1,9 +1,11 @@
 import {StoreUnusable} from '#src/storage/errors.js';
 import {tables} from './layout.js';
+import {FileDamaged} from './pages.js';
 import type {Tree} from './writes.js';
 
-/** The version of `layout.ts`. A store of another format is refused. */
-const format = 1;
+/** The version of `layout.ts`. A store of an older format is read, and is of this one from then on; those of other formats are refused. */
+const format = 2;
+const oldestFormat = 1;
 
 const metaKeys = {owner: `${tables.meta}owner`, identity: `${tables.meta}identity`} as const;
 
@@ -23,7 +25,7 @@ const livingReaders = (tree: Tree): Set<number> => {
 };
 
 const checkIdentity = (directory: string, {format: storeFormat, naming: storeNaming}: Identity, naming: string): void => {
-  if (storeFormat !== format)
+  if (!(storeFormat >= oldestFormat && storeFormat <= format))
     throw new StoreUnusable(`the store in ${directory} has format ${storeFormat}, this program reads format ${format}`);
   if (storeNaming !== naming)
     throw new StoreUnusable(
@@ -31,10 +33,15 @@ const checkIdentity = (directory: string, {format: storeFormat, naming: storeNam
     );
 };
 
-/** Returns what a tree records about itself; undefined for a new one. */
+/** Returns what a tree records about itself; undefined for a new one. Throws for a damaged one. */
 export const identityOf = (tree: Tree): Identity | undefined => {
   const identity = text(tree.getBinary(metaKeys.identity));
-  return identity === undefined ? undefined : (JSON.parse(identity) as Identity);
+  if (identity === undefined) return undefined;
+  try {
+    return JSON.parse(identity) as Identity;
+  } catch (error) {
+    throw new FileDamaged('its record of its own format is damaged', {cause: error});
+  }
 };
 
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
@@ -52,7 +59,7 @@ export const claim = (tree: Tree, directory: string, naming: string): void => {
       throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}: stop that one, or give another --data-dir`);
     const identity = identityOf(tree);
     if (identity !== undefined) checkIdentity(directory, identity, naming);
-    else tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
+    if (identity?.format !== format) tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
     tree.putSync(metaKeys.owner, Buffer.from(String(process.pid)));
   });
 };

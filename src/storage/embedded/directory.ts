@@ -1,17 +1,26 @@
-import {accessSync, chmodSync, closeSync, constants, fsyncSync, openSync, readSync, realpathSync} from 'node:fs';
+import {accessSync, chmodSync, closeSync, constants, existsSync, fsyncSync, openSync, realpathSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {makeFolder} from '#src/base/files/folder.js';
 import {StoreUnusable} from '#src/storage/errors.js';
+import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
+import {isSoundEntry} from './layout.js';
+import {checkPages, FileDamaged, type PageUse} from './pages.js';
+import {checkAbsence, ownerFile} from './presence.js';
 
 /** The files LMDB keeps in a directory. */
-const files = ['data.mdb', 'lock.mdb'];
+export const dataFile = 'data.mdb';
+export const lockFile = 'lock.mdb';
+const files = [dataFile, lockFile];
+
+/** A file beside them that tells that there is a store: one that has lost its data is not taken for a new one. */
+const markerFile = 'store.json';
+
+/** A folder beside them for a compact copy, which takes their place once it is complete. */
+export const copyFolder = 'compact';
 
 /** Directories of the stores that this process has open. */
 const open = new Set<string>();
-
-/** LMDB's magic number: the library crashes on other files. */
-const magic = {at: 24, value: 0xbeefc0de} as const;
 
 const reasonOf = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code;
@@ -23,52 +32,100 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** Returns an error of one line that says why a store cannot be opened. */
-export const unusable = (directory: string, error: unknown): StoreUnusable =>
-  error instanceof StoreUnusable
-    ? error
-    : new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
+export const unusable = (directory: string, error: unknown): StoreUnusable => {
+  if (error instanceof StoreUnusable) return error;
+  if (error instanceof FileDamaged)
+    return new StoreUnusable(
+      `--data-dir: ${join(directory, dataFile)} is damaged: ${error.message}: move ${directory} away and restore a snapshot with "plat snapshot restore" (docs/operations.md)`,
+      {cause: error},
+    );
+  return new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
+};
+
+const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+
+/** Whether a directory holds the data of a store. */
+export const hasStore = (directory: string): boolean => sizeOf(join(directory, dataFile)) > 0;
+
+/** Whether a directory holds what is left of a store whose data are gone. */
+export const hasLostStore = (directory: string): boolean => existsSync(join(directory, markerFile)) && !hasStore(directory);
+
+/** The files and folders that a store consists of. */
+export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder];
+
+/** Throws unless the data file can be opened without harm, if there is one. Returns its use, if there is one and its use is known. */
+export const checkData = async (directory: string, clock: Clock): Promise<PageUse | undefined> => {
+  if (hasLostStore(directory)) throw new FileDamaged(existsSync(join(directory, dataFile)) ? 'it is empty' : 'it is missing');
+  return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock) : undefined;
+};
 
 /**
- * Creates the directory and files of a store, readable by the owner only, and reserves it within this process. Returns its real path;
+ * Returns a check that throws if another process has replaced the files since the call: then a tree that was opened in between may consist of files that do not
+ * belong together, or that nobody will find again.
+ */
+export const unreplaced = (directory: string): (() => void) => {
+  const identity = (): string => files.map(file => statSync(join(directory, file), {throwIfNoEntry: false})?.ino).join();
+  const before = identity();
+  return () => {
+    if (identity() === before) return;
+    throw new StoreUnusable(`the store in ${directory} was just compacted by another process: try again`);
+  };
+};
+
+/** Marks a directory as that of a store. To be called once its data are on disk. */
+export const mark = (directory: string, naming: string): void => {
+  const path = join(directory, markerFile);
+  if (existsSync(path)) return;
+  writeFileSync(path, `${JSON.stringify({naming})}\n`, {mode: 0o600, flush: true});
+  syncDirectory(directory);
+};
+
+interface Reserved {
+  /** The real path of the directory. */
+  readonly path: string;
+  /** How its data file is used, if there was one and this is known. */
+  readonly use: PageUse | undefined;
+}
+
+/**
+ * Creates the directory and files of a store, readable by the owner only, and reserves it within this process;
  * `release` must be called once the store is closed.
  */
-export const reserve = (directory: string): string => {
+export const reserve = async (directory: string, clock: Clock): Promise<Reserved> => {
   try {
     makeFolder(directory);
     const path = realpathSync(directory);
     if (open.has(path)) throw new StoreUnusable(`the store in ${directory} is already open in this process`);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    chmodSync(path, 0o700);
-    // Closing a file drops this process's locks on it, so this must come before LMDB opens them.
-    for (const file of files) {
-      closeSync(openSync(join(path, file), 'a', 0o600));
-      chmodSync(join(path, file), 0o600);
-    }
-    checkMagic(join(path, 'data.mdb'));
-    syncDirectory(path);
     open.add(path);
-    return path;
+    try {
+      return {path, use: await prepare(path, clock)};
+    } catch (error) {
+      open.delete(path);
+      throw error;
+    }
   } catch (error) {
     throw unusable(directory, error);
   }
 };
 
-export const release = (path: string): void => void open.delete(path);
-
-/** Throws for a file that is not LMDB's. */
-export const checkMagic = (path: string): void => {
-  const file = openSync(path, 'r');
-  try {
-    const head = Buffer.alloc(magic.at + 4);
-    const length = readSync(file, head, 0, head.length, 0);
-    if (length > 0 && head.readUInt32LE(magic.at) !== magic.value) throw new Error('its data.mdb is not a store');
-  } finally {
-    closeSync(file);
+const prepare = async (path: string, clock: Clock): Promise<PageUse | undefined> => {
+  await checkAbsence(path, lockFile, clock);
+  const use = await checkData(path, clock);
+  chmodSync(path, 0o700);
+  // Closing a file drops this process's locks on it, so this must come before LMDB opens them.
+  for (const file of files) {
+    closeSync(openSync(join(path, file), 'a', 0o600));
+    chmodSync(join(path, file), 0o600);
   }
+  syncDirectory(path);
+  return use;
 };
 
+export const release = (path: string): void => void open.delete(path);
+
 /** New files survive a power failure only once their directory is synced. */
-const syncDirectory = (path: string): void => {
+export const syncDirectory = (path: string): void => {
   const directory = openSync(path, 'r');
   try {
     fsyncSync(directory);

@@ -1,5 +1,6 @@
 // The keys and values of the embedded store's database, and their encoding.
 
+import {crc32} from 'node:zlib';
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 
 /*
@@ -56,40 +57,130 @@ export const underKey = (lease: LeaseId, key: string): string => tables.under + 
 export const leaseOf = (decoded: string): LeaseId => Number.parseInt(decoded.slice(0, leaseDigits), 36);
 export const keyUnder = (decoded: string): string => decoded.slice(leaseDigits);
 
-export const encodeNumber = (value: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(8);
+const checksumBytes = 4;
+const numberBytes = 8;
+
+/** Encodes the number under a key, with a checksum of both. */
+export const encodeNumber = (key: string, value: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(numberBytes + checksumBytes);
   bytes.writeDoubleBE(value);
+  bytes.writeUInt32BE(crc32(key, crc32(bytes.subarray(0, numberBytes))), numberBytes);
   return bytes;
 };
 
 export const decodeNumber = (bytes: Buffer): number => bytes.readDoubleBE(0);
 
-/* kind 1, created 6, previous 6, lease 6, length of the key 2, then the key and the value */
+/** Whether the bytes under a key are a number that is not damaged. Those of format 1 have no checksum. */
+const isNumber = (key: string | Buffer, bytes: Buffer, size: number): boolean =>
+  size === numberBytes ||
+  (size === numberBytes + checksumBytes && crc32(key, crc32(bytes.subarray(0, numberBytes))) === bytes.readUInt32BE(numberBytes));
+
+const longestRevision = 2 ** 48 - 1;
+
+/** No change has this revision: what refers to it is damaged. */
+const unknownRevision = 1;
+
+/** Returns the revision that a key refers to; one without a change if the bytes are damaged. */
+export const decodeRevision = (bytes: Buffer, size: number): number => {
+  if (size < numberBytes) return unknownRevision;
+  const revision = decodeNumber(bytes);
+  return Number.isInteger(revision) && revision > 0 && revision <= longestRevision ? revision : unknownRevision;
+};
+
+/** Whether a lease was read undamaged. */
+export const isLease = ({id, expiresAt}: {readonly id: LeaseId; readonly expiresAt: number}): boolean =>
+  Number.isSafeInteger(id) && id > 0 && Number.isFinite(expiresAt);
+
+/** Returns a number of the metadata; undefined for a damaged one. */
+export const decodeMeta = (name: string, bytes: Buffer, size: number): number | undefined => {
+  if (!isNumber(name, bytes, size)) return undefined;
+  const value = decodeNumber(bytes);
+  return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+};
+
+const numberTables: ReadonlySet<number> = new Set([tables.head, tables.gone, tables.lease].map(table => table.charCodeAt(0)));
+
+/** Whether an entry of the tree, in its bytes, is not damaged as far as its key and a number show. Changes and metadata are checked when they are read. */
+export const isSoundEntry = (key: Buffer, value: Buffer): boolean => {
+  const table = key[0]!;
+  if (table === historyTable) return key.length === 1 + revisionBytes;
+  return numberTables.has(table) ? isNumber(key, value, value.length) : table > 0 && table < historyTable;
+};
+
+/*
+ * kind 1, created 6, previous 6, lease 6, length of the key 2, then the key and the value, then two checksums: CRC-32 of all before the value, begun with the
+ * revision, and CRC-32 of the value, begun with the first one. Changes of format 1 have other kinds and no checksums.
+ */
 const createdAt = 1;
 const previousAt = createdAt + revisionBytes;
 const leaseAt = previousAt + revisionBytes;
 const keyLengthAt = leaseAt + revisionBytes;
 const keyAt = keyLengthAt + 2;
+const trailerBytes = 2 * checksumBytes;
 
-const kinds = {put: 1, deletion: 2} as const;
+const kinds = {uncheckedPut: 1, uncheckedDeletion: 2, put: 3, deletion: 4} as const;
+
+const seedOf = (revision: number): number => revision % 2 ** 32;
 
 /** A change as history holds it; `previous` is the revision of the key's change before, zero if there is none. */
-export const encodeChange = (key: string, record: StoredRecord | undefined, previous: number): Buffer => {
+export const encodeChange = (key: string, record: StoredRecord | undefined, revision: number, previous: number): Buffer => {
   const keyLength = Buffer.byteLength(key);
-  const bytes = Buffer.allocUnsafe(keyAt + keyLength + (record?.value.length ?? 0));
+  const valueAt = keyAt + keyLength;
+  const valueEnd = valueAt + (record?.value.length ?? 0);
+  const bytes = Buffer.allocUnsafe(valueEnd + trailerBytes);
   bytes[0] = record ? kinds.put : kinds.deletion;
   bytes.writeUIntBE(record?.created ?? 0, createdAt, revisionBytes);
   bytes.writeUIntBE(previous, previousAt, revisionBytes);
   bytes.writeUIntBE(record?.lease ?? 0, leaseAt, revisionBytes);
   bytes.writeUInt16BE(keyLength, keyLengthAt);
   bytes.write(key, keyAt, 'utf8');
-  record?.value.copy(bytes, keyAt + keyLength);
+  record?.value.copy(bytes, valueAt);
+  const head = crc32(bytes.subarray(0, valueAt), seedOf(revision));
+  bytes.writeUInt32BE(head, valueEnd);
+  bytes.writeUInt32BE(record ? crc32(record.value, head) : head, valueEnd + checksumBytes);
   return bytes;
 };
 
-export const isDeletion = (change: Buffer): boolean => change[0] === kinds.deletion;
-export const previousOf = (change: Buffer): number => change.readUIntBE(previousAt, revisionBytes);
-export const keyOf = (change: Buffer): string => change.toString('utf8', keyAt, keyAt + change.readUInt16BE(keyLengthAt));
+/** What precedes the value of a change. */
+export interface ChangeHead {
+  readonly key: string;
+  readonly isDeletion: boolean;
+  readonly created: number;
+  readonly previous: number;
+  readonly lease: LeaseId | undefined;
+  readonly valueAt: number;
+  readonly valueEnd: number;
+  /** The checksum of the value; undefined in changes of format 1. */
+  readonly checksum: number | undefined;
+}
+
+/** Returns the head of the change of a revision; undefined for a damaged one. `size` is the length of the change, whose buffer may be longer. */
+export const decodeHead = (change: Buffer, size: number, revision: number): ChangeHead | undefined => {
+  const kind = change[0];
+  const isChecked = kind === kinds.put || kind === kinds.deletion;
+  if (!isChecked && kind !== kinds.uncheckedPut && kind !== kinds.uncheckedDeletion) return undefined;
+  const valueEnd = isChecked ? size - trailerBytes : size;
+  if (valueEnd < keyAt) return undefined;
+  const valueAt = keyAt + change.readUInt16BE(keyLengthAt);
+  if (valueAt > valueEnd) return undefined;
+  let checksum: number | undefined;
+  if (isChecked) {
+    const head = change.readUInt32BE(valueEnd);
+    if (crc32(change.subarray(0, valueAt), seedOf(revision)) !== head) return undefined;
+    checksum = change.readUInt32BE(valueEnd + checksumBytes);
+  }
+  const lease = change.readUIntBE(leaseAt, revisionBytes);
+  return {
+    key: change.toString('utf8', keyAt, valueAt),
+    isDeletion: kind === kinds.deletion || kind === kinds.uncheckedDeletion,
+    created: change.readUIntBE(createdAt, revisionBytes),
+    previous: change.readUIntBE(previousAt, revisionBytes),
+    lease: lease === 0 ? undefined : lease,
+    valueAt,
+    valueEnd,
+    checksum,
+  };
+};
 
 /** Allocates the copy of a value. */
 export type Room = (size: number) => Buffer;
@@ -110,17 +201,13 @@ export const roomForMany = (): Room => {
   };
 };
 
-/** Returns the record of a change of `size` bytes. The buffer may be overwritten later: the value is a copy. */
-export const decodeRecord = (
-  key: string,
-  revision: number,
+/** Returns a copy of the value of a change; undefined for a damaged one. */
+export const decodeValue = (
   change: Buffer,
-  size: number,
+  {valueAt, valueEnd, checksum}: ChangeHead,
   room: Room = Buffer.allocUnsafe,
-): StoredRecord => {
-  const valueAt = keyAt + change.readUInt16BE(keyLengthAt);
-  const value = room(size - valueAt);
-  change.copy(value, 0, valueAt, size);
-  const lease = change.readUIntBE(leaseAt, revisionBytes);
-  return {key, value, revision, created: change.readUIntBE(createdAt, revisionBytes), lease: lease === 0 ? undefined : lease};
+): Buffer | undefined => {
+  const value = room(valueEnd - valueAt);
+  change.copy(value, 0, valueAt, valueEnd);
+  return checksum === undefined || crc32(value, change.readUInt32BE(valueEnd)) === checksum ? value : undefined;
 };

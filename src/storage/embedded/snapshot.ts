@@ -5,35 +5,55 @@ import {existsSync, readdirSync, renameSync, rmdirSync, rmSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import type {RangeOptions} from 'lmdb';
 import {makeFolder} from '#src/base/files/folder.js';
+import {systemClock} from '#src/base/clock.js';
 import {nextTurn} from '#src/base/turn.js';
-import {StoreUnusable} from '#src/storage/errors.js';
+import {StoreUnusable, ValueUnreadable} from '#src/storage/errors.js';
 import type {SnapshotReader, SnapshotRecord} from '#src/storage/snapshot/format.js';
 import {claim, identityOf} from './claim.js';
-import {checkMagic, reserve, release, unusable} from './directory.js';
+import {checkData, hasLostStore, hasStore, mark, release, reserve, storeFiles, unreplaced, unusable} from './directory.js';
 import {metaKeys} from './engine.js';
-import {decodeNumber, decodeRecord, encodeChange, encodeNumber, leaseKey, leaseOf, tables, underKey} from './layout.js';
+import {
+  decodeHead,
+  decodeMeta,
+  decodeNumber,
+  decodeRevision,
+  decodeValue,
+  encodeChange,
+  encodeNumber,
+  leaseKey,
+  leaseOf,
+  tables,
+  underKey,
+} from './layout.js';
+import {FileDamaged} from './pages.js';
 import {nothing, treeSettings, Writes, type Tree} from './writes.js';
 
 /** How many records are read or written in one turn. */
 const batch = 500;
 
-const hasStore = (directory: string): boolean => existsSync(join(directory, 'data.mdb'));
-
 /** A consistent view of a store at one revision. */
 export interface EmbeddedView extends AsyncDisposable {
   readonly naming: string;
   readonly revision: number;
-  records(): AsyncIterable<SnapshotRecord>;
+  /** The records in the order of their keys. Throws for one that is damaged, or reports it and goes on. */
+  records(damaged?: (error: ValueUnreadable) => void): AsyncIterable<SnapshotRecord>;
 }
 
 /** Opens a view of the store in a directory, which another process may be using. Rejects with `StoreUnusable`, with one line. */
 export const viewEmbedded = async (directory: string): Promise<EmbeddedView> => {
-  if (!hasStore(directory)) throw new StoreUnusable(`there is no store in ${directory}`);
+  if (!hasStore(directory) && !hasLostStore(directory)) throw new StoreUnusable(`there is no store in ${directory}`);
   const {open} = await import('lmdb');
   try {
-    checkMagic(join(directory, 'data.mdb'));
+    await checkData(directory, systemClock);
+    const checkUnreplaced = unreplaced(directory);
     const tree: Tree = open({path: directory, readOnly: true, ...treeSettings});
-    return new View(tree, directory);
+    try {
+      checkUnreplaced();
+      return new View(tree, directory);
+    } catch (error) {
+      await tree.close();
+      throw error;
+    }
   } catch (error) {
     throw unusable(directory, error);
   }
@@ -54,7 +74,9 @@ class View implements EmbeddedView {
     this.naming = identity.naming;
     const at = (key: string): number => {
       const bytes = tree.get(key, {transaction: this.#transaction});
-      return bytes ? decodeNumber(bytes) : 0;
+      const value = bytes ? decodeMeta(key, bytes, bytes.length) : 0;
+      if (value === undefined) throw new FileDamaged(`its record ${JSON.stringify(key.slice(1))} is damaged`);
+      return value;
     };
     let newest = Math.max(1, at(metaKeys.compacted));
     for (const key of tree.getKeys(this.#within({start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1})))
@@ -64,17 +86,30 @@ class View implements EmbeddedView {
     this.#leases = new Map(leases.map(({key, value}) => [leaseOf(key as string), decodeNumber(value)]));
   }
 
-  async *records(): AsyncGenerator<SnapshotRecord> {
+  async *records(damaged?: (error: ValueUnreadable) => void): AsyncGenerator<SnapshotRecord> {
     let count = 0;
     for (const {key, value} of this.#tree.getRange(this.#within({start: tables.head, end: tables.gone}))) {
-      const revision = decodeNumber(value);
-      const bytes = this.#tree.get(revision, {transaction: this.#transaction});
-      if (!bytes) throw new StoreUnusable(`the record of ${String(key)} at revision ${revision} is missing in the store`);
-      const {value: content, created, lease} = decodeRecord(key as string, revision, bytes, bytes.length);
-      const expiresAt = lease === undefined ? undefined : this.#leases.get(lease);
-      yield {key: key as string, value: content, revision, created, ...(expiresAt === undefined ? {} : {expiresAt})};
+      const revision = decodeRevision(value, value.length);
+      const record = this.#record(key as string, revision);
+      if (record) yield record;
+      else {
+        const error = ValueUnreadable.damaged(key as string, revision);
+        if (!damaged) throw error;
+        damaged(error);
+      }
       if (++count % batch === 0) await nextTurn();
     }
+  }
+
+  /** The record of a key at a revision; undefined if it is damaged. */
+  #record(key: string, revision: number): SnapshotRecord | undefined {
+    const bytes = this.#tree.get(revision, {transaction: this.#transaction});
+    const head = bytes && decodeHead(bytes, bytes.length, revision);
+    const value = head?.key === key && !head.isDeletion ? decodeValue(bytes!, head) : undefined;
+    if (!head || !value) return undefined;
+    const {created, lease} = head;
+    const expiresAt = lease === undefined ? undefined : this.#leases.get(lease);
+    return {key, value, revision, created, ...(expiresAt === undefined ? {} : {expiresAt})};
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -99,12 +134,14 @@ export const restoreEmbedded = async (directory: string, snapshot: SnapshotReade
   makeFolder(dirname(directory));
   const temporary = join(dirname(directory), `.restore-${randomBytes(8).toString('hex')}`);
   try {
-    const path = reserve(temporary);
+    const {path} = await reserve(temporary, systemClock);
     try {
       await write(path, directory, snapshot);
+      mark(path, snapshot.header.naming);
     } finally {
       release(path);
     }
+    if (hasLostStore(directory)) for (const file of storeFiles) rmSync(join(directory, file), {recursive: true, force: true});
     // An empty folder may have been prepared, for example as a mount with its own permissions.
     if (existsSync(directory) && readdirSync(directory).length === 0) rmdirSync(directory);
     renameSync(temporary, directory);
@@ -120,29 +157,27 @@ const write = async (path: string, directory: string, snapshot: SnapshotReader):
   try {
     const {naming, revision} = snapshot.header;
     claim(tree, directory, naming);
-    let writes = new Writes(tree);
+    let writes = new Writes(tree, path);
     let count = 0;
     const leases = new Map<number, number>();
     const leaseAt = (expiresAt: number): number => {
       const known = leases.get(expiresAt);
       if (known !== undefined) return known;
       leases.set(expiresAt, leases.size + 1);
-      writes.put(leaseKey(leases.size), encodeNumber(expiresAt));
+      writes.put(leaseKey(leases.size), encodeNumber(leaseKey(leases.size), expiresAt));
       return leases.size;
     };
     for await (const {expiresAt, ...record} of snapshot.records()) {
       const lease = expiresAt === undefined ? undefined : leaseAt(expiresAt);
-      writes.put(record.revision, encodeChange(record.key, {...record, lease}, 0));
-      writes.put(tables.head + record.key, encodeNumber(record.revision));
+      writes.put(record.revision, encodeChange(record.key, {...record, lease}, record.revision, 0));
+      writes.put(tables.head + record.key, encodeNumber(tables.head + record.key, record.revision));
       if (lease !== undefined) writes.put(underKey(lease, record.key), nothing);
       if (++count % batch === 0) {
         await writes.durable();
-        writes = new Writes(tree);
+        writes = new Writes(tree, path);
       }
     }
-    const newest = encodeNumber(revision + revisionGap);
-    writes.put(metaKeys.compacted, newest);
-    writes.put(metaKeys.swept, newest);
+    for (const name of [metaKeys.compacted, metaKeys.swept]) writes.put(name, encodeNumber(name, revision + revisionGap));
     await writes.durable();
   } finally {
     await tree.close();

@@ -1,4 +1,7 @@
+import {statfsSync} from 'node:fs';
 import type {RootDatabase} from 'lmdb';
+import {messageOf} from '#src/base/message.js';
+import {StoreFull} from '#src/storage/errors.js';
 import {keyEncoder, type LayoutKey} from './layout.js';
 
 export type Tree = RootDatabase<Buffer, LayoutKey>;
@@ -15,12 +18,14 @@ export const nothing = Buffer.alloc(0);
 /** The writes of one transaction, gathered and then made durable together. */
 export class Writes {
   readonly #tree: Tree;
+  readonly #directory: string;
   readonly #keys: LayoutKey[] = [];
   /** What is put under the key of the same index; absent where it is removed. */
   readonly #values: (Buffer | undefined)[] = [];
 
-  constructor(tree: Tree) {
+  constructor(tree: Tree, directory: string) {
     this.#tree = tree;
+    this.#directory = directory;
   }
 
   put(key: LayoutKey, value: Buffer): void {
@@ -43,14 +48,33 @@ export class Writes {
         });
       });
     } catch (error) {
-      throw new Error(`the store could not write: ${await causeOf(error)}`, {cause: error});
+      const cause = await causeOf(error);
+      throw isFull(cause, this.#directory) ? new StoreFull({cause}) : new Error(`the store could not write: ${messageOf(cause)}`, {cause});
     }
   }
 }
 
 /** Returns the cause of a failed commit. LMDB reports it by a promise that rejects soon after, or never. */
-const causeOf = async (error: unknown): Promise<string> => {
+const causeOf = async (error: unknown): Promise<unknown> => {
   const committed = (error as {commitError?: Promise<never>}).commitError?.catch((cause: unknown) => cause);
-  const cause = await Promise.race([committed ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);
-  return cause instanceof Error ? cause.message : String(cause);
+  return await Promise.race([committed ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);
 };
+
+/** The numbers of errors of a full disk, of a quota, of a limit on the size of files, and of a full map. */
+const fullCodes: ReadonlySet<unknown> = new Set([28, 122, 27, -30792]);
+
+/** LMDB reports a write that found too little space for all of it as an error of the device. */
+const deviceError = 5;
+
+/** Less free space than this explains such an error. */
+const littleSpace = 4 << 20;
+
+const hasLittleSpace = (directory: string): boolean => {
+  const {bavail, bsize} = statfsSync(directory);
+  return bavail * bsize < littleSpace;
+};
+
+const isFull = (error: unknown, directory: string): boolean =>
+  fullCodes.has((error as {code?: unknown}).code) ||
+  ((error as {code?: unknown}).code === deviceError && hasLittleSpace(directory)) ||
+  /no space left|quota exceeded|file too large|MDB_MAP_FULL/i.test(messageOf(error));

@@ -38,6 +38,7 @@ export const encryptedStore = (store: Store, {prefix: text, cipherOf, encoding}:
   const unreadable = (key: string, error: unknown, revision?: number): ValueUnreadable =>
     new ValueUnreadable(`unable to transform key ${JSON.stringify(key)}: ${messageOf(error)}`, {
       cause: error,
+      key,
       ...(revision === undefined ? {} : {revision}),
     });
 

@@ -64,9 +64,9 @@ abstract class KmsService implements AsyncDisposable {
     const method = `/${this.#service}/${procedure}`;
     const start = this.#clock.monotonic();
     try {
-      const answer = await this.#channel.call(method, request.finish(), this.#timeoutMs);
+      const response = await this.#channel.call(method, request.finish(), this.#timeoutMs);
       this.#observer.called(method, this.#clock.monotonic() - start);
-      return answer;
+      return response;
     } catch (error) {
       this.#observer.called(method, this.#clock.monotonic() - start, error);
       throw error;

@@ -28,6 +28,9 @@ import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
 
+// The store on etcd (v3 API over gRPC), with a watch cache for reads. Clusters whose data were wiped or restored are noticed in history.ts, members that hang in
+// member-probe.ts.
+
 export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls' | 'pings'> {
   /** The prefix of all keys, without the final slash. */
   readonly prefix: string;
@@ -184,11 +187,10 @@ export class EtcdStore implements Store {
   async get(key: string, {near = false}: ReadOptions = {}): Promise<StoredRecord | undefined> {
     const {client, stream, cached} = this.#open();
     if (key === '') return undefined;
-    if (near && cached) {
-      // What is not there may have been made a moment ago.
-      const known = stream.isLive ? stream.cache.get(key) : undefined;
-      if (known) return known;
-      if (!stream.isLive && stream.isUsable && stream.cache.covers(key, key) && !(await this.#answers())) return stream.cache.get(key);
+    if (near && (await this.#isNear(key, key))) {
+      const known = stream.cache.get(key);
+      // What is not there may have been created a moment ago.
+      if (known || !stream.isLive) return known;
     }
     if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs)))
       return stream.cache.get(key);
@@ -200,8 +202,7 @@ export class EtcdStore implements Store {
     const {stream, cached} = this.#open();
     const {cache} = stream;
     const bounds: Bounds = {start, end, limit, bytes, filter};
-    if (near && revision === undefined && cached && stream.isUsable && cache.covers(start, end))
-      if (stream.isLive || !(await this.#answers())) return this.#fromCache(bounds, cache.revision);
+    if (near && revision === undefined && (await this.#isNear(start, end))) return this.#fromCache(bounds, cache.revision);
     if (revision !== undefined && revision <= cache.revision) {
       if (revision >= cache.oldest && cache.covers(start, end)) return this.#fromCache(bounds, revision);
       return this.#fromServer({...bounds, revision});
@@ -296,14 +297,18 @@ export class EtcdStore implements Store {
     return this.#parts;
   }
 
-  /** Whether the servers answer soon: while the watch is interrupted, the cache may be behind, but is better than no answer. */
-  async #answers(): Promise<boolean> {
-    try {
-      await this.#parts.client.probe(nearTimeoutMs);
-      return true;
-    } catch {
-      return false;
-    }
+  /**
+   * Whether the cache may answer a read that need not see the newest revision: while the watch is live. While it is interrupted, the cache may be behind, but is
+   * better than no answer from servers that do not answer soon.
+   */
+  async #isNear(start: string, end: string): Promise<boolean> {
+    const {stream, client, cached} = this.#parts;
+    if (!cached || !stream.isUsable || !stream.cache.covers(start, end)) return false;
+    if (stream.isLive) return true;
+    return client.probe(nearTimeoutMs).then(
+      () => false,
+      () => true,
+    );
   }
 
   #fromCache({start, end, ...extent}: Bounds, revision: number): Range {

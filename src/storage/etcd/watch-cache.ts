@@ -1,6 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {ValueUnreadable} from '#src/storage/errors.js';
 import {Watchers} from '#src/storage/local/watchers.js';
 import {within} from '#src/storage/local/keys.js';
 import {everything, type Extent, type Page} from '#src/storage/local/page.js';
@@ -167,7 +168,8 @@ export class WatchCache {
     } catch (error) {
       this.#settings.log.error({key, revision, err: error}, 'a record in the store cannot be read');
       const record = {key, value: kv.value, revision, created, lease};
-      this.#unreadable.set(record, new Error(`what the store holds under ${key} cannot be read: ${messageOf(error)}`, {cause: error}));
+      const message = `what the store holds under ${key} cannot be read: ${messageOf(error)}`;
+      this.#unreadable.set(record, new ValueUnreadable(message, {key, revision, step: 'decode', cause: error}));
       return record;
     }
   }

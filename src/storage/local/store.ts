@@ -2,11 +2,11 @@ import {guarded, held, type Clock} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {
-  Change,
   Eventually,
   LeaseId,
   Range,
   RangeQuery,
+  RevisionNote,
   Store,
   StoredRecord,
   Watcher,
@@ -15,12 +15,14 @@ import type {
 } from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
 import {Leases} from './leases.js';
-import type {GrantedLease, StorageEngine} from './engine.js';
+import type {EngineChange, GrantedLease, HeldRecord, StorageEngine} from './engine.js';
 import {Watchers} from './watchers.js';
+
+// A store in this process, in memory or in a file: an engine keeps the records, this module queues writes, counts revisions, and serves reads, history and watches.
 
 /** A queued change and the promise of its writer. */
 interface Pending {
-  readonly change: Change;
+  readonly change: EngineChange;
   readonly granted: GrantedLease | undefined;
   readonly resolve: (revision: number) => void;
   readonly reject: (error: unknown) => void;
@@ -53,12 +55,14 @@ const expireBatch = 500;
  */
 export class LocalStore implements Store {
   readonly shared = false;
+  readonly noted?: () => RevisionNote | undefined;
+  readonly note?: (note: RevisionNote) => Promise<void>;
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #leases: Leases;
   /** The newest change of each key that is not durable yet, and its outcome. */
-  readonly #pending = new Map<string, {readonly change: Change; readonly done: Promise<number>}>();
+  readonly #pending = new Map<string, {readonly change: EngineChange; readonly done: Promise<number>}>();
   #queue: Pending[] = [];
   /** The last assigned revision. */
   #last: number;
@@ -71,6 +75,10 @@ export class LocalStore implements Store {
     this.#clock = clock;
     this.#last = engine.revision();
     this.#watchers = new Watchers(engine, clock);
+    if (engine.note) {
+      this.noted = () => this.#open().noted?.();
+      this.note = async note => this.#open().note?.(note);
+    }
     this.#leases = new Leases(clock, engine.leases(), lease => this.#expire(lease));
   }
 
@@ -122,6 +130,7 @@ export class LocalStore implements Store {
     checkValue(value);
     const previous = this.#newest(key);
     if (previous?.revision !== expected) return this.#rejectWrite(key, mismatch(key, expected, previous));
+    if (previous.damage) throw previous.damage;
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
     return this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
@@ -158,6 +167,10 @@ export class LocalStore implements Store {
     return this.#open().size();
   }
 
+  writeProblem(): Eventually<string | undefined> {
+    return this.#open().writeProblem?.();
+  }
+
   close(): Promise<void> {
     return (this.#closed ??= this.#shut());
   }
@@ -180,7 +193,7 @@ export class LocalStore implements Store {
       await pieces.pause();
       const engine = this.#open();
       checkRevision(engine, revision);
-      const {changes, reached} = engine.history({start, end, after, upTo: newest, scan: scanAtOnce});
+      const {changes, reached} = engine.history({start, end, after, upTo: newest, scan: scanAtOnce, bytes: Infinity});
       for (const {key, revision: changed, record, previous} of changes) {
         const {at} = counted.findLast(({from}) => compareKeys(from, key) <= 0)!;
         if (changed <= at) count += Number(previous !== undefined) - Number(record !== undefined);
@@ -203,10 +216,10 @@ export class LocalStore implements Store {
     return this.#engine;
   }
 
-  /** Returns the record that the next write must be checked against. */
-  #newest(key: string): StoredRecord | undefined {
+  /** Returns the record that the next write must be checked against, readable or not. */
+  #newest(key: string): HeldRecord | undefined {
     const pending = this.#pending.get(key);
-    return pending ? pending.change.record : this.#engine.get(key);
+    return pending ? pending.change.record : this.#engine.held(key);
   }
 
   /** Rejects a write, after the pending write it lost to is durable, or with that write's error: rejections, too, reflect durable state only. */
@@ -215,12 +228,12 @@ export class LocalStore implements Store {
     throw error;
   }
 
-  #remove(previous: StoredRecord): Promise<number> {
-    const {key} = previous;
-    return this.#write({key, revision: ++this.#last, record: undefined, previous}, undefined);
+  #remove(previous: HeldRecord): Promise<number> {
+    const {key, damage} = previous;
+    return this.#write({key, revision: ++this.#last, record: undefined, previous, ...(damage ? {damage} : {})}, undefined);
   }
 
-  #write(change: Change, granted: GrantedLease | undefined): Promise<number> {
+  #write(change: EngineChange, granted: GrantedLease | undefined): Promise<number> {
     const done = new Promise<number>((resolve, reject) => this.#queue.push({change, granted, resolve, reject}));
     this.#pending.set(change.key, {change, done});
     this.#committing ??= this.#commitAll();
@@ -279,8 +292,9 @@ export class LocalStore implements Store {
         while (this.#committing) await this.#committing;
         const keys = this.#open().keysUnder(lease, expireBatch);
         if (keys.length === 0) break;
-        const records = keys.map(key => this.#newest(key)).filter(record => record?.lease === lease);
-        await Promise.all(records.map(record => this.#remove(record!)));
+        const records = keys.flatMap(key => this.#newest(key) ?? []).filter(record => record.lease === lease || isUnknown(record));
+        if (records.length === 0) break;
+        await Promise.all(records.map(record => this.#remove({...record, lease})));
       }
       await this.#open().commit({changes: [], granted: [], forgotten: [lease]});
     } finally {
@@ -288,6 +302,9 @@ export class LocalStore implements Store {
     }
   }
 }
+
+/** Whether a record is so damaged that its lease cannot be read. */
+const isUnknown = ({damage, lease}: HeldRecord): boolean => damage !== undefined && lease === undefined;
 
 const mismatch = (key: string, expected: number, newest: StoredRecord | undefined): RevisionMismatch =>
   new RevisionMismatch(newest ? `${key} is at revision ${newest.revision}, not ${expected}` : `${key} is gone`);

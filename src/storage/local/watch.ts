@@ -1,4 +1,5 @@
-import type {Change, WatchQuery, Watcher} from '#src/storage/store.js';
+import type {WatchQuery, Watcher} from '#src/storage/store.js';
+import type {EngineChange} from './engine.js';
 
 /** One watch: it first delivers history up to the revision of the live watchers, then joins them. */
 export class Watch {
@@ -9,6 +10,8 @@ export class Watch {
   /** The last revision the watcher knows to be complete. */
   #reported = -1;
   #over = false;
+  /** What the watcher returned for the last changes: history waits for it. */
+  #pressure: Promise<void> | undefined;
 
   constructor(query: WatchQuery, watcher: Watcher) {
     this.query = query;
@@ -24,6 +27,10 @@ export class Watch {
     return this.#over;
   }
 
+  get pressure(): Promise<void> | undefined {
+    return this.#pressure;
+  }
+
   get wantsProgress(): boolean {
     return this.#watcher.progress !== undefined;
   }
@@ -33,8 +40,15 @@ export class Watch {
     return this.#position <= notified && this.#reported < notified;
   }
 
-  /** Delivers changes in the watch's range. Returns false once the watch is over. */
-  deliver(changes: readonly Change[], upTo: number): boolean {
+  /** Delivers changes in the watch's range; an unreadable one ends the watch. Returns false once the watch is over. */
+  deliver(changes: readonly EngineChange[], upTo: number): boolean {
+    const damaged = changes.find(({damage, revision}) => damage && revision > this.#position);
+    if (!damaged) return this.#deliver(changes, upTo);
+    if (this.#deliver(changes.slice(0, changes.indexOf(damaged)), damaged.revision - 1)) this.end(damaged.damage);
+    return false;
+  }
+
+  #deliver(changes: readonly EngineChange[], upTo: number): boolean {
     if (this.#over) return false;
     const first = changes[0];
     // Only a watch that begins at a future revision can meet changes it must skip.
@@ -44,7 +58,10 @@ export class Watch {
     if (!last) return true;
     // The first progress is always delivered: it marks the end of history.
     if (this.#reported >= 0) this.#reported = last.revision;
-    return this.#guarded(() => this.#watcher.changes(newer));
+    return this.#guarded(() => {
+      const taken = this.#watcher.changes(newer);
+      this.#pressure = taken instanceof Promise ? taken : undefined;
+    });
   }
 
   progress(revision: number): boolean {

@@ -1,4 +1,5 @@
-import {endOfPrefix, type Change} from '#src/storage/store.js';
+import {endOfPrefix} from '#src/storage/store.js';
+import type {EngineChange} from './engine.js';
 import {within} from './keys.js';
 
 interface RangeWatcher {
@@ -57,8 +58,8 @@ export class WatcherIndex<L extends RangeWatcher> {
   }
 
   /** Returns the affected groups of watchers, each with the changes in its range, in order. */
-  affectedBy(changes: readonly Change[]): [L[], Change[]][] {
-    const affected = new Map<WatcherGroup<L>, Change[]>();
+  affectedBy(changes: readonly EngineChange[]): [L[], EngineChange[]][] {
+    const affected = new Map<WatcherGroup<L>, EngineChange[]>();
     if (this.#groups.size === 0) return [];
     for (const change of changes) {
       for (const group of this.#groupsOf(change.key)) {

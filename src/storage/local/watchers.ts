@@ -1,12 +1,10 @@
 import type {Clock} from '#src/base/clock.js';
 import {Compacted} from '#src/storage/errors.js';
-import type {Change, WatchQuery, Watcher} from '#src/storage/store.js';
+import type {WatchQuery, Watcher} from '#src/storage/store.js';
 import {WatcherIndex} from './watcher-index.js';
-import type {StorageEngine} from './engine.js';
+import type {EngineChange, StorageEngine} from './engine.js';
+import {HistoryPieces} from './history-pieces.js';
 import {Watch} from './watch.js';
-
-/** How many changes of history a watch examines in one turn of the event loop. */
-const scanBatch = 1000;
 
 /** How long after a change the unaffected watchers are notified of progress. */
 const progressAfterMs = 100;
@@ -15,6 +13,7 @@ const progressAfterMs = 100;
 export class Watchers {
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
+  readonly #pieces: HistoryPieces;
   readonly #live = new WatcherIndex<Watch>();
   readonly #reading = new Set<Watch>();
   /** Watches that want progress, live or not. */
@@ -24,6 +23,7 @@ export class Watchers {
 
   constructor(engine: StorageEngine, clock: Clock) {
     this.#engine = engine;
+    this.#pieces = new HistoryPieces(engine);
     this.#clock = clock;
     this.#notified = engine.revision();
   }
@@ -46,7 +46,7 @@ export class Watchers {
   }
 
   /** Delivers a commit, whose changes are in order of revision, up to its last revision or the given one. */
-  notify(changes: readonly Change[], upTo = changes.at(-1)?.revision): void {
+  notify(changes: readonly EngineChange[], upTo = changes.at(-1)?.revision): void {
     if (upTo === undefined) return;
     this.#notified = upTo;
     for (const [watches, concerned] of this.#live.affectedBy(changes)) {
@@ -57,6 +57,7 @@ export class Watchers {
 
   end(error?: Error): void {
     this.#progressTimer?.[Symbol.dispose]();
+    this.#pieces.clear();
     const all = [...this.#live.all(), ...this.#reading];
     this.#live.clear();
     this.#reading.clear();
@@ -78,7 +79,7 @@ export class Watchers {
 
   #read(watch: Watch): void {
     this.#reading.add(watch);
-    const hold = this.#clock.hold();
+    let hold = this.#clock.hold();
     const step = () => {
       let more = false;
       try {
@@ -87,8 +88,16 @@ export class Watchers {
         this.#reading.delete(watch);
         watch.end(error as Error);
       }
-      if (more) setImmediate(step);
-      else hold[Symbol.dispose]();
+      if (!more) return hold[Symbol.dispose]();
+      const {pressure} = watch;
+      if (!pressure) return void setImmediate(step);
+      // The consumer may take any time, which must not stand still for it.
+      hold[Symbol.dispose]();
+      const goOn = () => {
+        hold = this.#clock.hold();
+        setImmediate(step);
+      };
+      pressure.then(goOn, goOn);
     };
     queueMicrotask(step);
   }
@@ -102,7 +111,7 @@ export class Watchers {
       return false;
     }
     if (watch.position < this.#notified) {
-      const {changes, reached} = this.#engine.history({...watch.query, after: watch.position, upTo: this.#notified, scan: scanBatch});
+      const {changes, reached} = this.#pieces.read(watch.query, watch.position, this.#notified);
       if (!watch.deliver(changes, reached)) this.#reading.delete(watch);
       return !watch.over;
     }

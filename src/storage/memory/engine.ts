@@ -1,4 +1,12 @@
-import type {Commit, GrantedLease, History, HistoryQuery, KeyCount, StorageEngine} from '#src/storage/local/engine.js';
+import {
+  sizeOfChange,
+  type Commit,
+  type GrantedLease,
+  type History,
+  type HistoryQuery,
+  type KeyCount,
+  type StorageEngine,
+} from '#src/storage/local/engine.js';
 import {within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
@@ -52,6 +60,10 @@ export class MemoryEngine implements StorageEngine {
     return this.#records.get(key);
   }
 
+  held(key: string): StoredRecord | undefined {
+    return this.#records.get(key);
+  }
+
   range(start: string, end: string, extent: Extent): Page {
     const page = new PageReader(extent);
     for (const key of this.#keys.between(start, end)) if (!page.add(this.#records.get(key)!)) break;
@@ -66,10 +78,19 @@ export class MemoryEngine implements StorageEngine {
     return {count: this.#keys.count(start, end)};
   }
 
-  history({start, end, after, upTo, scan}: HistoryQuery): History {
+  history({start, end, after, upTo, scan, bytes}: HistoryQuery): History {
     const reached = Math.min(upTo, after + scan);
-    const scanned = this.#changes.slice(this.#placeAfter(after), this.#placeAfter(reached));
-    return {changes: scanned.filter(({key}) => within(key, start, end)), reached};
+    const changes: Change[] = [];
+    let size = 0;
+    const last = this.#placeAfter(reached);
+    for (let index = this.#placeAfter(after); index < last; index++) {
+      const change = this.#changes[index]!;
+      if (!within(change.key, start, end)) continue;
+      changes.push(change);
+      size += sizeOfChange(change);
+      if (size >= bytes) return {changes, reached: change.revision};
+    }
+    return {changes, reached};
   }
 
   leases(): Iterable<GrantedLease> {

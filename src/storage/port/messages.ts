@@ -5,6 +5,7 @@ import {
   LeaseNotFound,
   RevisionMismatch,
   StoreClosed,
+  StoreFull,
   StoreTimeout,
   ValueTooLarge,
   ValueUnreadable,
@@ -16,7 +17,7 @@ export type SentWriteOptions = Omit<WriteOptions, 'encoded'> & {readonly encoded
 
 /** The calls of a store with one reply, by name, with their arguments. */
 export interface StoreCalls {
-  revision: [];
+  revision: [key?: string];
   get: [key: string, options?: ReadOptions];
   range: [query: Omit<RangeQuery, 'filter'>];
   count: [start: string, end: string, revision?: number];
@@ -24,7 +25,7 @@ export interface StoreCalls {
   update: [key: string, value: Uint8Array, expected: number, options?: SentWriteOptions];
   delete: [key: string, expected: number];
   compacted: [];
-  lease: [seconds: number];
+  lease: [seconds: number, key?: string];
   size: [];
 }
 
@@ -56,11 +57,17 @@ export interface PlainError {
   readonly message: string;
   /** The revision of `Compacted` and `FutureRevision`. */
   readonly revision?: number;
+  /** The record of `ValueUnreadable`. */
+  readonly record?: Pick<ValueUnreadable, 'step'> & {readonly key?: string; readonly revision?: number};
 }
 
 export const plainError = (error: unknown): PlainError => {
   const {name, message} = error instanceof Error ? error : new Error(String(error));
   if (error instanceof Compacted) return {name, message, revision: error.compacted};
+  if (error instanceof ValueUnreadable) {
+    const {key, revision, step} = error;
+    return {name, message, record: {step, ...(key === undefined ? {} : {key}), ...(revision === undefined ? {} : {revision})}};
+  }
   return error instanceof FutureRevision ? {name, message, revision: error.current} : {name, message};
 };
 
@@ -69,12 +76,13 @@ const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
   RevisionMismatch: ({message}) => new RevisionMismatch(message),
   LeaseNotFound: ({message}) => new LeaseNotFound(message),
   StoreClosed: () => new StoreClosed(),
+  StoreFull: () => new StoreFull(),
   Compacted: ({revision = 0}) => new Compacted(revision),
   FutureRevision: ({revision = 0}) => new FutureRevision(revision),
   TypeError: ({message}) => new TypeError(message),
   RangeError: ({message}) => new RangeError(message),
   ValueTooLarge: ({message}) => new ValueTooLarge(message),
-  ValueUnreadable: ({message}) => new ValueUnreadable(message),
+  ValueUnreadable: ({message, record}) => new ValueUnreadable(message, record),
   StoreTimeout: ({message}) => new StoreTimeout(message),
 };
 

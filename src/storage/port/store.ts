@@ -13,6 +13,8 @@ import {
   type ToStore,
 } from './messages.js';
 
+// The client side of a store that another thread owns (host.ts is the other side): the thread for large requests reads and writes through it.
+
 /** How many bytes are fetched at a time for filtering. */
 const filterPageBytes = 1 << 20;
 
@@ -79,8 +81,8 @@ export class PortStore implements Store {
     }
   }
 
-  revision(): Promise<number> {
-    return this.#call('revision');
+  revision(...args: StoreCalls['revision']): Promise<number> {
+    return this.#call('revision', ...args);
   }
 
   async get(...args: StoreCalls['get']): Promise<StoredRecord | undefined> {
@@ -160,14 +162,14 @@ export class PortStore implements Store {
   #call<Name extends StoreCall>(name: Name, ...args: StoreCalls[Name]): Promise<CallResult<Name>> {
     if (this.#isClosed) return Promise.reject(new StoreClosed());
     const id = ++this.#lastId;
-    const answer = new Promise<CallResult<Name>>((resolve, reject) => {
+    const response = new Promise<CallResult<Name>>((resolve, reject) => {
       this.#post({kind: 'call', id, name, args} as ToStore); // Throws for values that cannot be posted; nothing is pending then.
       this.#pending.set(id, {resolve: resolve as (value: unknown) => void, reject});
     });
-    this.#inFlight.add(answer);
-    const forget = () => void this.#inFlight.delete(answer);
-    answer.then(forget, forget);
-    return answer;
+    this.#inFlight.add(response);
+    const forget = () => void this.#inFlight.delete(response);
+    response.then(forget, forget);
+    return response;
   }
 
   #unwatch(id: number): Watcher | undefined {

@@ -105,7 +105,7 @@ test('watchers get the changes in order, also while a service decrypts', async t
   t.deepEqual(seen, ['>1', '1>2', '2>3', '3>']);
 });
 
-test('a filter sees decrypted values, and a range with one says how far it came', async t => {
+test('a filter sees decrypted values, and a range with one says where it ended', async t => {
   const store = encrypted(memoryStore(), cipher('one', 1));
   for (const name of ['a', 'b', 'c', 'd']) await store.create(`/registry/secrets/${name}`, Buffer.from(name));
   const passes = ({value}: {value: Buffer}): boolean => ['b', 'd'].includes(value.toString());

@@ -1,0 +1,119 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {Pieces} from '#src/base/turn.js';
+import {StoreFull} from '#src/storage/errors.js';
+
+/** The history of an engine, as far as its size goes. */
+export interface BoundedHistory {
+  revision(): number;
+  compacted(): number;
+  /** The bytes that compaction frees at a revision. */
+  freedAt(revision: number): number;
+  /** Resolves once all that was compacted is dropped. */
+  sweep(): Promise<void>;
+  compact(revision: number): Promise<void>;
+}
+
+interface BoundParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Zero means no bound. */
+  readonly maxBytes: number;
+  /** What was swept before this start. */
+  readonly swept: number;
+}
+
+/** A compaction for the bound frees this part of it more than is needed, so that not every write is followed by one. */
+const slack = 1 / 64;
+
+/**
+ * Compacts the oldest revisions early when the records that only history needs exceed a bound in bytes. They are counted after each commit, and after a start in the background. The newest
+ * record of a key does not count, since compaction cannot free it.
+ */
+export class HistoryBound {
+  readonly #history: BoundedHistory;
+  readonly #parts: BoundParts;
+  /** The bytes freed by compaction up to `#counted`. */
+  #bytes = 0;
+  #counted: number;
+  #isRunning = false;
+  #done: Promise<void> = Promise.resolve();
+  #closing = false;
+
+  constructor(history: BoundedHistory, parts: BoundParts) {
+    this.#history = history;
+    this.#parts = parts;
+    this.#counted = parts.swept;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Called after changes became durable. */
+  changed(): void {
+    if (this.#isRunning || this.#closing || this.#parts.maxBytes === 0) return;
+    this.#isRunning = true;
+    this.#done = this.#run();
+  }
+
+  /** Removes from the count what a sweep is about to drop. Returns it, to be given back if the sweep fails. */
+  take(after: number, upTo: number): number {
+    if (this.#parts.maxBytes === 0) return 0;
+    let freed = 0;
+    for (let revision = after + 1; revision <= upTo; revision++) {
+      const bytes = this.#history.freedAt(revision);
+      freed += bytes;
+      if (revision <= this.#counted) continue;
+      this.#counted = revision;
+      this.#bytes += bytes;
+    }
+    this.#bytes -= freed;
+    return freed;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    const {clock, log, maxBytes} = this.#parts;
+    using _ = clock.hold();
+    try {
+      const pieces = new Pieces(clock);
+      while (this.#counted < this.#history.revision() && !this.#closing) {
+        const paused = pieces.pause();
+        if (paused) await paused;
+        // Meanwhile a sweep may have counted further.
+        if (this.#counted < this.#history.revision()) this.#bytes += this.#history.freedAt(++this.#counted);
+        if (this.#bytes > maxBytes && this.#counted >= this.#history.revision()) await this.#shrink(pieces);
+      }
+    } catch (error) {
+      // The engine reports a full disk itself.
+      if (!this.#closing && !(error instanceof StoreFull))
+        log.error({err: error}, `history could not be kept within its bound: ${messageOf(error)}`);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #shrink(pieces: Pieces): Promise<void> {
+    await this.#history.sweep();
+    const {maxBytes} = this.#parts;
+    const goal = this.#bytes - maxBytes * (1 - slack);
+    if (this.#bytes <= maxBytes) return;
+    let target = this.#history.compacted();
+    for (let freed = 0; freed < goal && target < this.#counted && !this.#closing;) {
+      const paused = pieces.pause();
+      if (paused) await paused;
+      freed += this.#history.freedAt(++target);
+    }
+    if (!this.#closing) await this.#history.compact(target);
+  }
+}
