@@ -4,7 +4,7 @@
 
 import {type Delivery, discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
-import {internalError, serviceUnavailable, StatusError, timeout, type Status} from '#src/api/status.js';
+import {internalError, insufficientStorage, serviceUnavailable, StatusError, timeout, type Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -14,10 +14,11 @@ import type {AuthenticationRequest, Authenticator} from '#src/api/authentication
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {Auditor} from './audit/auditor.js';
 import {beginAudit, recorded, type Annotation, type AuditState} from './audit/request-steps.js';
-import {impersonated, requestsImpersonation} from './authentication/impersonation.js';
+import {requestsImpersonation} from './authentication/impersonated-identity.js';
+import type {Impersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
-import {StoreClosed, StoreTimeout} from '#src/storage/errors.js';
+import {StoreClosed, StoreFull, StoreTimeout} from '#src/storage/errors.js';
 import {andThen, observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import type {FlowControl} from './flowcontrol/flow-control.js';
@@ -46,6 +47,7 @@ export interface CoreSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
+  readonly impersonation: Impersonation;
   readonly access: AccessMetrics;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
@@ -111,6 +113,7 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
         deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs),
         endsAt: request.inProcess ? undefined : endsAt,
         isAuthorized: false,
+        flow: '',
         place: undefined,
         entered: undefined,
         deadlineMs: deadline,
@@ -167,6 +170,8 @@ interface RequestState extends AuditState, Entry {
   readonly deadlineAt: number;
   readonly endsAt: number | undefined;
   isAuthorized: boolean;
+  /** The name of the user. */
+  flow: string;
   /** The place among the requests in flight. */
   place: Disposable | undefined;
   /** The same place, once there is a response. */
@@ -178,10 +183,12 @@ interface RequestState extends AuditState, Entry {
 /** The sending of a response whose request stays in flight until it ends. */
 class Sending implements Delivery {
   readonly endsAt: number;
+  readonly flow: string;
   #entered: Disposable | undefined;
 
-  constructor(endsAt: number, entered: Disposable) {
+  constructor(endsAt: number, flow: string, entered: Disposable) {
     this.endsAt = endsAt;
+    this.flow = flow;
     this.#entered = entered;
   }
 
@@ -192,10 +199,10 @@ class Sending implements Delivery {
 }
 
 /** Keeps a request in flight until its response is sent, where sending takes time. */
-const trackDelivery = (request: ApiRequest, response: ApiResponse, {entered, endsAt}: RequestState): void => {
+const trackDelivery = (request: ApiRequest, response: ApiResponse, {entered, endsAt, flow}: RequestState): void => {
   const {sendsBytes} = request;
   if (response.body.kind === 'watch') releaseWhenInitialized(request, entered!);
-  else if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
+  else if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, flow, entered!);
   else entered![Symbol.dispose]();
 };
 
@@ -212,9 +219,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   const {tracer} = settings;
   if (!tracer) return answerUser(settings, request, info, state, user);
   const {auditId, times} = state;
-  return tracedRequest(tracer, {request, info, user, auditId, startedAt: times.startedAt}, () =>
-    answerUser(settings, request, info, state, user),
-  );
+  return tracedRequest(tracer, {request, info, user, auditId, times}, () => answerUser(settings, request, info, state, user));
 };
 
 const answerUser = async (
@@ -224,14 +229,16 @@ const answerUser = async (
   state: RequestState,
   user: UserInfo,
 ): Promise<ApiResponse> => {
+  state.flow = user.name;
   try {
     const entered = (state.place = enterRequest(settings, {request, info, user}, state));
     const {ready} = entered;
-    if (ready) await ready;
+    const waiting = settings.flowControl ? traced('priorityandfairness', noAttributes, () => ready) : ready;
+    if (waiting) await waiting;
     const context = new Context(request, info, user, state);
     if (info.verb === 'watch') context.initialized = () => entered[Symbol.dispose]();
     const attributes = attributesOf(user, info);
-    const deciding = traced('Authorize', noAttributes, () => authorized(settings, attributes, state));
+    const deciding = traced('authorization', noAttributes, () => authorized(settings, attributes, state));
     const decision = deciding instanceof Promise ? await deciding : deciding;
     state.audit?.authorized(decision);
     allowed(settings, request, attributes, decision);
@@ -280,7 +287,8 @@ const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, 
   const {caller, headers} = request;
   const {auditor} = settings;
   const warn = (text: string) => void state.warnings.add(text);
-  const effectiveUser = (user: UserInfo) => (requestsImpersonation(headers) ? impersonatedUser(settings, request, user, state) : user);
+  const effectiveUser = (user: UserInfo) =>
+    requestsImpersonation(headers) ? impersonatedUser(settings, request, attributesOf(user, info), state) : user;
   if (!auditor)
     return andThen(
       'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn}, info.path, state.times),
@@ -299,19 +307,21 @@ const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, 
 };
 
 const impersonatedUser = async (
-  {authorizer, naming}: CoreSettings,
+  {impersonation, clock}: CoreSettings,
   request: ApiRequest,
-  user: UserInfo,
-  {audit}: RequestState,
+  attributes: Attributes,
+  {audit, times}: RequestState,
 ): Promise<UserInfo> => {
-  const effective = await impersonated(request, user, authorizer, naming);
-  if (effective !== user) audit?.impersonated(effective);
-  return effective;
+  const startedAt = clock.monotonic();
+  const {user, constraint} = await impersonation.of(request, attributes);
+  times.impersonation = [startedAt, clock.monotonic()];
+  if (user !== attributes.user) audit?.impersonated(user, constraint);
+  return user;
 };
 
 /** Authenticates a request, and counts and times it. */
 const authenticated = (
-  {access, clock, log, authenticators, anonymous, auditor}: CoreSettings,
+  {access, clock, log, authenticators, anonymous, auditor, tracer}: CoreSettings,
   request: AuthenticationRequest,
   path: string,
   times: RequestTimes,
@@ -321,7 +331,7 @@ const authenticated = (
     () => authenticate(authenticators, anonymous, request, path),
     user => {
       access.authenticated(user, startedAt);
-      if (auditor) times.authenticationMs = clock.monotonic() - startedAt;
+      if (auditor || tracer) times.authenticationMs = clock.monotonic() - startedAt;
     },
     error => {
       log?.notAuthenticated(path, error);
@@ -363,6 +373,8 @@ const failure = (settings: CoreSettings, request: ApiRequest, error: unknown, is
   const format = errorFormat(request, settings);
   if (error instanceof StatusError) return statusResponse(error.status, format, isBeforeHandler);
   if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, format, isBeforeHandler);
+  // The store logs once that it is full.
+  if (error instanceof StoreFull) return statusResponse(insufficientStorage(error).status, format, isBeforeHandler);
   settings.failed(error, request);
   // The reason is logged; what the store's servers say is not for clients.
   if (error instanceof StoreTimeout)

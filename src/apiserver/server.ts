@@ -20,6 +20,8 @@ import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
 import type {ResourceServices} from './handlers/resource.js';
 import {ConnectMetrics} from './handlers/connect-metrics.js';
+import {ConstrainedImpersonation} from './authentication/constrained-impersonation.js';
+import {PlainImpersonation, type Impersonation} from './authentication/impersonation.js';
 import {AccessMetrics} from './access-metrics.js';
 import {longRunningLabels, RequestMetrics} from './request/metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
@@ -175,6 +177,9 @@ const limitsOf = ({registry, flowControl, maxInFlight, requestTimeoutMs, log = n
   return {inFlight, flowControl: new FlowControl(parts)};
 };
 
+const impersonationOf = ({settings: {authorizer, naming, gate}}: Registry): Impersonation =>
+  gate('ConstrainedImpersonation') ? new ConstrainedImpersonation(authorizer, naming) : new PlainImpersonation(authorizer, naming);
+
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, aggregation, peers, discovery} = settings;
@@ -217,6 +222,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authenticators: settings.authenticators,
     anonymous: settings.anonymous,
     authorizer,
+    impersonation: impersonationOf(registry),
     access: new AccessMetrics(meter, clock, naming),
     requestTimeoutMs: settings.requestTimeoutMs,
     ...limits,

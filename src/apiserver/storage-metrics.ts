@@ -53,13 +53,13 @@ export class StorageMetrics {
       every(clock, periodMs, signal, now);
     };
     if (this.#store.shared) poll('counts', countEveryMs, () => this.#countAll(signal));
-    const cluster = {storage_cluster_id: `${naming.store}-0`};
     const size = meter.gauge({
       name: 'apiserver_storage_size_bytes',
       help: 'Size of the storage database file physically allocated in bytes.',
       labels: ['storage_cluster_id'],
     });
-    poll('size', sizeEveryMs, async () => size.set(await this.#store.size(), cluster));
+    for (const [index, part] of (this.#store.parts ?? [this.#store]).entries())
+      poll('size', sizeEveryMs, async () => size.set(await part.size(), {storage_cluster_id: `${naming.store}-${index}`}));
   }
 
   async #countAll(signal: AbortSignal): Promise<void> {

@@ -58,6 +58,12 @@ export class ResultCache<T> {
     this.#answers = new Lru(bound, {bytesOf: ({bytes}) => bytes});
   }
 
+  /** Whether there is a result, so that `get` need not wait for one. */
+  has(key: string): boolean {
+    const until = this.#answers.peek(key)?.until ?? Number.POSITIVE_INFINITY;
+    return until < Number.POSITIVE_INFINITY && this.#clock.monotonic() < until;
+  }
+
   get(key: string, create: () => Promise<T>): Promise<T> {
     const known = this.#answers.peek(key);
     if (known && this.#clock.monotonic() < known.until) return known.answer;

@@ -4,6 +4,7 @@
 import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {FairTurns} from '#src/base/turn.js';
 import {InTurns} from './in-turns.js';
 
 /** The default limit of buffered bytes, in all responses and watches of a server together. */
@@ -23,13 +24,13 @@ export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
  * clients are disconnected that have not read for the longest time.
  */
 export class Deliveries {
-  readonly #clock: Clock;
   readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
   readonly #upgraded = new Set<Upgraded>();
   /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
   readonly #disconnects = new InTurns(maxDisconnectsPerTurn);
+  readonly clock: Clock;
   #isLooking = false;
   /** The bytes that clients have not read yet. */
   waitingBytes = 0;
@@ -37,7 +38,7 @@ export class Deliveries {
   readonly cutOff = {bytes: 0, time: 0};
 
   constructor(clock: Clock, maxBytes = defaultWaitingBytes) {
-    this.#clock = clock;
+    this.clock = clock;
     this.#maxBytes = maxBytes;
   }
 
@@ -96,9 +97,9 @@ export class Deliveries {
   #scheduleCheck(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    this.#clock.schedule(checkMs, () => {
+    this.clock.schedule(checkMs, () => {
       this.#isLooking = false;
-      const now = this.#clock.monotonic();
+      const now = this.clock.monotonic();
       for (const sent of this.#timed) {
         if (sent.endsAt > now) continue;
         this.cutOff.time++;
@@ -117,6 +118,7 @@ export class Sent {
   readonly #delivery: Delivery | undefined;
   #bytes = 0;
   #over = false;
+  #turns: FairTurns | undefined;
 
   constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined) {
     this.#deliveries = deliveries;
@@ -126,6 +128,12 @@ export class Sent {
 
   get endsAt(): number {
     return this.#delivery?.endsAt ?? Infinity;
+  }
+
+  /** Returns a promise to await before the next slice, if requests have worked long enough in this turn of the event loop. */
+  pause(): Promise<void> | undefined {
+    this.#turns ??= new FairTurns(this.#deliveries.clock);
+    return this.#turns.pause(this.#delivery?.flow ?? '');
   }
 
   /** Called after progress, with the number of buffered bytes. */

@@ -33,6 +33,9 @@ export const sendBytes = async (bytes: Buffer, outlet: Writable, sent: Sent): Pr
 const writeSlices = async (bytes: Buffer, outlet: Writable, sent: Sent): Promise<void> => {
   for (let at = 0; at < bytes.length && !outlet.destroyed; at += sliceBytes) {
     sent.waits(bytes.length - at);
+    const turn = sent.pause();
+    if (turn) await turn;
+    if (outlet.destroyed) break;
     if (!outlet.write(bytes.subarray(at, at + sliceBytes))) await drained(outlet);
   }
   sent.waits(0);

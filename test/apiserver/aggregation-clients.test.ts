@@ -88,7 +88,7 @@ test('an answer that breaks off in the middle breaks off for the caller too', as
   await t.throwsAsync(ask1(env.server, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
 });
 
-test('a connection that is to speak another protocol does so with the server behind', async t => {
+test('a connection that switches protocols does so with the server behind', async t => {
   await using env = await start();
   env.backend.server.on('upgrade', (request, socket: Duplex) => {
     socket.on('error', () => {});

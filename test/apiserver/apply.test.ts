@@ -173,7 +173,7 @@ test('a key that is there twice is warned of', async t => {
   t.regex(String(made.header('warning')), /key \\"a\\" already set in map/);
 });
 
-test('an intent may insist on the version it knows', async t => {
+test('an apply may require a resource version', async t => {
   const {apply} = await startApply();
   const made = (await apply(url, aConfigMap('a', {data: {k: '1'}}))).json();
   const stale = await apply(url, aConfigMap('a', {metadata: {name: 'a', resourceVersion: '1'}, data: {k: '2'}}));

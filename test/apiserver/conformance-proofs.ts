@@ -101,7 +101,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'Garbage collector: keep the rc around until all its pods are deleted if the deleteOptions says so': [
     'controllers/garbage-collector.test.ts',
-    'an owner that is deleted in the foreground goes after the dependents that hold it up',
+    'an owner that is deleted in the foreground is removed after the dependents that block its deletion',
   ],
   'Garbage collector: orphan pods created by rc, orphan RS created by deployment': [
     'controllers/garbage-collector.test.ts',
@@ -137,7 +137,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'ResourceQuota: capture the life of a configMap, secret, replication controller, replica set': [
     'controllers/resourcequota.test.ts',
-    'requests that come at the same time do not take the same room',
+    'concurrent requests do not use the same part of a quota',
   ],
   'ResourceQuota: verify ResourceQuota with terminating scopes, with best effort scope': [
     'controllers/resourcequota.test.ts',
@@ -149,7 +149,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'Deployment: RollingUpdateDeployment should delete old pods and create new ones': [
     'controllers/deployment.test.ts',
-    'a rolling update goes step by step and never beyond its bounds',
+    'a rolling update proceeds in steps within its bounds',
   ],
   'Deployment: RecreateDeployment should delete old pods and create new ones': [
     'controllers/deployment.test.ts',
@@ -161,7 +161,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'Deployment: deployment should support proportional scaling': [
     'controllers/deployment-scaling.test.ts',
-    'a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was',
+    'a deployment that is scaled during a rollout scales all its sets in proportion, and continues the rollout',
   ],
   'Deployment: deployment should delete old replica sets': [
     'controllers/deployment-history.test.ts',
@@ -170,7 +170,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'Deployment: run the lifecycle, have a working scale subresource, validate Deployment Status endpoints': here(everyOperation),
   'ReplicaSet: adopt matching pods on creation and release no longer matching pods': [
     'controllers/replicaset.test.ts',
-    'a pod that is labelled away is let go and replaced, and adopted again when it comes back',
+    'a pod whose labels no longer match is released and replaced, and adopted again when they match',
   ],
   'ReplicationController: release no longer matching pods': [
     'controllers/replicationcontroller.test.ts',
@@ -182,11 +182,11 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'StatefulSet: perform canary updates and phased rolling updates of template modifications': [
     'controllers/statefulset-rollouts.test.ts',
-    'places before the partition keep their template, also when they are made anew',
+    'places before the partition keep their template, also when they are made again',
   ],
   'StatefulSet: Should recreate evicted statefulset': [
     'controllers/statefulset.test.ts',
-    'a pod whose work is over is made anew under its name',
+    'a pod whose work is over is made again under its name',
   ],
   'StatefulSet: perform rolling updates and roll backs of template modifications': [
     'controllers/statefulset-rollouts.test.ts',
@@ -194,7 +194,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'StatefulSet: Burst scaling should run to completion even with unhealthy pods': [
     'controllers/statefulset.test.ts',
-    'all pods come and go at once where their order does not matter',
+    'all pods are created and deleted at once under parallel pod management',
   ],
   'StatefulSet: Scaling should happen in predictable order and halt if any stateful pod is unhealthy': [
     'controllers/statefulset.test.ts',
@@ -226,7 +226,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'Job: manage the lifecycle of a job': [
     'controllers/job.test.ts',
-    'a suspended job loses its pods, which count as nothing, and begins its time anew when it is resumed',
+    'a suspended job loses its pods, which count as nothing, and restarts its time when it is resumed',
   ],
   'Job: run a job to completion when tasks sometimes fail': [
     'controllers/job.test.ts',
@@ -238,7 +238,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'CronJob: not schedule new jobs when ForbidConcurrent': [
     'controllers/cronjob.test.ts',
-    'a start that was forbidden is made as soon as the other job has ended, within its deadline',
+    'a start that the policy forbids happens once the other job has ended, within its deadline',
   ],
   'DisruptionController: evictions: block an eviction until the PDB is updated to allow it': [
     'controllers/disruption.test.ts',
@@ -262,7 +262,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   ],
   'NoExecuteTaintManager: evict pods with a minimum toleration, and remove the taint to cancel': [
     'controllers/taint-eviction.test.ts',
-    'a taint that goes in time changes nothing, and one that stays makes no second chance',
+    'a taint that is removed in time changes nothing, and one that stays evicts the pod once',
   ],
   'PersistentVolumes: confirm the deletion of a PV and a PVC despite their protection': [
     'controllers/persistentvolumeclaim-protection.test.ts',
@@ -276,7 +276,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'plane/webhooks.test.ts',
     'a webhook refuses pods and config maps in any encoding, but not outside its rules',
   ],
-  'AdmissionWebhook: be able to deny attaching pod': ['plane/webhooks.test.ts', 'a webhook may refuse that somebody attaches to a pod'],
+  'AdmissionWebhook: be able to deny attaching pod': ['plane/webhooks.test.ts', 'a webhook may refuse that a user attaches to a pod'],
   'AdmissionWebhook: be able to deny custom resource creation, update and deletion': [
     'plane/webhooks.test.ts',
     'custom resources can be refused when they are made, changed and deleted',

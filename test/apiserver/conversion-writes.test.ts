@@ -28,7 +28,7 @@ test('conversion reviews use the first version that webhook and server support, 
   t.is(hook.requested[0]!.apiVersion, 'apiextensions.plat.io/v1beta1');
 });
 
-test('objects of the old stored version are read, and written anew by a change that changes nothing', async t => {
+test('objects of the old stored version are read, and written again by a change that changes nothing', async t => {
   using env = await startConverting();
   const hook: Converter = converter();
   await env.define(twoVersions(asking(hook)));
@@ -50,7 +50,7 @@ test('objects of the old stored version are read, and written anew by a change t
   t.is((await env.put(`${widgets}/a`, put)).json<Widget>().metadata!.resourceVersion, put.metadata!.resourceVersion);
 });
 
-test('a version that is no longer served is still read from the store, and one that is gone is refused in words', async t => {
+test('a version that is no longer served is still read from the store, and one that is gone is refused with a message', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));

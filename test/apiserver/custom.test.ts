@@ -204,7 +204,7 @@ test('custom resources are applied by their list keys and take no patches by dir
   t.is((await env.put(`${widgets}/a`, aWidget('a', {size: 3}))).status, 422, 'an update must say which version it is of');
 });
 
-test('objects that lie in the store in an old form are read by the present definition, and written anew with the next change', async t => {
+test('objects that lie in the store in an old form are read by the present definition, and written again with the next change', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, old: {type: 'string'}}}})]));
   const {metadata} = (await env.post(widgets, aWidget('a', {size: 1, old: 'x'}))).json();

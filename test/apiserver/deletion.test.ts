@@ -367,3 +367,21 @@ test('two deletions at once are one', async t => {
 
   t.deepEqual(answers.map(({status}) => status).sort(), [200, 404]);
 });
+
+for (const [title, afterMs, seconds, expected] of [
+  ['is shortened from its beginning', 2000, 5, ['2026-01-01T00:00:05Z', 5]],
+  ['that would be over ends now, and stays graceful', 8000, 5, ['2026-01-01T00:00:08Z', 1]],
+  ['is not made longer', 2000, 60, ['2026-01-01T00:00:30Z', 30]],
+] as const) {
+  test(`the grace period of a pod that is terminating ${title}`, async t => {
+    const {post, get, remove, clock} = await startWire();
+    const pods = '/api/v1/namespaces/default/pods';
+    await post(pods, {metadata: {name: 'p'}, spec: {nodeName: 'n', containers: [{name: 'c', image: 'i'}]}});
+    await remove(`${pods}/p`);
+    await clock.advance(afterMs);
+    await remove(`${pods}/p?gracePeriodSeconds=${seconds}`);
+
+    const {deletionTimestamp, deletionGracePeriodSeconds} = (await get(`${pods}/p`)).json().metadata!;
+    t.deepEqual([deletionTimestamp, deletionGracePeriodSeconds], [...expected]);
+  });
+}

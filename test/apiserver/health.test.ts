@@ -7,10 +7,8 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {parseFlags} from '#src/options/parse.js';
 import {waitingServer} from '#src/plane/api-server/waiting-server.js';
-import {ServerHealth} from '#src/plane/api-server/health.js';
 import {startPlane} from '#src/plane/plane.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {memoryStore} from '#src/storage/memory/index.js';
 import {startServer} from '#test/fixtures/server.js';
 import {wire} from './wire.js';
 
@@ -116,35 +114,6 @@ test('readiness fails as soon as shutdown begins, and hides its reason', async t
   t.deepEqual([(await get('/healthz')).status, (await get('/livez')).status], [200, 200]);
   t.like(await get('/readyz/shutdown'), {status: 500, text: 'internal server error: process is shutting down\n'});
   t.is((await get('/readyz?exclude=shutdown')).status, 200);
-});
-
-test('liveness trusts unfinished hooks for the grace period, readiness does not', async t => {
-  const clock = new VirtualClock();
-  const health = new ServerHealth({
-    clock,
-    log: noLog,
-    naming: naming('plat'),
-    store: memoryStore({clock}),
-    livezGraceMs: 10_000,
-    healthTimeoutMs: 2000,
-    readyTimeoutMs: 2000,
-  });
-  let finish = () => {};
-  const running = health.run([{name: 'slow', run: () => new Promise<void>(resolve => (finish = resolve))}]);
-  const states = async () => [
-    (await health.livez.all('livez')).status,
-    (await health.readyz.all('readyz')).status,
-    (await health.healthz.all('healthz')).status,
-  ];
-
-  t.deepEqual(await states(), [200, 500, 500]);
-  await clock.advance(9999);
-  t.deepEqual(await states(), [200, 500, 500]);
-  await clock.advance(1);
-  t.deepEqual(await states(), [500, 500, 500]);
-  finish();
-  await running;
-  t.deepEqual(await states(), [200, 200, 200]);
 });
 
 test('health needs permission, and an administrator reads the version and the metrics', async t => {

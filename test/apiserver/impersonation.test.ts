@@ -157,3 +157,19 @@ for (const [headers, parts] of [
     t.deepEqual(checked, []);
   });
 }
+
+test('a refusal holds nothing that a browser takes for HTML', async t => {
+  const env = await startWire({
+    authorizer: {authorize: ({user}) => (user.name === 'admin' ? {decision: 'allow'} : {decision: 'noOpinion', reason: 'because <so>'})},
+  });
+  const user = {name: '<b>&', groups: []};
+  const {message} = (await env.get('/apis/<script>', {user})).json<Status>();
+
+  t.is(message, 'forbidden: User "&lt;b&gt;&amp;" cannot get path "/apis/&lt;script&gt;": because <so>');
+});
+
+test('letters of the keys of extra fields that are encoded keep their case', async t => {
+  const {become} = await start();
+
+  t.deepEqual((await become({'Impersonate-User': 'jane', 'Impersonate-Extra-%41B': 'x'})).extra, {Ab: ['x']});
+});

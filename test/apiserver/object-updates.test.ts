@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
+import type {ConfigMap, KubeObject} from '#src/api/types.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 import {now} from './object-writes.js';
 
@@ -173,6 +173,15 @@ test('a write that changes nothing is not stored, and watchers receive no event'
   t.is(again.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
   t.is(patched.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
   t.deepEqual(stream.summaries, []);
+});
+
+test('a key that every JavaScript object seems to have is stored and removed like others', async t => {
+  const {post, put, get} = await startWire();
+  await post(configMaps, aConfigMap('a', {data: {}}));
+  for (const data of [{constructor: 'x', toString: 'y'}, {constructor: 'x'}]) {
+    t.is((await put(`${configMaps}/a`, aConfigMap('a', {data}))).status, 200);
+    t.deepEqual((await get(`${configMaps}/a`)).json<ConfigMap>().data, data as object);
+  }
 });
 
 test('the update that takes the last finalizer of a dying object removes it', async t => {

@@ -2,6 +2,7 @@ import test from 'ava';
 import {pagesOf, type PagedBody, type WatchSink} from '#src/api/request.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {StatusError} from '#src/api/status.js';
+import {caches} from '#src/base/cache-bound.js';
 import {ownTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -84,6 +85,25 @@ test('a list of many pages has the bytes of the list at once, in every form', as
     const {rows, items: partial} = shown.json<{rows?: unknown[]; items?: unknown[]}>();
     t.is((rows ?? partial)?.length, 40);
   }
+});
+
+test.serial('a list in protobuf is read and encoded once, and its parts are kept until they are sent', async t => {
+  const {open, ranges} = await start();
+  const accept = {accept: words.protobufMediaType};
+  const keptBytes = () => caches().find(({name}) => name === 'list_parts')!.bytes;
+
+  const body = await open('', accept);
+  await body.next();
+  const reads = ranges.length;
+  t.true(keptBytes() > 0);
+  await bytesIn(body);
+  t.is(ranges.length, reads);
+  t.is(keptBytes(), 0);
+
+  const abandoned = await open('', accept);
+  await abandoned.next();
+  abandoned.close();
+  t.is(keptBytes(), 0);
 });
 
 test('a list is of one revision whatever is written while it is sent, and no page is large', async t => {
@@ -178,6 +198,29 @@ test('a selection stops when its caller is gone, and a list when its time is up'
   const error = await t.throwsAsync(body.next(), {instanceOf: StatusError});
   t.like(error.status, {code: 504, message: 'Timeout: request did not complete within the allotted timeout'});
   t.true(ranges.length < 4);
+});
+
+test('many lists of one user delay each piece of a list of another by one piece', async t => {
+  const {server, ranges} = await start();
+  const list = async (name: string): Promise<void> => {
+    const {body} = await server.handler({
+      method: 'GET',
+      url: configMaps,
+      headers: {},
+      caller: {user: {...admin, name}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
+    for await (const _ of pagesOf(body as PagedBody));
+  };
+  const greedy = Array.from({length: 20}, () => list('greedy'));
+  let all = 0;
+  await list('modest').then(() => (all = ranges.length));
+  await Promise.all(greedy);
+
+  // The first pieces of all are read at once; then one of the others for each of its own.
+  t.true(ranges.length > 100);
+  t.true(all < ranges.length / 2, `${all} of ${ranges.length}`);
 });
 
 test('the server reads collections for its own use in pieces, too', async t => {

@@ -27,7 +27,7 @@ test('bookmarks are sent each minute and before the end, if requested', async t 
   t.is(clock.pending, 0);
 });
 
-test('a watch that names no time lives between once and twice the least', async t => {
+test('a watch without a timeout lasts between once and twice the minimum', async t => {
   const {watch, clock} = await startWire({minRequestTimeoutSeconds: 100});
   const streams = await Promise.all(Array.from({length: 20}, () => watch(`${configMaps}?watch=1&timeoutSeconds=0`)));
   await clock.advance(99_999);

@@ -120,7 +120,7 @@ test('a watch from a future version begins at once and sends the changes after i
   t.deepEqual(stream.summaries, ['ADDED d']);
 });
 
-test('a watch from a version that does not come to a store of its own ends, so that its watcher lists anew', async t => {
+test('a watch from a version that does not come to a store of its own ends, so that its watcher lists again', async t => {
   const {watch, clock, versions} = await start();
   using stream = await watch(`${configMaps}?watch=1&resourceVersion=${Number(versions.at(-1)) + 9}`);
   await clock.advance(3100);

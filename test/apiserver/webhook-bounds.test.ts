@@ -1,7 +1,7 @@
 import test from 'ava';
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {AnswerBudget} from '#src/apiserver/backends/answer-budget.js';
+import {ResponseBudget} from '#src/apiserver/backends/response-budget.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {webhookCaller, type WebhookFailure} from '#src/apiserver/backends/webhook-caller.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -14,7 +14,7 @@ import {startWebhook, type Respond} from './webhook-server.js';
 const MiB = 1024 * 1024;
 const maxBytes = 8 * MiB;
 
-const callerOn = (clock: Clock = new VirtualClock(), budget = new AnswerBudget()) =>
+const callerOn = (clock: Clock = new VirtualClock(), budget = new ResponseBudget()) =>
   webhookCaller({clock, resolve: () => Promise.reject(new Error('no service')), userAgent: 'tester', budget});
 
 /** What comes of a call of a webhook that answers so: the object, or the message of the failure. */
@@ -132,7 +132,7 @@ test('the responses of all webhooks together have a bound, and those that end ma
     response.writeHead(200, {'Content-Length': 7 * MiB + 2}).write(Buffer.alloc(7 * MiB, ' '), () => held.push(() => response.end('{}')));
   });
   const meter = new MetricsRegistry();
-  const budget = new AnswerBudget();
+  const budget = new ResponseBudget();
   budget.observe(meter);
   const callers = [callerOn(undefined, budget), callerOn(undefined, budget)];
   const call = (at: number) => callers[at % 2]!.call({url: webhook.url, caBundle: webhook.caBundle}, {}, {timeoutMs: 10_000});

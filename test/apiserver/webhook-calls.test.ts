@@ -79,7 +79,7 @@ test('a webhook behind a service is called by its name there, and resolved for e
   caller.close();
 });
 
-test('a connection that the webhook closed meanwhile is opened anew', async t => {
+test('a connection that the webhook closed meanwhile is opened again', async t => {
   await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}));
   const caller = aCaller();
   const location = {url: webhook.url, caBundle: webhook.caBundle};

@@ -122,7 +122,7 @@ if (files.length === 0) console.log('skipped: reading samples of every kind as C
   }
 });
 
-test('a sequence is read item by item as it comes in', t => {
+test('a sequence is read item by item as it arrives', t => {
   const bytes = Buffer.concat(['ADDED', 'DELETED'].map(type => cborEvent(type, encodeCbor({kind: 'Pod'}))));
   const first = nextItem(bytes, 0)!;
 

@@ -141,3 +141,18 @@ test('the tag of a document is the hash of its content, and concurrent requests 
   t.is(once.hash, createHash('sha512').update(bytes).digest('hex').toUpperCase());
   t.true(once.packed.length < bytes.length / 4);
 });
+
+test('documents list no values of fields of built-in types if they are not to', async t => {
+  const versions = [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}];
+  const made = new OpenApiDocuments({
+    schemas,
+    naming: naming('kubernetes'),
+    clock: systemClock,
+    groups: () => [{group: '', versions}],
+    version: 'v1.35.0',
+    enums: false,
+  });
+
+  t.notRegex(String(await bytesOf(made.document('api/v1'))), /"enum"/);
+  t.notRegex(String(await bytesOf(made.swagger())), /"enum"/);
+});

@@ -104,6 +104,21 @@ test('merge patches work on a copy', t => {
   }
 });
 
+test('a merge patch that is made from two values names only what differs', t => {
+  const made: readonly [from: PlainObject, to: PlainObject, patch: PlainObject][] = [
+    [{a: {b: 1, c: [{d: 2, e: 3}]}}, {a: {c: [{e: 3, d: 2}], b: 1}}, {}],
+    [
+      {a: 1, b: {c: 2}},
+      {a: undefined, b: {c: undefined}, d: undefined},
+      {a: null, b: {c: null}},
+    ],
+    [{a: undefined, b: {c: undefined}}, {b: {}}, {}],
+    [{a: {}}, {a: {toString: 'x'}}, {a: {toString: 'x'}}],
+    [{a: {toString: 'x'}}, {a: {}}, {a: {toString: null}}],
+  ];
+  for (const [from, to, patch] of made) t.deepEqual(createMergePatch(from, to), patch, JSON.stringify(from));
+});
+
 const patchedOrders: readonly [live: string, patch: string, result: string][] = [
   ['ab', 'bc', 'abc'],
   ['abc', 'cb', 'acb'],

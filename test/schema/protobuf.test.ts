@@ -194,7 +194,7 @@ test('every table can be read, ascends by number and names only messages there a
   }
 });
 
-test('the codec comes as a whole when it is first needed', async t => {
+test('the whole codec is loaded when it is first needed', async t => {
   const codec = await protobufCodec();
 
   t.is(codec, await protobufCodec());
@@ -229,7 +229,7 @@ test('decoding in pieces gives the same result, and yields to other tasks', asyn
   await t.throwsAsync(decodeInPieces(list.subarray(0, -1), plat), {instanceOf: DecodeError});
 });
 
-test('whole numbers of 64 bits come through to the digit', t => {
+test('integers of 64 bits keep all digits', t => {
   for (const generation of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n, -1, 128, 2 ** 40]) {
     const object = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {generation}};
     t.deepEqual(decodeObject(encodeObject(object, plat), plat), object as object);

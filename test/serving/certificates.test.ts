@@ -230,7 +230,7 @@ test('uses the configured cipher suites, and TLS 1.3 in any case', async t => {
   await t.notThrowsAsync(shown(limited, {minVersion: 'TLSv1.3'}));
 });
 
-test('knows every suite and version by the name of the field', t => {
+test('accepts every suite and version by its usual name', t => {
   const unsupported = cipherSuites.filter(suite => {
     try {
       return !secureLimits({cipherSuites: [suite]}).ciphers;

@@ -132,7 +132,7 @@ test('requests that are sent without waiting for answers are all answered', asyn
   t.is(await pipelined(server, 3000), 3000);
 });
 
-test('a connection is never negotiated anew', async t => {
+test('a connection is never negotiated again', async t => {
   await using server = await serve(answering(() => json({})));
   const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1']});
   await once(socket, 'secureConnect');

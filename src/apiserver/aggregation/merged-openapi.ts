@@ -1,19 +1,26 @@
+import type {Clock} from '#src/base/clock.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {mergeParts} from '#src/schema/openapi/aggregated.js';
 import {Packing, unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
-import {definitionMessage, pathMessage, swaggerMessage} from '#src/schema/openapi/swagger-message.js';
+import {definitionMessageInSteps, pathMessageInSteps, swaggerMessage} from '#src/schema/openapi/swagger-message.js';
 import {rootOf, type Registration} from './registrations.js';
 import type {RemoteOpenApi} from './remote-openapi.js';
 
-/** This server's OpenAPI documents, merged with those of the aggregated servers, if there are any. */
+/** This server's OpenAPI documents, merged with those of the aggregated servers, if there are any, across turns of the event loop. */
 export class MergedOpenApi {
   readonly #own: OpenApiDocuments;
   readonly #remote: RemoteOpenApi;
+  readonly #pieces: Pieces;
   #swagger: Promise<PackedDocument> | undefined;
   #message: Promise<PackedDocument> | undefined;
 
-  constructor(own: OpenApiDocuments, remote: RemoteOpenApi) {
+  constructor(own: OpenApiDocuments, remote: RemoteOpenApi, clock: Pick<Clock, 'monotonic'>) {
+    this.#pieces = new Pieces(clock);
     this.#own = own;
     this.#remote = remote;
     remote.onChange(() => this.forget());
@@ -52,23 +59,32 @@ export class MergedOpenApi {
   /** The version 2 document. */
   swagger(): Promise<PackedDocument> {
     if (this.#remote.versionTwo.length === 0) return this.#own.swagger();
-    return (this.#swagger ??= this.#merged().then(document => Packing.whole(Buffer.from(JSON.stringify(document)))));
+    return (this.#swagger ??= this.#madeSwagger());
   }
 
   /** The version 2 document in its binary form. */
   swaggerMessage(): Promise<PackedDocument> {
     if (this.#remote.versionTwo.length === 0) return this.#own.swaggerMessage();
-    return (this.#message ??= this.#merged().then(({paths, definitions, ...frame}) =>
-      Packing.whole(swaggerMessage(frame, pieces(paths, pathMessage), pieces(definitions, definitionMessage))),
-    ));
+    return (this.#message ??= this.#madeMessage());
+  }
+
+  async #madeSwagger(): Promise<PackedDocument> {
+    return Packing.whole(await runStepsInPieces(encodedInSteps(await this.#merged()), this.#pieces));
+  }
+
+  async #madeMessage(): Promise<PackedDocument> {
+    const {paths, definitions, ...frame} = await this.#merged();
+    const [pathMessages, definitionMessages] = await Promise.all([
+      runStepsInPieces(messages(paths, pathMessageInSteps), this.#pieces),
+      runStepsInPieces(messages(definitions, definitionMessageInSteps), this.#pieces),
+    ]);
+    return Packing.whole(swaggerMessage(frame, pathMessages, definitionMessages));
   }
 
   async #merged(): Promise<PlainObject> {
-    const own = JSON.parse((await unpacked(await this.#own.swagger())).toString()) as PlainObject;
-    return mergeParts(
-      own,
-      this.#remote.versionTwo.map(([, part]) => part),
-    );
+    const own = await runStepsInPieces(parsedInSteps(await unpacked(await this.#own.swagger())), this.#pieces);
+    const parts = this.#remote.versionTwo.map(([, part]) => part);
+    return runStepsInPieces(mergeParts(own as PlainObject, parts), this.#pieces);
   }
 }
 
@@ -76,11 +92,15 @@ export class MergedOpenApi {
 const documentOf = (registration: Registration): string => rootOf(registration).slice(1);
 
 /** The binary form of each item; items of other servers that have none are left out. */
-const pieces = (items: unknown, write: (name: string, item: unknown) => Buffer): Buffer[] =>
-  Object.entries(items as PlainObject).flatMap(([name, item]) => {
+const messages = function* (items: unknown, write: (name: string, item: unknown) => Steps<Buffer>): Steps<Buffer[]> {
+  const written: Buffer[] = [];
+  for (const [name, item] of Object.entries(items as PlainObject)) {
     try {
-      return [write(name, item)];
+      written.push(yield* write(name, item));
     } catch {
-      return [];
+      continue;
     }
-  });
+    yield;
+  }
+  return written;
+};

@@ -33,6 +33,8 @@ export interface RemoteDiscoveryParts {
 }
 
 const timeoutMs = 5000;
+/** The size limit of a document, which is parsed in one turn of the event loop. */
+const maxBytes = 2 << 20;
 
 /** Caches the discovery documents of the aggregated servers. */
 export class RemoteDiscovery {
@@ -85,16 +87,16 @@ export class RemoteDiscovery {
     const key = `${namespace}/${name}:${port}`;
     const known = this.#documents.get(key);
     const gv = `${registration.group}/${registration.version}`;
-    const answer = await this.#request(
+    const response = await this.#request(
       remote,
       '/apis',
       {groups: [wellKnown.masters]},
       {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})},
     );
-    if (answer.status === 304 && known) return known.versions.get(gv);
-    if (answer.status === 503) throw new Error(`service ${key} returned non-success response code: 503`);
-    if (answer.status === 200 && isAggregated(answer.header('content-type'))) {
-      const document = {etag: answer.header('etag'), versions: versionsOf(JSON.parse(answer.body.toString()))};
+    if (response.status === 304 && known) return known.versions.get(gv);
+    if (response.status === 503) throw new Error(`service ${key} returned non-success response code: 503`);
+    if (response.status === 200 && isAggregated(response.header('content-type'))) {
+      const document = {etag: response.header('etag'), versions: versionsOf(JSON.parse(response.body.toString()))};
       this.#documents.set(key, document);
       return document.versions.get(gv);
     }
@@ -118,6 +120,7 @@ export class RemoteDiscovery {
       path,
       user: {name: naming.componentUser('aggregator'), groups},
       headers,
+      maxBytes,
       timeoutMs,
     });
   }

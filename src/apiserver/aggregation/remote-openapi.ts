@@ -1,7 +1,12 @@
 // Caches the OpenAPI documents of aggregated servers, versions 2 and 3. Refreshes are triggered from outside; requests of clients never wait for one.
+// Documents are read across turns of the event loop.
 
 import type {UserInfo} from '#src/api/user.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import type {Log} from '#src/base/log.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PackedDocument} from '#src/schema/openapi/packing.js';
 import type {DocumentPart} from '#src/schema/openapi/aggregated.js';
@@ -21,32 +26,37 @@ export interface RemoteOpenApiParts {
 const reader: UserInfo = {name: 'system:aggregator', groups: []};
 const timeoutMs = 60_000;
 
-/** A server's version 3 documents: its index, or a document converted from version 2. */
-export type VersionThree = {readonly listed: PlainObject} | {readonly made: PackedDocument};
+const hashOf = async (bytes: Buffer): Promise<string> => (await import('#src/schema/openapi/packing.js')).hashOf(bytes);
 
-interface VersionTwo {
+/** The size limit of an index of documents, which takes one turn of the event loop. */
+const maxIndexBytes = 1 << 20;
+
+/** A document with the hash of what it was read from. */
+interface Hashed {
+  readonly hash: string;
+}
+
+/** A server's version 3 documents: its index, or a document converted from version 2. */
+export type VersionThree = Hashed & ({readonly listed: PlainObject} | {readonly made: PackedDocument});
+
+interface VersionTwo extends Hashed {
   readonly etag: string | undefined;
   readonly part: DocumentPart;
   /** The document without its paths and definitions. */
   readonly frame: PlainObject;
 }
 
-const isSame = (one: object | undefined, other: object | undefined): boolean =>
-  one === other || (textOf(one) === textOf(other) && one !== undefined);
-
-/** Compares packed documents by their hash. */
-const textOf = (document: object | undefined): string =>
-  JSON.stringify(document, (key, value: unknown) => (key === 'packed' ? undefined : value)) ?? '';
-
 /** Caches the OpenAPI documents of the aggregated servers. The last one is kept while a server is not available. */
 export class RemoteOpenApi {
   readonly #parts: RemoteOpenApiParts;
+  readonly #pieces: Pieces;
   readonly #two = new Map<string, VersionTwo>();
   readonly #three = new Map<string, VersionThree>();
   readonly #listeners = new Set<() => void>();
 
   constructor(parts: RemoteOpenApiParts) {
     this.#parts = parts;
+    this.#pieces = new Pieces(parts.backends.clock);
   }
 
   onChange(listener: () => void): void {
@@ -73,12 +83,12 @@ export class RemoteOpenApi {
   /** Requests the index of the version 3 documents again. Never rejects. */
   refreshThree(name: string): Promise<void> {
     return this.#refresh(name, this.#three, async registration => {
-      const response = await this.#request(registration, '/openapi/v3');
+      const response = await this.#request(registration, '/openapi/v3', {maxBytes: maxIndexBytes});
       if (response.status === 404) return this.#madeThree(registration);
       if (response.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
       const index: unknown = JSON.parse(response.body.toString());
       const paths = isPlainObject(index) ? own(index, 'paths') : undefined;
-      return {listed: isPlainObject(paths) ? paths : {}};
+      return {listed: isPlainObject(paths) ? paths : {}, hash: await hashOf(response.body)};
     });
   }
 
@@ -94,7 +104,7 @@ export class RemoteOpenApi {
     );
   }
 
-  async #refresh<T extends object>(
+  async #refresh<T extends Hashed>(
     name: string,
     documents: Map<string, T>,
     load: (registration: Registration) => Promise<T | undefined>,
@@ -112,10 +122,14 @@ export class RemoteOpenApi {
         log.v(1).info({apiservice: name, err: error}, 'the OpenAPI documents of a server behind this one could not be read');
       }
     }
-    if (!isSame(documents.get(name), before)) for (const listener of this.#listeners) listener();
+    if (documents.get(name)?.hash !== before?.hash) for (const listener of this.#listeners) listener();
   }
 
-  async #request({remote}: Registration, path: string, headers: Readonly<Record<string, string>> = {}): Promise<RemoteResponse> {
+  async #request(
+    {remote}: Registration,
+    path: string,
+    {headers = {}, ...limits}: {readonly headers?: Readonly<Record<string, string>>; readonly maxBytes?: number} = {},
+  ): Promise<RemoteResponse> {
     const {backends, resolve} = this.#parts;
     if (!remote?.available) throw new Error('service unavailable');
     const {service, tls} = remote;
@@ -127,19 +141,21 @@ export class RemoteOpenApi {
       user: reader,
       headers: {accept: 'application/json', ...headers},
       timeoutMs,
+      ...limits,
     });
   }
 
   /** Undefined if it has not changed or there is none. */
   async #requestTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
-    const response = await this.#request(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
+    const response = await this.#request(registration, '/openapi/v2', known?.etag ? {headers: {'if-none-match': known.etag}} : {});
     if (response.status === 304 || response.status === 404) return undefined;
     if (response.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${response.status}`);
-    const document: unknown = JSON.parse(response.body.toString());
+    const document = await this.#inPieces(parsedInSteps(response.body));
     if (!isPlainObject(document)) throw new Error('the OpenAPI document is no object');
     const {pathsUnder} = await import('#src/schema/openapi/aggregated.js');
     const {paths: _, definitions: __, parameters: ___, ...frame} = document;
-    return {etag: response.header('etag'), part: pathsUnder(document, `${rootOf(registration)}/`), frame};
+    const part = await this.#inPieces(pathsUnder(document, `${rootOf(registration)}/`));
+    return {etag: response.header('etag'), part, frame, hash: await hashOf(response.body)};
   }
 
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
@@ -149,6 +165,12 @@ export class RemoteOpenApi {
       import('#src/schema/openapi/aggregated.js'),
       import('#src/schema/openapi/packing.js'),
     ]);
-    return {made: await Packing.whole(Buffer.from(JSON.stringify(convertToV3(two.frame, two.part))))};
+    const document = await this.#inPieces(convertToV3(two.frame, two.part));
+    const made = await Packing.whole(await this.#inPieces(encodedInSteps(document)));
+    return {made, hash: made.hash};
+  }
+
+  #inPieces<T>(work: Steps<T>): Promise<T> {
+    return runStepsInPieces(work, this.#pieces);
   }
 }

@@ -17,6 +17,8 @@ export interface RemoteRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The limit for the whole response. */
   readonly timeoutMs: number;
+  /** The size limit of the response, 64 MiB by default. */
+  readonly maxBytes?: number;
 }
 
 export interface RemoteResponse {
@@ -26,10 +28,9 @@ export interface RemoteResponse {
   readonly body: Buffer;
 }
 
-/** The size limit of discovery and OpenAPI documents. */
-const maxBytes = 64 << 20;
+const usualMaxBytes = 64 << 20;
 
-const readAll = async (source: Readable): Promise<Buffer> => {
+const readAll = async (source: Readable, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of source as AsyncIterable<Buffer>) {
@@ -43,7 +44,7 @@ const readAll = async (source: Readable): Promise<Buffer> => {
 /** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
 export const requestRemote = async (
   backends: Connections,
-  {at, tls, path, user, headers, timeoutMs}: RemoteRequest,
+  {at, tls, path, user, headers, timeoutMs, maxBytes = usualMaxBytes}: RemoteRequest,
 ): Promise<RemoteResponse> => {
   using _ = backends.clock.hold();
   const timeout = new AbortController();
@@ -61,7 +62,7 @@ export const requestRemote = async (
       headers: {...identityHeaders(user, false), 'x-forwarded-for': undefined},
     });
     const named = new Map(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)]));
-    return {status, header: name => named.get(name), body: body.kind === 'stream' ? await readAll(body.source) : Buffer.alloc(0)};
+    return {status, header: name => named.get(name), body: body.kind === 'stream' ? await readAll(body.source, maxBytes) : Buffer.alloc(0)};
   } catch (error) {
     if (timeout.signal.aborted)
       throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});

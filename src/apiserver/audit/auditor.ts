@@ -14,13 +14,17 @@ export interface Auditor {
 
 export const createAuditor = (policy: Policy, settings: AuditorSettings): Auditor => {
   const evaluate = policyEvaluator(policy);
-  const {metrics} = settings;
+  const {metrics, naming} = settings;
+  const shared = {
+    ...settings,
+    keys: {decision: naming.groupKey('authorization', 'decision'), reason: naming.groupKey('authorization', 'reason')},
+  };
   return {
     metrics,
     audit(audited, user) {
       const recording = evaluate(user, audited.info);
       metrics.recorded(recording);
-      return recording && new RequestAudit(settings, audited, user, recording);
+      return recording && new RequestAudit(shared, audited, user, recording);
     },
   };
 };

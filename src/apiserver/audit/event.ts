@@ -41,7 +41,7 @@ export class RequestText {
   }
 
   /** The fields between the stage and the object reference. */
-  rest(impersonated: UserInfo | undefined): string {
+  rest(impersonated: ImpersonatedUser | undefined): string {
     if (impersonated) return restText(this.facts, impersonated);
     return (this.#rest ??= restText(this.facts, undefined));
   }
@@ -66,12 +66,18 @@ export interface ObjectReference {
 /** The response's status code, with the rest of its Status if it carries one. */
 export type ResponseStatus = Pick<Status, 'status' | 'message' | 'reason' | 'details'> & {readonly code: number};
 
+/** The user as whom a request is served, and the verb by which constrained impersonation allowed it. */
+export interface ImpersonatedUser {
+  readonly user: UserInfo;
+  readonly constraint: string | undefined;
+}
+
 export interface EventFields {
   readonly request: RequestText;
   readonly stage: Stage;
   /** In ms since the epoch, with fractions. */
   readonly at: number;
-  readonly impersonated: UserInfo | undefined;
+  readonly impersonated: ImpersonatedUser | undefined;
   readonly object: ObjectReference | undefined;
   readonly status: ResponseStatus | undefined;
   /** Objects as one line of JSON. */
@@ -99,38 +105,40 @@ const cachedUserText = (user: UserInfo): string => {
   return known;
 };
 
-const referenceText = (object: ObjectReference): string => {
-  let json = '';
-  const add = (name: string, value: string | undefined): void => {
-    if (value) json += `${json === '' ? '' : ','}"${name}":${JSON.stringify(value)}`;
-  };
-  add('resource', object.resource);
-  add('namespace', object.namespace);
-  add('name', object.name);
-  add('uid', object.uid);
-  add('apiGroup', object.apiGroup);
-  add('apiVersion', object.apiVersion);
-  add('resourceVersion', object.resourceVersion);
-  add('subresource', object.subresource);
-  return `{${json}}`;
-};
+/** A field after another one; nothing for an empty text. */
+const field = (name: string, value: string | undefined): string => (value ? `,"${name}":${JSON.stringify(value)}` : '');
+
+const referenceText = ({resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource}: ObjectReference): string =>
+  `{"resource":${JSON.stringify(resource)}${field('namespace', namespace)}${field('name', name)}${field('uid', uid)}${field('apiGroup', apiGroup)}${field('apiVersion', apiVersion)}${field('resourceVersion', resourceVersion)}${field('subresource', subresource)}}`;
 
 const statusText = ({status, message, reason, details, code}: ResponseStatus): string =>
   status === undefined && message === undefined && reason === undefined && details === undefined
     ? `{"metadata":{},"code":${code}}`
     : jsonText({metadata: {}, status, message: message || undefined, reason: reason || undefined, details, code});
 
-const annotationsText = (annotations: ReadonlyMap<string, string>): string =>
-  [...annotations.keys()]
-    .sort()
-    .map(key => `${JSON.stringify(key)}:${JSON.stringify(annotations.get(key))}`)
-    .join(',');
+/** Whether the keys are in order already, as those of most requests are. */
+const areSorted = (annotations: ReadonlyMap<string, string>): boolean => {
+  let last = '';
+  for (const key of annotations.keys()) {
+    if (key < last) return false;
+    last = key;
+  }
+  return true;
+};
+
+const annotationsText = (annotations: ReadonlyMap<string, string>): string => {
+  const sorted = areSorted(annotations) ? annotations : [...annotations].sort(([one], [other]) => (one < other ? -1 : 1));
+  let text = '';
+  for (const [key, value] of sorted) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${JSON.stringify(value)}`;
+  return text;
+};
 
 const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${JSON.stringify(apiVersion)},`;
 
-const restText = ({uri, verb, user, sourceAddresses, userAgent}: RequestFacts, impersonated: UserInfo | undefined): string => {
+const restText = ({uri, verb, user, sourceAddresses, userAgent}: RequestFacts, impersonated: ImpersonatedUser | undefined): string => {
   let text = `","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)},"user":${user ? cachedUserText(user) : '{}'}`;
-  if (impersonated) text += `,"impersonatedUser":${userText(impersonated)}`;
+  if (impersonated) text += `,"impersonatedUser":${userText(impersonated.user)}`;
+  if (impersonated?.constraint) text += `,"authenticationMetadata":${jsonText({impersonationConstraint: impersonated.constraint})}`;
   if (sourceAddresses.length > 0) text += `,"sourceIPs":${JSON.stringify(sourceAddresses)}`;
   if (userAgent !== '') text += `,"userAgent":${JSON.stringify(userAgent)}`;
   return text;
@@ -191,7 +199,7 @@ export class AuditEvent {
     // Each name is quoted, and then the list once more.
     const list = (names: readonly string[]): string => names.map(name => shown(name)).join(',');
     const [name, groups] = user?.name ? [user.name, user.groups.length > 0 ? list(user.groups) : '<none>'] : ['<none>', '<none>'];
-    const [as, asGroups] = impersonated ? [impersonated.name, list(impersonated.groups)] : ['<self>', '<lookup>'];
+    const [as, asGroups] = impersonated ? [impersonated.user.name, list(impersonated.user.groups)] : ['<self>', '<lookup>'];
     const parts = {
       id: auditId,
       stage,

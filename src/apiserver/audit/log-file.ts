@@ -25,13 +25,20 @@ const mode = 0o600;
 /** As many bytes are written in this thread, which takes microseconds: each hop to another thread would delay a response. */
 const bytesAtOnce = 64 << 10;
 
+/** A character of a text takes this many bytes in UTF-8 at most. */
+const bytesPerCharacter = 3;
+
+/** Whether a line has more bytes. They are only counted where that is in doubt: counting takes as long as writing. */
+const isLonger = (line: Line, bytes: number): boolean =>
+  line.length > bytes || (typeof line === 'string' && line.length * bytesPerCharacter > bytes && Buffer.byteLength(line) > bytes);
+
 /** A file of lines, open for appending. */
 export class LogFile implements LineWriter {
   readonly #options: LogFileOptions;
   readonly #old: OldLogFiles;
   readonly #groups = new LineGroups(lines => this.#append(lines));
   /** Lines are encoded here before they are written: a buffer for each would keep the garbage collector busy. */
-  readonly #scratch = Buffer.allocUnsafeSlow(bytesAtOnce);
+  readonly #scratch = Buffer.allocUnsafeSlow(bytesPerCharacter * bytesAtOnce);
   #file: FileHandle | undefined;
   /** The file's size; undefined for what is no file, such as a device, which is never rotated. */
   #size: number | undefined;
@@ -53,7 +60,7 @@ export class LogFile implements LineWriter {
 
   write(line: Line): Promise<void> {
     const {maxBytes} = this.#options;
-    return Buffer.byteLength(line) > maxBytes && this.#size !== undefined
+    return this.#size !== undefined && isLonger(line, maxBytes)
       ? Promise.reject(new Error(`write length ${Buffer.byteLength(line)} exceeds maximum file size ${maxBytes}`))
       : this.#groups.add(line);
   }
@@ -76,6 +83,25 @@ export class LogFile implements LineWriter {
 
   async #append(lines: readonly Line[]): Promise<void> {
     using _ = this.#options.clock.hold();
+    const text = this.#shortText(lines);
+    if (text === undefined) await this.#appendEach(lines);
+    else await this.#writeAll(this.#scratch.subarray(0, this.#scratch.write(text)), this.#size);
+  }
+
+  /** The lines as one text, if it surely fits into the scratch and the file. */
+  #shortText(lines: readonly Line[]): string | undefined {
+    let length = 0;
+    for (const line of lines) {
+      if (typeof line !== 'string') return undefined;
+      length += line.length;
+    }
+    const maxBytes = length * bytesPerCharacter;
+    return maxBytes <= this.#scratch.length && (this.#size === undefined || this.#size + maxBytes <= this.#options.maxBytes)
+      ? lines.join('')
+      : undefined;
+  }
+
+  async #appendEach(lines: readonly Line[]): Promise<void> {
     const scratch = this.#scratch;
     let start = this.#size;
     let filled = 0;

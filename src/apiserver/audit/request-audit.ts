@@ -7,10 +7,10 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
-import {AuditEvent, RequestText, type ObjectReference, type ResponseStatus} from './event.js';
+import {AuditEvent, RequestText, type ImpersonatedUser, type ObjectReference, type ResponseStatus} from './event.js';
 import {CollectedNotes} from './notes.js';
 import type {Recording, Stage} from './policy.js';
-import type {AuditorSettings} from './settings.js';
+import type {RequestAuditSettings} from './settings.js';
 import {capture, GatheredPages, gathered, type ObjectForm} from './response-object.js';
 import {sourceAddresses} from './source-addresses.js';
 import {endOf, withEnd} from './stream-end.js';
@@ -37,18 +37,18 @@ export interface AuditedRequest {
 /** The audit of a request that the policy records. */
 export class RequestAudit {
   readonly notes: CollectedNotes;
-  readonly #settings: AuditorSettings;
+  readonly #settings: RequestAuditSettings;
   readonly #audited: AuditedRequest;
   readonly #recording: Recording;
   readonly #text: RequestText;
-  #impersonated: UserInfo | undefined;
+  #impersonated: ImpersonatedUser | undefined;
   #status: ResponseStatus | undefined;
   #responseObject: Buffer | undefined;
   /** The events that the response waits for. */
   #pending: Promise<boolean> | undefined;
   #isOver = false;
 
-  constructor(settings: AuditorSettings, audited: AuditedRequest, user: UserInfo | undefined, recording: Recording) {
+  constructor(settings: RequestAuditSettings, audited: AuditedRequest, user: UserInfo | undefined, recording: Recording) {
     const {
       request,
       info: {verb},
@@ -81,19 +81,19 @@ export class RequestAudit {
     return true;
   }
 
-  impersonated(user: UserInfo): void {
-    this.#impersonated = user;
+  impersonated(user: UserInfo, constraint?: string): void {
+    this.#impersonated = {user, constraint};
   }
 
   authorized({decision, reason = '', error}: Decision): void {
     if (decision !== 'allow' && error !== undefined) return this.notAuthorized();
-    const {naming} = this.#settings;
-    this.notes.annotate(naming.groupKey('authorization', 'decision'), decision === 'allow' ? 'allow' : 'forbid');
-    this.notes.annotate(naming.groupKey('authorization', 'reason'), reason);
+    const {keys} = this.#settings;
+    this.notes.annotate(keys.decision, decision === 'allow' ? 'allow' : 'forbid');
+    this.notes.annotate(keys.reason, reason);
   }
 
   notAuthorized(): void {
-    this.notes.annotate(this.#settings.naming.groupKey('authorization', 'reason'), 'internal error');
+    this.notes.annotate(this.#settings.keys.reason, 'internal error');
   }
 
   /** Generates the event of a request that was refused before its user was known. */
@@ -168,12 +168,17 @@ export class RequestAudit {
       await this.#pending;
     };
     const {asJson} = body;
+    const {clock} = this.#settings;
+    const {times} = this.#audited;
+    let pageAt: number | undefined;
     return {
       kind: 'pages',
       contentType: body.contentType,
       ...(asJson ? {asJson: () => body.asJson!()} : {}),
       async next() {
+        if (pageAt !== undefined) times.responseWriteMs = (times.responseWriteMs ?? 0) + clock.monotonic() - pageAt;
         const page = await body.next();
+        pageAt = clock.monotonic();
         if (page) pages?.add(page);
         else await end();
         return page;
@@ -212,7 +217,7 @@ export class RequestAudit {
 
   #wait(taken: boolean | Promise<boolean>): void {
     if (typeof taken === 'boolean') return;
-    const before = this.#pending;
+    const before = this.#settings.sink.holdsRequest ? this.#pending : undefined;
     this.#pending = before ? before.then(() => taken) : taken;
   }
 
@@ -255,7 +260,7 @@ export class RequestAudit {
       apiGroup: group,
       apiVersion: version,
       resourceVersion: meta?.resourceVersion,
-      subresource: subresource.split('/', 1)[0]!,
+      subresource: firstSegment(subresource),
     };
   }
 
@@ -270,6 +275,10 @@ export class RequestAudit {
       authenticationMs = 0,
       authorizationMs = 0,
       storageMs = 0,
+      decodeMs = 0,
+      transformMs = 0,
+      serializationMs = 0,
+      responseWriteMs = 0,
       queueWaitMs = 0,
     } = times;
     const totalMs = clock.monotonic() - startedAt;
@@ -278,6 +287,11 @@ export class RequestAudit {
       authentication: authenticationMs,
       authorization: authorizationMs,
       [naming.store]: storageMs,
+      'decode-response-object': decodeMs,
+      'transform-response-object': transformMs,
+      // As upstream, with the writing that it alternates with.
+      'serialize-response-object': serializationMs + responseWriteMs,
+      'response-write': responseWriteMs,
       'mutating-webhook': mutatingWebhooksMs,
       'validating-webhook': webhooksMs - mutatingWebhooksMs,
       'apf-queue-wait': queueWaitMs,
@@ -288,6 +302,11 @@ export class RequestAudit {
       this.notes.annotate(`apiserver.latency.${naming.apiSuffix}/${layer}`, formatDuration(Math.round(ms * 1000) / 1000));
   }
 }
+
+const firstSegment = (path: string): string => {
+  const end = path.indexOf('/');
+  return end < 0 ? path : path.slice(0, end);
+};
 
 const statusOf = ({status, body, outcome}: ApiResponse): ResponseStatus => {
   const code = body.kind === 'upgrade' ? 101 : status;

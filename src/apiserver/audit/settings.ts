@@ -12,3 +12,9 @@ export interface AuditorSettings {
   readonly sink: AuditSink;
   readonly metrics: AuditMetrics;
 }
+
+/** The settings, with what follows from them. */
+export interface RequestAuditSettings extends AuditorSettings {
+  /** The keys of the annotations that every request has. */
+  readonly keys: {readonly decision: string; readonly reason: string};
+}

@@ -4,7 +4,10 @@ import type {AuditEvent} from './event.js';
 export interface AuditSink {
   /** Whether the request waits for its first event to be taken, because it must not go on without, or because events would overtake each other. */
   readonly holdsRequest: boolean;
-  /** Returns whether the request may go on. The response waits for the promise. Never throws or rejects. */
+  /**
+   * Returns whether the request may go on. The response waits for the promise. Never throws or rejects. A sink that does not hold the request resolves its
+   * promises in the order of the calls.
+   */
   process(events: readonly AuditEvent[]): boolean | Promise<boolean>;
   /** Records the events taken so far, and ends. Resolves when nothing is left to do. */
   close(): Promise<void>;
@@ -26,11 +29,18 @@ export const union = (sinks: readonly AuditSink[]): AuditSink =>
       };
 
 /** The sink of the blocking mode: the response waits for the event, and is sent even if it was not recorded. */
-export const ignoringFailures = (sink: AuditSink, holdsRequest: boolean): AuditSink => ({
-  holdsRequest,
-  process(events) {
-    const taken = sink.process(events);
-    return taken instanceof Promise ? taken.then(() => true) : true;
-  },
-  close: () => sink.close(),
-});
+export const ignoringFailures = (sink: AuditSink, holdsRequest: boolean): AuditSink => {
+  // Events that are written together have the same promise.
+  let last: Promise<boolean> | undefined;
+  let ignored: Promise<boolean> | undefined;
+  return {
+    holdsRequest,
+    process(events) {
+      const taken = sink.process(events);
+      if (typeof taken === 'boolean') return true;
+      if (taken !== last) [last, ignored] = [taken, taken.then(() => true)];
+      return ignored!;
+    },
+    close: () => sink.close(),
+  };
+};

@@ -4,7 +4,7 @@ import type {ApiRequest} from '#src/api/request.js';
 const first = (value: string | readonly string[] | undefined): string => (typeof value === 'string' ? value : (value?.[0] ?? ''));
 
 /** Addresses of IPv4 in the form of IPv6 are the same addresses. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
+const plain = (address: string): string => (address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '') : address);
 
 /**
  * Returns the addresses that a request came through: those of `X-Forwarded-For`, that of `X-Real-Ip`, and the peer's, each unless it is known already. All but

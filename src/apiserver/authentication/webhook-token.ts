@@ -1,19 +1,20 @@
-import {createHash} from 'node:crypto';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Naming} from '#src/api/naming.js';
 import type {TokenReview} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
-import {ResultCache} from '#src/serving/delegation.js';
+import {TokenCache} from './token-cache.js';
 import type {ReviewWebhook} from '#src/apiserver/backends/review-webhook.js';
 
 export interface WebhookTokenOptions {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   /** Where reviews are posted. */
   readonly webhook: Pick<ReviewWebhook, 'post'>;
   /** The version of the TokenReview that is exchanged. */
@@ -33,28 +34,25 @@ export const tokenWebhookTimes = {timeoutMs: 30_000, firstWaitMs: 500};
 
 /** Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or not; failures are not. */
 export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authenticator => {
-  const {naming, clock, log, webhook, version, cacheTtlMs, audiences} = options;
+  const {naming, clock, log, meter, webhook, version, cacheTtlMs, audiences} = options;
   const apiVersion = naming.apiVersion('authentication', version);
-  const cache = new ResultCache<Authentication | null>(bound, clock, () => cacheTtlMs);
+  const cache = new TokenCache<Authentication | null>({bound, clock, meter, ttlMs: cacheTtlMs});
 
   const reviewed = async (token: string, wanted: readonly string[]): Promise<Authentication | null> => {
     const spec = {token, ...(wanted.length > 0 ? {audiences: wanted} : {})};
     const body = {apiVersion, kind: 'TokenReview', metadata: {}, spec, status: {user: {}}};
-    const answer = await webhook
+    const response = await webhook
       .post(body, response => answerIn(response, apiVersion))
       .catch((error: unknown) => {
         log.error({err: error}, 'the webhook that authenticates tokens failed');
         throw error;
       });
-    return verdict(answer, wanted, audiences);
+    return verdict(response, wanted, audiences);
   };
 
   const authenticate = async (token: string, {audiences: named = audiences}: AuthenticationRequest): Promise<Authentication> => {
-    const key = createHash('sha256')
-      .update(JSON.stringify([token, named]))
-      .digest('base64');
     try {
-      return (await cache.get(key, () => reviewed(token, named))) ?? undefined;
+      return (await cache.get(token, named, () => reviewed(token, named))) ?? undefined;
     } catch (error) {
       return {rejected: (error as Error).message};
     }
@@ -70,8 +68,8 @@ export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authent
   };
 };
 
-const answerIn = (answer: PlainObject, apiVersion: string): TokenReview => {
-  if (answer['kind'] === 'TokenReview' && answer['apiVersion'] === apiVersion) return answer as TokenReview;
+const answerIn = (response: PlainObject, apiVersion: string): TokenReview => {
+  if (response['kind'] === 'TokenReview' && response['apiVersion'] === apiVersion) return response as TokenReview;
   throw new Error(`the webhook's answer is not a TokenReview of ${apiVersion}`);
 };
 

@@ -50,12 +50,12 @@ const undecided = (decisions: readonly Decision[]): Decision => {
 export const union = (authorizers: readonly Authorizer[]): Authorizer => {
   const consult = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
     for (let i = from; i < authorizers.length; i++) {
-      const answer = authorizers[i]!.authorize(attributes);
-      if (answer instanceof Promise) {
-        return answer.then(decision => (decision.decision === 'noOpinion' ? consult(attributes, i + 1, [...before, decision]) : decision));
+      const outcome = authorizers[i]!.authorize(attributes);
+      if (outcome instanceof Promise) {
+        return outcome.then(decision => (decision.decision === 'noOpinion' ? consult(attributes, i + 1, [...before, decision]) : decision));
       }
-      if (answer.decision !== 'noOpinion') return answer;
-      before.push(answer);
+      if (outcome.decision !== 'noOpinion') return outcome;
+      before.push(outcome);
     }
     return undecided(before);
   };

@@ -20,24 +20,24 @@ const refusals: Readonly<Record<number, readonly [reason: string, message: strin
   415: ['UnsupportedMediaType', '{}'],
 };
 
-const mediaType = (answer: CallResult): string => (answer.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+const mediaType = (response: CallResult): string => (response.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
-const textOf = (answer: CallResult): string => {
-  const media = mediaType(answer);
-  return media === '' || media.startsWith('text/') ? answer.body.toString('utf8', 0, maxShown).trim() : 'unknown';
+const textOf = (response: CallResult): string => {
+  const media = mediaType(response);
+  return media === '' || media.startsWith('text/') ? response.body.toString('utf8', 0, maxShown).trim() : 'unknown';
 };
 
 /** The error for a response with a failure code and without a Status. */
-const refusal = (answer: CallResult): StatusError => {
-  const {status: code} = answer;
-  const text = textOf(answer);
+const refusal = (response: CallResult): StatusError => {
+  const {status: code} = response;
+  const text = textOf(response);
   const general =
     code >= 500
       ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const)
       : (['', `the server responded with the status code ${code} but did not return more information`] as const);
   const [reason, template] = refusals[code] ?? genericReasons[code] ?? general;
   const message = code === 406 && text && text !== 'unknown' ? text : template === '{}' ? text : template;
-  const retryAfter = Number(answer.header('retry-after'));
+  const retryAfter = Number(response.header('retry-after'));
   return new StatusError({
     kind: 'Status',
     apiVersion: 'v1',
@@ -83,14 +83,14 @@ const statedFailure = (value: unknown): StatusError | undefined =>
     : undefined;
 
 /** Returns the object of a response. Rejects with a `StatusError` for a refusal, with another error for a malformed object or one of too many values. */
-export const responseObject = async (answer: CallResult, parsing: Parsing): Promise<PlainObject> => {
-  const {status, body} = answer;
+export const responseObject = async (response: CallResult, parsing: Parsing): Promise<PlainObject> => {
+  const {status, body} = response;
   if (status < 200 || status > 206) {
     const isJson = /^\s*\{/.test(body.toString('utf8', 0, maxShown));
-    throw (isJson && statedFailure(await parsed(body, parsing).catch(() => undefined))) || refusal(answer);
+    throw (isJson && statedFailure(await parsed(body, parsing).catch(() => undefined))) || refusal(response);
   }
   if (body.length === 0)
-    throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
+    throw new Error(`0-length response with status code: ${status} and content type: ${response.header('content-type') ?? ''}`);
   const value = await parsed(body, parsing);
   if (!isPlainObject(value)) return {};
   const failure = value['kind'] === 'Status' ? statedFailure(value) : undefined;

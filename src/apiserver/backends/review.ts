@@ -43,11 +43,11 @@ export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): stri
 
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
 export const readReview = <T extends KubeObject>(
-  answer: PlainObject,
+  received: PlainObject,
   review: ReviewKind,
   {naming, version}: {readonly naming: Naming; readonly version: string},
 ): T => {
-  const {apiVersion, kind} = answer as KubeObject;
+  const {apiVersion, kind} = received as KubeObject;
   const known = (review.versions ?? reviewVersions).find(version => apiVersion === naming.apiVersion(review.group, version));
   if (apiVersion && kind && (!known || kind !== review.kind))
     throw new Error(
@@ -56,7 +56,7 @@ export const readReview = <T extends KubeObject>(
   if (apiVersion && kind && known !== version)
     throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
   try {
-    return decodeValue<T>(answer, review.fields, 'Ignore').object;
+    return decodeValue<T>(received, review.fields, 'Ignore').object;
   } catch (error) {
     throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
   }

@@ -19,7 +19,7 @@ import type {ClientPair} from '#src/transport/request-credentials.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {YamlThread} from '#src/schema/decode/yaml-thread.js';
-import {AnswerBudget} from './answer-budget.js';
+import {ResponseBudget} from './response-budget.js';
 import {responseObject, type Parsing} from './response.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
 import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
@@ -85,7 +85,7 @@ export interface WebhookCallerParts {
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
   /** The bytes of responses that all callers of a server hold together; a budget of its own by default. */
-  readonly budget?: AnswerBudget;
+  readonly budget?: ResponseBudget;
   /** The credentials for webhooks, by host; none by default. */
   readonly users?: WebhookUsers | undefined;
   /** In-process calls for services that refer to this server itself. */
@@ -117,12 +117,12 @@ interface Webhook {
 interface Calling {
   readonly clock: Clock;
   readonly userAgent: string;
-  readonly budget: AnswerBudget;
+  readonly budget: ResponseBudget;
   readonly yaml: YamlThread;
 }
 
 export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
-  const {clock, userAgent, log = noLog, budget = new AnswerBudget()} = parts;
+  const {clock, userAgent, log = noLog, budget = new ResponseBudget()} = parts;
   const calling: Calling = {clock, userAgent, budget, yaml: new YamlThread(clock)};
   const calls = new CallLog(log, clock);
   const closing = new AbortController();
@@ -167,7 +167,7 @@ const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
       log.run(
         () => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}),
         () => webhook.calls.send({...call, headers: {...call.headers, ...Object.fromEntries(traceHeaders())}}),
-        answer => answer,
+        response => response,
       ),
     close: () => webhook.calls.close(),
   },
@@ -227,7 +227,7 @@ const post = async (
   const body = await runStepsInPieces(encodedInSteps(review), pieces);
   for (let retries = 0; ; retries++) {
     using held = budget.hold();
-    let answer: CallResult;
+    let response: CallResult;
     try {
       const headers = {
         'User-Agent': userAgent,
@@ -235,7 +235,7 @@ const post = async (
         'Content-Type': 'application/json',
         ...(await credentials.headers()),
       };
-      answer = await calls.send({
+      response = await calls.send({
         method: 'POST',
         host,
         path: target,
@@ -254,8 +254,8 @@ const post = async (
         cause,
       });
     }
-    const waitMs = retries < maxRetries ? retryAfterMs(answer) : undefined;
-    if (waitMs === undefined) return await objectOf(answer, {maxValues, pieces, yaml});
+    const waitMs = retries < maxRetries ? retryAfterMs(response) : undefined;
+    if (waitMs === undefined) return await objectOf(response, {maxValues, pieces, yaml});
     if (clock.monotonic() + waitMs >= deadline)
       throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {
         cause: new CallAborted(false),
@@ -265,9 +265,9 @@ const post = async (
   }
 };
 
-const objectOf = async (answer: CallResult, parsing: Parsing): Promise<PlainObject> => {
+const objectOf = async (response: CallResult, parsing: Parsing): Promise<PlainObject> => {
   try {
-    return await responseObject(answer, parsing);
+    return await responseObject(response, parsing);
   } catch (cause) {
     throw new WebhookFailure((cause as Error).message, {cause, status: cause instanceof StatusError ? cause : undefined});
   }

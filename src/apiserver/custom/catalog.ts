@@ -9,6 +9,7 @@ import {listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {
   refOf,
+  rootOf,
   Resource,
   type CustomResources,
   type Registry,
@@ -189,7 +190,7 @@ export class CustomCatalog implements CustomResources {
     };
     const resourceOf = (version: CustomVersion): Resource => {
       const store = translatedStore(
-        measuredStore(settings.store, refOf(version.definition, settings), settings),
+        measuredStore(settings.store, rootOf(version.definition, settings), refOf(version.definition, settings), settings),
         translationOf(family, version, conversion),
         signal,
       );

@@ -65,14 +65,14 @@ type Review = KubeObject & {
 };
 
 /** Reads a response. Throws an error that describes any other content. */
-export const readResponse = (answer: PlainObject, request: ReviewRequest): Review => readReview<Review>(answer, review, request);
+export const readResponse = (received: PlainObject, request: ReviewRequest): Review => readReview<Review>(received, review, request);
 
 /** Returns the objects of a response. Throws the reason if there are none: in v1 the uid of the request must match. */
-export const objectsOf = (answer: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {
+export const objectsOf = (received: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {
   const expected = {apiVersion: naming.apiVersion(review.group, version), kind};
-  if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected))
-    throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
-  const {response} = answer;
+  if (version === 'v1' && groupVersionKind(received) !== groupVersionKind(expected))
+    throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(received)}`);
+  const {response} = received;
   if (!response) throw new Error('no response provided');
   if (version === 'v1' && response.uid !== uid)
     throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);

@@ -62,14 +62,14 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
 
   const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
     const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
-    let answer;
+    let received;
     try {
-      answer = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), limits), request);
+      received = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), limits), request);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
     try {
-      return objectsOf(answer, request);
+      return objectsOf(received, request);
     } catch (cause) {
       throw new Fault('malformed_response', `failed: ${(cause as Error).message}`, cause);
     }

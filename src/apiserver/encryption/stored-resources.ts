@@ -1,5 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import {resources} from '#src/resources/builtin/index.js';
+import {storagePath} from '#src/resources/storage-path.js';
 
 export interface GroupResource {
   readonly group: string;
@@ -9,9 +10,9 @@ export interface GroupResource {
 /** Returns a function that finds the resource that is stored under a key; undefined for keys that hold none, such as allocations of addresses. */
 export const resourceByKey = (prefix: string, naming: Naming): ((key: string) => GroupResource | undefined) => {
   const byPath = new Map<string, GroupResource>();
-  for (const {kind, storage: {path = kind.plural, isUnderGroup = false} = {}} of resources) {
-    const group = naming.group(kind.group);
-    byPath.set(isUnderGroup ? `${group}/${path}` : path, {group, resource: kind.plural});
+  for (const definition of resources) {
+    const {group, plural: resource} = definition.kind;
+    byPath.set(storagePath(definition, naming), {group: naming.group(group), resource});
   }
   const start = prefix.length + 1;
   return key => {

@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
-import {endOfPrefix, type Range} from '#src/storage/store.js';
+import {endOfPrefix, type Eventually, type Range} from '#src/storage/store.js';
 import type {StoredObjects} from './work-estimate.js';
 
 /** How long a count is used, in a store of this process and in a shared one. */
@@ -59,7 +59,12 @@ export class StoredObjectCounts {
       return stored;
     };
     const count = settings.store.count(root, end);
-    const range = settings.store.range({start: root, end, limit: sampledObjects});
+    let range: Eventually<Range>;
+    try {
+      range = settings.store.range({start: root, end, limit: sampledObjects});
+    } catch {
+      return undefined; // The request that reads the objects reports what is wrong with them.
+    }
     if (typeof count === 'number' && !(range instanceof Promise)) return take(count, range);
     this.#asked.set(resource, now);
     Promise.all([count, range]).then(

@@ -10,9 +10,11 @@ import type {Representation} from '#src/apiserver/present/representation.js';
 import type {Listed} from '#src/apiserver/registry/read/list.js';
 import {longRecordBytes} from '#src/apiserver/registry/object-cache.js';
 import {objectInPieces, objectOf} from '#src/apiserver/registry/read/read.js';
+import {measured, type StepTimes} from '#src/apiserver/request/step-times.js';
 import {listJson, wholeListJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import {bytesOf, encoded} from './encode.js';
+import {KeptParts} from './kept-parts.js';
 import {listText, type ListText} from './list-text.js';
 
 /** A list to be sent. */
@@ -24,6 +26,8 @@ export interface ShownList {
   readonly pretty: boolean;
   /** Whether the client takes the list as an object. */
   readonly takesObjects: boolean;
+  /** Measures the steps, if their durations are wanted. */
+  readonly steps?: StepTimes | undefined;
 }
 
 /** The response for a list: at once if it is small, otherwise page by page. */
@@ -64,13 +68,18 @@ const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (
 const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
 
 /** A list of some of the objects; long ones are parsed in steps. */
-const partInPieces = async ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
+const partInPieces = async ({resource, shown, meta, steps}: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
+  const objects = await measured(steps, 'decodeMs', () => objectsOf(resource, records));
+  return measured(steps, 'transformMs', () => shown.list(objects, meta));
+};
+
+const objectsOf = async (resource: Resource, records: readonly StoredRecord[]): Promise<Readonly<KubeObject>[]> => {
   const objects: Readonly<KubeObject>[] = [];
   for (const record of records) {
     const object = objectInPieces(resource, record);
     objects.push(object instanceof Promise ? await object : object);
   }
-  return shown.list(objects, meta);
+  return objects;
 };
 
 /** A list of some of the objects. */
@@ -127,6 +136,7 @@ class ListPages implements PagedBody {
 
   close(): void {
     this.#closed = true;
+    this.#pages?.[Symbol.dispose]();
   }
 
   asJson(): PagedBody {
@@ -146,8 +156,10 @@ const readable = (error: unknown): unknown =>
 const encodedList = ({shown: {accepted}, pretty}: ShownList, part: unknown): Buffer =>
   bytesOf(accepted, part, pretty || accepted.pretty === true);
 
-const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> =>
-  encodedList(list, await partInPieces(list, records));
+const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> => {
+  const part = await partInPieces(list, records);
+  return measured(list.steps, 'serializationMs', () => encodedList(list, part));
+};
 
 /** The encoding of pages in one form. */
 interface PageForm {
@@ -155,6 +167,8 @@ interface PageForm {
   open(): Promise<Buffer | string>;
   /** The items of some records, after the given beginning. */
   page(before: Buffer | string, records: readonly StoredRecord[]): Buffer | Promise<Buffer>;
+  /** Items that are encoded already: the first of the list. */
+  readonly kept?: KeptParts;
   readonly separator: string;
   readonly close: Buffer | string;
 }
@@ -163,7 +177,7 @@ const pageFormOf = (list: ShownList): PageForm => {
   if (isRaw(list))
     return {
       open: async () => rawOpen(list),
-      page: (before, records) => rawPart(list, records, String(before), ''),
+      page: (before, records) => measured(list.steps, 'serializationMs', () => rawPart(list, records, String(before), '')),
       separator: ',',
       close: rawClose,
     };
@@ -171,7 +185,8 @@ const pageFormOf = (list: ShownList): PageForm => {
   if (item)
     return {
       open: async () => itemsOpen(list),
-      page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`),
+      page: (before, records) =>
+        measured(list.steps, 'serializationMs', () => Buffer.from(`${String(before)}${records.map(item).join(',')}`)),
       separator: ',',
       close: rawClose,
     };
@@ -182,25 +197,37 @@ const pageFormOf = (list: ShownList): PageForm => {
   return encodedForm(list, listText(accepted, encodedList(list, partOf(list, [])), pretty || accepted.pretty === true));
 };
 
-const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => ({
-  async open() {
-    let total = 0;
-    if (needs)
-      for await (const records of list.listed.chunks())
-        total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
-    return open(total);
-  },
-  page: async (before, records) => Buffer.concat([Buffer.from(before), part(await encodedPart(list, records))]),
-  separator,
-  close,
-});
+const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => {
+  const kept = new KeptParts();
+  const counted = async (records: readonly StoredRecord[]): Promise<number> => {
+    if (needs === 'count') return records.length;
+    const encodedItems = part(await encodedPart(list, records));
+    kept.add(encodedItems, records.length);
+    return encodedItems.length;
+  };
+  return {
+    async open() {
+      let total = 0;
+      if (needs) for await (const records of list.listed.chunks()) total += await counted(records);
+      if (needs === 'length') kept.end();
+      return open(total);
+    },
+    page: async (before, records) => Buffer.concat([Buffer.from(before), part(await encodedPart(list, records))]),
+    kept,
+    separator,
+    close,
+  };
+};
 
 /** The pages of a list, each made of a chunk that is released afterwards, and its end. */
-class Pages {
+class Pages implements Disposable {
   readonly #list: ShownList;
   readonly #form: PageForm;
   #pieces: AsyncIterator<readonly StoredRecord[], undefined> | undefined;
   #before: Buffer | string = '';
+  /** How many of the next records are among the kept parts. */
+  #known = 0;
+  #isOpen = false;
   #isOver = false;
 
   constructor(list: ShownList) {
@@ -210,18 +237,38 @@ class Pages {
 
   async next(): Promise<Buffer | undefined> {
     if (this.#isOver) return undefined;
-    const {open, page, separator, close} = this.#form;
-    if (!this.#pieces) {
+    const {open, kept, page, separator, close} = this.#form;
+    if (!this.#isOpen) {
       this.#before = await open();
-      this.#pieces = this.#list.listed.chunks();
+      this.#known = kept?.records ?? 0;
+      this.#isOpen = true;
     }
-    const {value: records} = await this.#pieces.next();
-    if (records) {
-      const made = await page(this.#before, records);
-      this.#before = separator;
-      return made;
-    }
+    const before = this.#before;
+    const known = kept?.take();
+    this.#before = separator;
+    if (known) return Buffer.concat([Buffer.from(before), known]);
+    const records = kept?.isWhole ? undefined : await this.#records();
+    if (records) return page(before, records);
     this.#isOver = true;
-    return Buffer.from(close);
+    return Buffer.concat([Buffer.from(before === separator ? '' : before), Buffer.from(close)]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#form.kept?.[Symbol.dispose]();
+  }
+
+  /** Returns the next records that are not among the kept parts. */
+  async #records(): Promise<readonly StoredRecord[] | undefined> {
+    const pieces = (this.#pieces ??= this.#list.listed.chunks());
+    for (;;) {
+      const {value: records} = await measured(this.#list.steps, 'storageMs', () => pieces.next());
+      if (!records || this.#known < records.length) {
+        const rest = records?.slice(this.#known);
+        this.#known = 0;
+        return rest;
+      }
+      this.#known -= records.length;
+    }
   }
 }

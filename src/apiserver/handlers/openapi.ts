@@ -67,11 +67,19 @@ const documentResponse = async (
   return documentBody(context, document, all, contentType);
 };
 
-/** The index, dated by the request: it has one form, whatever the client accepts, and no hash. */
-const indexResponse = async (context: RequestContext, index: PackedDocument, clock: Clock): Promise<ApiResponse> => {
+/**
+ * The index, dated by the request: it has one form, whatever the client accepts, and no hash. Dates are whole seconds: a client whose copy is from the second in
+ * which this index was first requested may have its predecessor, and gets it again. (kubectl would miss a group that was defined in that second.)
+ */
+const indexResponse = async (context: RequestContext, documents: Promise<MergedOpenApi>, clock: Clock): Promise<ApiResponse> => {
   const modifiedAt = wholeSecond(clock);
+  const index = await (await documents).index();
+  const requestedAt = firstRequestedAt.get(index) ?? modifiedAt;
+  firstRequestedAt.set(index, requestedAt);
   const dated = {'Last-Modified': new Date(modifiedAt).toUTCString()};
-  if (isCurrent(context, undefined, modifiedAt)) return {status: 304, headers: dated, body: {kind: 'empty'}};
+  if (requestedAt < modifiedAt && isCurrent(context, undefined, modifiedAt)) {
+    return {status: 304, headers: dated, body: {kind: 'empty'}};
+  }
   return documentBody(context, index, {...dated, ...acceptsRanges}, json);
 };
 
@@ -100,7 +108,7 @@ export const openApiRoutes = ({documents, relayTo, clock}: OpenApiRouteOptions):
       path: '/openapi/v2',
       handler: handler(varyOfSwagger, (context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias]),
     },
-    {path: '/openapi/v3', handler: async context => indexResponse(context, await (await documents()).index(), clock)},
+    {path: '/openapi/v3', handler: context => indexResponse(context, documents(), clock)},
     {path: '/openapi/v3/*', handler: handler('Accept', (context, all) => oneDocument(context, all, relayTo, clock))},
   ];
 };

@@ -6,6 +6,7 @@ import {notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
+import {spanEvent} from '#src/base/span.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import {undecodable} from '#src/schema/patch/errors.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
@@ -57,6 +58,7 @@ export const applyPatch = async (
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const patched: Transform = old => {
+    spanEvent('About to apply patch');
     if (!old) throw notFound(resource.refIn(kind), context.target.name);
     const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;

@@ -2,17 +2,20 @@ import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {spanEvent} from '#src/base/span.js';
 import {longRunningLabels} from '#src/apiserver/request/metrics.js';
 import {filterOf, type Filter} from '#src/apiserver/registry/read/filter.js';
 import {parseListOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
-import {listObjects, waitForRevision, type Listed} from '#src/apiserver/registry/read/list.js';
+import {listObjects, scopeOf, waitForRevision, type Listed} from '#src/apiserver/registry/read/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read/read.js';
+import {listError, objectError} from '#src/apiserver/registry/read/unreadable.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {WatchedObjects} from '#src/apiserver/flowcontrol/watch-counts.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceTarget} from '#src/apiserver/request/request-info.js';
 import {checkStored} from '#src/apiserver/request/large.js';
+import {measured, StepTimes} from '#src/apiserver/request/step-times.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
 import {isPretty, objectResponse, representationFor, wantedItem, type ResourceServices} from './resource.js';
@@ -30,8 +33,23 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   return read();
 
   function read(): ApiResponse | Promise<ApiResponse> {
-    const record = findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined);
-    return record instanceof Promise ? inStorage(context, resource.settings.clock, () => record).then(respond) : respond(record);
+    spanEvent('About to Get from storage');
+    const record = find();
+    return record instanceof Promise
+      ? Promise.resolve(measured(stepsOf(context, resource.settings.clock), 'storageMs', () => record)).then(respond)
+      : respond(record);
+  }
+
+  function find(): ReturnType<typeof findRecord> {
+    const fail = (error: unknown): never => {
+      throw objectError(resource, error);
+    };
+    try {
+      const record = findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined);
+      return record instanceof Promise ? record.catch(fail) : record;
+    } catch (error) {
+      return fail(error);
+    }
   }
 
   function respond(record: Awaited<ReturnType<typeof findRecord>>): ApiResponse {
@@ -62,22 +80,21 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const pretty = isPretty(context);
   const check = cancellationCheck(context, resource.settings.clock);
   const needsParsing = pretty || !(shown.raw || shown.itemText);
-  const listed = await inStorage(context, resource.settings.clock, () =>
-    listObjects(resource, context.target.namespace, {filter, options, needsParsing, check}),
+  const {namespace} = context.target;
+  spanEvent('About to List from storage');
+  const steps = stepsOf(context, resource.settings.clock);
+  const listed = await measured(steps, 'storageMs', () =>
+    listObjects(resource, namespace, {filter, options, needsParsing, check, flow: context.user.name}).catch(async (error: unknown) => {
+      throw await listError(resource, scopeOf(resource, namespace, filter), error);
+    }),
   );
-  return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
+  spanEvent('Listing from storage done');
+  return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true, steps});
 };
 
-/** Reads, and notes for the request's audit event how long that takes. */
-const inStorage = async <T>({notes, times}: ResourceContext, clock: Pick<Clock, 'monotonic'>, read: () => Promise<T>): Promise<T> => {
-  if (!notes || !times) return read();
-  const startedAt = clock.monotonic();
-  try {
-    return await read();
-  } finally {
-    times.storageMs = (times.storageMs ?? 0) + clock.monotonic() - startedAt;
-  }
-};
+/** Undefined without an audit event that shows the durations. */
+const stepsOf = ({notes, times}: ResourceContext, clock: Pick<Clock, 'monotonic'>): StepTimes | undefined =>
+  notes && times && new StepTimes(times, clock);
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
   resourceVersion: String(revision),

@@ -2,6 +2,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden, isNotFound, success} from '#src/api/status.js';
+import {spanEvent} from '#src/base/span.js';
 import type {DeleteOptions} from '#src/api/types.js';
 import {deleteUnreadable, unsafeDeletionField} from '#src/apiserver/registry/write/delete-unreadable.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/write/delete.js';
@@ -91,7 +92,9 @@ export const remove = async (
   const shown = representationFor(context, served, 'item');
   const options = await deleteOptions(served, context);
   if (options[unsafeDeletionField]) return removeUnreadable(services, served, context, options);
+  spanEvent('About to delete object from database');
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
+  spanEvent('Object deleted from database');
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
   const responseForm = resource.definition.deletion?.response ?? 'status';
   if (responseForm === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);

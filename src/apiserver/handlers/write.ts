@@ -3,7 +3,9 @@
 
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
+import {messageOf} from '#src/base/message.js';
 import {own} from '#src/base/own.js';
+import {spanEvent} from '#src/base/span.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {createObject} from '#src/apiserver/registry/write/create.js';
@@ -21,6 +23,20 @@ import {checkCreatePermission, representationFor, storedResponse, wantedItem, wr
 /** The object of a body in the hub's version. */
 const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject =>
   version ? version.toHub(object, resource.settings.naming) : object;
+
+/** Runs the write of an operation, with the events of its span. */
+const tracedWrite = async <T>(write: () => Promise<T>): Promise<T> => {
+  spanEvent('About to store object in database');
+  try {
+    const written = await write();
+    spanEvent('Write to database call succeeded');
+    spanEvent('About to write a response');
+    return written;
+  } catch (error) {
+    spanEvent('Write to database call failed', {err: messageOf(error)});
+    throw error;
+  }
+};
 
 /** Reads bodies in the served kind. */
 export const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
@@ -50,7 +66,9 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const incoming = await readObject(bodyReader(served, context, query));
   noteWritten(context.notes, served, incoming);
   served.version?.default?.(incoming, resource.hooks(context.user));
-  const made = await createObject(resource, hubObject(served, incoming), namespace, writeContext(context, served, query.dryRun));
+  const hub = hubObject(served, incoming);
+  spanEvent('Conversion done');
+  const made = await tracedWrite(() => createObject(resource, hub, namespace, writeContext(context, served, query.dryRun)));
   return storedResponse(context, shown, made, 201);
 };
 
@@ -70,7 +88,10 @@ export const update = async (services: ResourceServices, served: ServedResource,
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
-  const done = await updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun));
+  spanEvent('Conversion done');
+  const done = await tracedWrite(() =>
+    updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun)),
+  );
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };
 
@@ -88,5 +109,7 @@ export const patch = async (services: ResourceServices, served: ServedResource, 
           isOwnershipRecorded: true,
         })
       : await updateObject(target, await applyPatch(served, context, type, query), write);
+  spanEvent('Object stored in database');
+  spanEvent('About to write a response');
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };

@@ -3,6 +3,7 @@ import type {Log} from '#src/base/log.js';
 import type {Store} from '#src/storage/store.js';
 
 export interface CompactionSettings {
+  /** Each of its parts is compacted. */
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -12,13 +13,20 @@ export interface CompactionSettings {
 
 /**
  * Compacts the store at each interval up to the revision of an interval earlier, so that the history of the last one or two intervals can always be read. Of the
- * servers that share a store, one compacts at each interval.
+ * servers that share a store, one compacts at each interval. A store that keeps a note is compacted at once where the interval ended while no server ran.
  */
-export const compactRegularly = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
-  if (intervalMs <= 0) return;
-  let seen = 0;
+export const compactRegularly = (settings: CompactionSettings, signal: AbortSignal): void => {
+  if (settings.intervalMs <= 0) return;
+  for (const store of settings.store.parts ?? [settings.store]) compactOne({...settings, store}, signal);
+};
+
+const compactOne = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
+  const noted = store.noted?.();
+  const age = noted ? clock.now() - noted.at : -1;
+  // A note of the future does not tell how old its revision is.
+  let seen = age < 0 ? 0 : noted!.revision;
   let turn = 0;
-  every(clock, intervalMs, signal, async () => {
+  const compact = async () => {
     using _ = clock.hold();
     try {
       const target = seen;
@@ -27,10 +35,19 @@ export const compactRegularly = ({store, clock, log, intervalMs}: CompactionSett
         turn = next;
         seen = revision;
         if (!taken) return;
-      } else seen = await store.revision();
+      } else {
+        seen = await store.revision();
+        await store.note?.({revision: seen, at: clock.now()});
+      }
       if (target > (await store.compacted())) await store.compact(target);
     } catch (error) {
       if (!signal.aborted) log.error({err: error}, 'compacting the store failed; it is tried again');
     }
+  };
+  if (!store.note) return every(clock, intervalMs, signal, compact);
+  const first = clock.schedule(age < 0 ? 0 : Math.max(0, intervalMs - age), async () => {
+    await compact();
+    every(clock, intervalMs, signal, compact);
   });
+  signal.addEventListener('abort', () => first[Symbol.dispose](), {once: true});
 };

@@ -15,7 +15,7 @@ const rewrite = async (store: Store, key: string, write: (record: StoredRecord |
 
 /** Writes a record that expires unless it is written again within the time. */
 export const renewRecord = async (store: Store, key: string, value: Buffer, ttlSeconds: number): Promise<void> => {
-  const lease = await store.lease(ttlSeconds);
+  const lease = await store.lease(ttlSeconds, key);
   await rewrite(store, key, record => (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease})));
 };
 

@@ -1,12 +1,12 @@
 import type {Clock} from '#src/base/clock.js';
 import type {LeaseId, Store} from '#src/storage/store.js';
 
-/** Leases of the store, shared by writes within `reuseSeconds` of each other. */
+/** Leases of the store, shared by writes below one prefix within `reuseSeconds` of each other. */
 export class Leases {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #reuseSeconds: number;
-  readonly #recent = new Map<number, {id: LeaseId | Promise<LeaseId>; until: number}>();
+  readonly #recent = new Map<string, {id: LeaseId | Promise<LeaseId>; until: number}>();
 
   constructor(store: Store, clock: Clock, reuseSeconds: number) {
     this.#store = store;
@@ -14,17 +14,18 @@ export class Leases {
     this.#reuseSeconds = reuseSeconds;
   }
 
-  /** Returns a lease of at least `seconds`, and at most a twentieth (or the reuse time) longer. */
-  for(seconds: number): LeaseId | Promise<LeaseId> {
+  /** Returns a lease for keys that begin with `root`, of at least `seconds`, and at most a twentieth (or the reuse time) longer. */
+  for(seconds: number, root: string): LeaseId | Promise<LeaseId> {
     const now = this.#clock.monotonic();
-    const known = this.#recent.get(seconds);
+    const of = `${seconds} ${root}`;
+    const known = this.#recent.get(of);
     if (known && known.until > now) return known.id;
     const spare = Math.min(this.#reuseSeconds, seconds * 0.05);
-    const id = this.#store.lease(seconds + spare);
+    const id = this.#store.lease(seconds + spare, root);
     const entry = {id, until: now + spare * 1000};
-    this.#recent.set(seconds, entry);
+    this.#recent.set(of, entry);
     // A lease that was not granted must not be reused.
-    if (id instanceof Promise) id.catch(() => this.#recent.get(seconds) === entry && this.#recent.delete(seconds));
+    if (id instanceof Promise) id.catch(() => this.#recent.get(of) === entry && this.#recent.delete(of));
     return id;
   }
 

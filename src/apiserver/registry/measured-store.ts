@@ -1,10 +1,12 @@
+// The metrics and spans of requests to the store, by resource, under the names that the original uses for etcd.
+
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {traced} from '#src/base/span.js';
 import type {Counter, Histogram, Meter} from '#src/base/meter.js';
 import type {ResourceRef} from '#src/api/status.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
-import type {Eventually, Store} from '#src/storage/store.js';
+import type {Continuity, Eventually, Store} from '#src/storage/store.js';
 
 const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const labels = ['operation', 'group', 'resource'];
@@ -135,8 +137,19 @@ class StoreMetrics {
   }
 }
 
-/** Returns the store of one resource with its requests counted and timed under the original's metric names. Reads of the watch cache are not counted. */
-export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetricsOptions): Store => {
+/** The continuity of the store that keeps a key. */
+const continuityOf = (continuity: Continuity, key: string): Continuity => ({
+  get problem() {
+    return continuity.problem;
+  },
+  onReplaced: listener => continuity.onReplaced(listener, key),
+});
+
+/**
+ * Returns the store of one resource, whose keys begin with `root`, with its requests counted and timed under the original's metric names. Reads of the watch cache
+ * are not counted.
+ */
+export const measuredStore = (store: Store, root: string, ref: ResourceRef, options: StoreMetricsOptions): Store => {
   const metrics = new StoreMetrics(ref, options);
   const near = <T>(operation: Operation, result: T): T => {
     metrics.record(operation, 'cache');
@@ -144,8 +157,8 @@ export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetr
   };
   return {
     shared: store.shared,
-    continuity: store.continuity,
-    revision: () => store.revision(),
+    continuity: store.continuity && continuityOf(store.continuity, root),
+    revision: (key = root) => store.revision(key),
     get: (key, options) => (options?.near ? near('get', store.get(key, options)) : metrics.measured('get', () => store.get(key, options))),
     range: query => (query.near ? near('list', store.range(query)) : metrics.measured('list', () => store.range(query))),
     count: (start, end, revision) => store.count(start, end, revision),
@@ -155,7 +168,7 @@ export const measuredStore = (store: Store, ref: ResourceRef, options: StoreMetr
     watch: (query, watcher) => store.watch(query, watcher),
     compact: revision => store.compact(revision),
     compacted: () => store.compacted(),
-    lease: seconds => store.lease(seconds),
+    lease: (seconds, key = root) => store.lease(seconds, key),
     size: () => store.size(),
     close: () => store.close(),
   };

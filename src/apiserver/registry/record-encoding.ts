@@ -1,3 +1,5 @@
+// The encoding of stored objects in etcd: JSON, protobuf or CBOR, as `--storage-media-type` says, readable by other servers on the same etcd.
+
 import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';

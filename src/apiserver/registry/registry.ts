@@ -13,6 +13,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
+import {storagePath} from '#src/resources/storage-path.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -109,6 +110,10 @@ export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySetting
   resource: kind.plural,
 });
 
+/** Returns the prefix of all keys of a kind. */
+export const rootOf = (definition: ResourceDefinition, {prefix, naming}: Pick<RegistrySettings, 'prefix' | 'naming'>): string =>
+  `${prefix}/${storagePath(definition, naming)}/`;
+
 /** What follows the objects of a resource inside the server. */
 export interface Follower {
   /** Resolves once it has handled the changes that were delivered until now; undefined if it has. */
@@ -149,8 +154,7 @@ export class Resource {
         (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
       row: object => rowTextOf(definition, object, settings.naming),
     });
-    const {path = definition.kind.plural, isUnderGroup = false} = definition.storage ?? {};
-    this.root = `${settings.prefix}/${isUnderGroup ? `${this.ref.group}/` : ''}${path}/`;
+    this.root = rootOf(definition, settings);
   }
 
   get kind(): Kind {
@@ -241,7 +245,8 @@ export class Registry {
   constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
     this.settings = settings;
     for (const definition of definitions) {
-      const resource = new Resource(definition, {...settings, store: measuredStore(settings.store, refOf(definition, settings), settings)});
+      const store = measuredStore(settings.store, rootOf(definition, settings), refOf(definition, settings), settings);
+      const resource = new Resource(definition, {...settings, store});
       this.#resources.push(resource);
       this.#add({resource, kind: definition.kind});
       for (const version of definition.served?.otherVersions ?? []) this.#add({resource, kind: version.kind, version});

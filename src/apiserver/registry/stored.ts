@@ -14,9 +14,9 @@ export interface Stored {
 }
 
 /** The lease an object's record is written under, if its kind expires. */
-const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Promise<{lease: number} | undefined> => {
+const leaseOf = async ({definition, settings, root}: Resource, object: KubeObject): Promise<{lease: number} | undefined> => {
   const seconds = definition.storage?.ttlSeconds?.(object, settings);
-  return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds)};
+  return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds, root)};
 };
 
 /**

@@ -2,7 +2,7 @@
 // converts or admits; handlers and the registry do that.
 
 import {jsonText} from '#src/base/json/json.js';
-import type {ApiRequest} from '#src/api/request.js';
+import {bodyLimit, type ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
 import {invalid, invalidObject} from '#src/api/field-error.js';
@@ -14,14 +14,13 @@ import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
+import {messageOf} from '#src/base/message.js';
 import {own} from '#src/base/own.js';
+import {spanEvent} from '#src/base/span.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from './cbor-encoding.js';
 import {header} from './context.js';
-
-/** The size limit of a request's body, in bytes. */
-const bodyLimit = 3 * 1024 * 1024;
 
 /** The parameters for reading an object from a request. */
 export interface BodyReader {
@@ -84,7 +83,13 @@ const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.a
 /** Returns the whole body as bytes. Throws 413 if it is too large. */
 export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   if (!body) return Buffer.alloc(0);
-  return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(jsonText(body.value));
+  if (body.kind !== 'bytes') return Buffer.from(jsonText(body.value));
+  const bytes = await body.read(bodyLimit).catch((error: unknown) => {
+    spanEvent('limitedReadBody failed', {len: 0, err: messageOf(error)});
+    throw error;
+  });
+  spanEvent('limitedReadBody succeeded', {len: bytes.length});
+  return bytes;
 };
 
 /** Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media types. */
@@ -129,6 +134,7 @@ interface ReadBody extends ParsedBody {
 const parsedBody = async (request: ApiRequest, expected: Expected): Promise<ReadBody> => {
   if (request.body?.kind === 'object') return labelled(request.body.value as KubeObject);
   const bytes = await readBytes(request);
+  spanEvent('About to convert to expected version');
   try {
     return {...(await parsedBytes(request, bytes, expected)), bytes};
   } catch (error) {

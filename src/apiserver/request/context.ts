@@ -16,8 +16,15 @@ export interface RequestTimes {
   /** The durations that audit events of slow requests contain. */
   mutatingWebhooksMs?: number;
   authenticationMs?: number;
+  /** When impersonation began and ended, by the monotonic clock. */
+  impersonation?: readonly [from: number, to: number];
   authorizationMs?: number;
   storageMs?: number;
+  decodeMs?: number;
+  transformMs?: number;
+  serializationMs?: number;
+  /** The time in which the client took the pages of a list. */
+  responseWriteMs?: number;
   /** The time spent in a queue of flow control. */
   queueWaitMs?: number;
 }

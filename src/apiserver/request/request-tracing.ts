@@ -4,9 +4,9 @@
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
-import {inSpan, traced, type SpanAttributes} from '#src/base/span.js';
+import {inSpan, traced, type Span, type SpanAttributes} from '#src/base/span.js';
 import type {Tracer} from '#src/observe/tracer.js';
-import {header} from './context.js';
+import {header, type RequestTimes} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
 const trustedGroups: readonly string[] = ['system:masters', 'system:monitoring'];
@@ -17,12 +17,12 @@ export interface TracedRequest {
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly auditId: string;
-  readonly startedAt: number;
+  readonly times: RequestTimes;
 }
 
 /** Handles a request as a span, if it is sampled. */
 export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> => {
-  const {request, info, user, auditId, startedAt} = traced;
+  const {request, info, user, auditId, times} = traced;
   const span = tracer.root({
     name: info.resource ? `${request.method} ${templateOf(info)}` : request.method,
     attributes: {
@@ -34,11 +34,12 @@ export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () 
       'client.address': request.remoteAddress,
       'audit-id': auditId,
     },
-    startedAt,
+    startedAt: times.startedAt,
     traceparent: header(request, 'traceparent'),
     trustsParent: user.groups?.some(group => trustedGroups.includes(group)) ?? false,
   });
   if (!span) return handle();
+  addPast(span, times);
   return inSpan(span, handle).then(
     response => {
       span.set({'http.response.status_code': response.status});
@@ -52,6 +53,12 @@ export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () 
       throw error;
     },
   );
+};
+
+/** Adds the steps that came before the span was known to be sampled. */
+const addPast = (span: Span, {startedAt, authenticationMs, impersonation}: RequestTimes): void => {
+  if (authenticationMs !== undefined) span.past('authentication', startedAt, startedAt + authenticationMs);
+  if (impersonation) span.past('impersonation', ...impersonation);
 };
 
 /** The path with placeholders for names. */

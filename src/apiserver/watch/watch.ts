@@ -126,6 +126,10 @@ class WatchStream implements Disposable {
   /** Whether an event is being prepared; later ones wait. */
   #isWaiting = false;
   readonly #behind: (() => void)[] = [];
+  #preparing: Promise<void> | undefined;
+  /** Whether the consumer asked to wait. */
+  #isFull = false;
+  #catchingUp: Promise<void> | undefined;
   #over = false;
   readonly #forget: (() => void) | undefined;
   readonly #initialized: (() => void) | undefined;
@@ -239,6 +243,7 @@ class WatchStream implements Disposable {
             if (this.#isWaiting) this.#behind.push(() => this.#deliver(change));
             else this.#deliver(change);
           }
+          return this.#isWaiting || this.#isFull ? (this.#catchingUp ??= this.#caughtUp()) : undefined;
         },
         progress: revision => this.#inOrder(() => void (this.#delivered = Math.max(this.#delivered, revision))),
         ended: error => this.#inOrder(() => this.#fail(error)),
@@ -246,6 +251,18 @@ class WatchStream implements Disposable {
     );
     if (this.#over) following[Symbol.dispose]();
     else this.#following = following;
+  }
+
+  /** Resolves once the consumer has taken what was sent, or the stream has ended. */
+  async #caughtUp(): Promise<void> {
+    while (!this.#over && (this.#isWaiting || this.#isFull)) {
+      if (this.#isWaiting) await this.#preparing;
+      else {
+        this.#isFull = false;
+        await this.#sink.drained();
+      }
+    }
+    this.#catchingUp = undefined;
   }
 
   #deliver(change: Change): void {
@@ -257,7 +274,7 @@ class WatchStream implements Disposable {
     const ready = this.#prepare(event);
     if (!ready) return void this.#send(event);
     this.#isWaiting = true;
-    ready.then(() => this.#sendReady(event)).catch((error: unknown) => this.#fail(error));
+    this.#preparing = ready.then(() => this.#sendReady(event)).catch((error: unknown) => this.#fail(error));
   }
 
   #sendReady(event: EncodedEvent): void {
@@ -287,7 +304,9 @@ class WatchStream implements Disposable {
     if (this.#over) return false;
     this.#count();
     this.#sent += 1;
-    return this.#sink.event(event);
+    const takesMore = this.#sink.event(event);
+    this.#isFull = !takesMore;
+    return takesMore;
   }
 
   /** Sends a bookmark, after the events before it. */

@@ -3,6 +3,8 @@ import {formatOf} from './formats/format.js';
 import {DeclaredProperties} from './declared-properties.js';
 import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
+// The schema of a custom resource in the form in which decoding, defaulting, pruning and field management walk it (`SchemaNode`), made lazily from its OpenAPI schema.
+
 const text: SchemaNode = {type: 'string'};
 /** The fields of every whole object beside its metadata. */
 const ofObjects = [

@@ -5,7 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {labelledBody, parseBody, type ParsedBody} from './document.js';
 import {DecodeError} from './error.js';
 import {jsonInYaml} from './yaml.js';
-import type {YamlAnswer} from './yaml-worker.js';
+import type {YamlResult} from './yaml-worker.js';
 
 /** Texts up to this many bytes are parsed on the event loop: YAML takes some microseconds a byte. */
 const longestAtOnce = 8 * 1024;
@@ -24,7 +24,7 @@ const usualLimits: YamlLimits = {megabytes: 256, ms: 15_000, waiting: 16};
 interface Job {
   readonly text: string;
   readonly signal: AbortSignal | undefined;
-  resolve(answer: YamlAnswer): void;
+  resolve(result: YamlResult): void;
   reject(error: Error): void;
 }
 
@@ -52,12 +52,12 @@ export class YamlThread {
     const text = bytes.toString('utf8');
     const json = jsonInYaml(text);
     if (json !== undefined) return labelledBody({value: json, problems: []}, text, 'yaml');
-    const answer = await this.#ask(text, signal);
-    if ('refusal' in answer) throw new DecodeError(answer.refusal);
-    return labelledBody({value: parseJson(answer.json), problems: answer.problems}, text, 'yaml');
+    const result = await this.#ask(text, signal);
+    if ('refusal' in result) throw new DecodeError(result.refusal);
+    return labelledBody({value: parseJson(result.json), problems: result.problems}, text, 'yaml');
   }
 
-  #ask(text: string, signal: AbortSignal | undefined): Promise<YamlAnswer> {
+  #ask(text: string, signal: AbortSignal | undefined): Promise<YamlResult> {
     if (this.#waiting.length >= this.#limits.waiting)
       throw tooManyRequests('too many long YAML bodies are being read, please try again later', 1);
     return new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ export class YamlThread {
       this.#next();
     };
     const timer = this.#clock.schedule(ms, () => done(() => job.reject(tooLarge(`${ms / 1000} s`)), false));
-    worker.once('message', (answer: YamlAnswer) => done(() => job.resolve(answer), true));
+    worker.once('message', (result: YamlResult) => done(() => job.resolve(result), true));
     worker.once('error', (error: Error & {code?: string}) =>
       done(() => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge(`${megabytes} MiB`) : error), false),
     );

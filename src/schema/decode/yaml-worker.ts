@@ -4,9 +4,9 @@ import {DecodeError} from './error.js';
 import {parseYaml} from './yaml.js';
 
 /** The worker's response: the value as JSON, which is cheaper to receive than an object, or the error. */
-export type YamlAnswer = {readonly json: string; readonly problems: ReturnType<typeof parseYaml>['problems']} | {readonly refusal: string};
+export type YamlResult = {readonly json: string; readonly problems: ReturnType<typeof parseYaml>['problems']} | {readonly refusal: string};
 
-const respond = (text: string): YamlAnswer => {
+const respond = (text: string): YamlResult => {
   try {
     const {value, problems} = parseYaml(text);
     return {json: jsonText(value), problems};

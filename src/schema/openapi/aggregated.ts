@@ -1,7 +1,10 @@
 import {sameContent} from '#src/api/equal.js';
+import {jsonText} from '#src/base/json/json.js';
+import {weightLeft} from '#src/base/json/json-weight.js';
+import type {Steps} from '#src/base/steps.js';
 import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 
-// Merges OpenAPI documents of aggregated API servers into ours. Works on parsed JSON; definitions with conflicting names are renamed.
+// Merges OpenAPI documents of aggregated API servers into ours, in steps. Works on parsed JSON; definitions with conflicting names are renamed.
 
 /** Some paths of another server's document, with the definitions they need. */
 export interface DocumentPart {
@@ -28,68 +31,133 @@ const mapped = (value: unknown, change: (object: PlainObject) => unknown): unkno
   return copy;
 };
 
+/** Values up to this weight are handled in one step. */
+const weightAtOnce = 500;
+
+const isLight = (value: unknown): boolean => weightLeft(value, weightAtOnce) >= 0;
+
+const mappedInSteps = function* (value: unknown, change: (object: PlainObject) => unknown): Steps<unknown> {
+  if (typeof value !== 'object' || isLight(value)) return mapped(value, change);
+  yield;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(yield* mappedInSteps(item, change));
+    return items;
+  }
+  const changed = change(value as PlainObject);
+  if (!isPlainObject(changed)) return changed;
+  const copy: PlainObject = {};
+  for (const key of Object.keys(changed)) {
+    put(copy, key, yield* mappedInSteps(changed[key], change));
+    yield;
+  }
+  return copy;
+};
+
+/** Whether two values mean the same, as `sameContent` says. */
+const sameInSteps = function* (a: unknown, b: unknown): Steps<boolean> {
+  if (isLight(a) || isLight(b)) return sameContent(a, b);
+  yield;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return false;
+    for (const [index, item] of a.entries()) {
+      if (!(yield* sameInSteps(item, b[index]))) return false;
+      yield;
+    }
+    return true;
+  }
+  if (!isPlainObject(a) || !isPlainObject(b)) return a === b;
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    if (!(yield* sameInSteps(own(a, key), own(b, key)))) return false;
+    yield;
+  }
+  return true;
+};
+
 const referenceOf = (object: PlainObject, prefix: string): string | undefined => {
   const reference = own(object, '$ref');
   return typeof reference === 'string' && reference.startsWith(prefix) ? reference.slice(prefix.length) : undefined;
 };
 
-/** Inlines the shared parameters into each operation. */
-const withOwnParameters = (paths: unknown, shared: PlainObject): unknown =>
-  mapped(paths, object => {
-    const name = referenceOf(object, parameterPrefix);
-    return name === undefined ? object : (own(shared, name) ?? object);
-  });
+/** The limit of the text that operations get by inlining shared parameters. */
+const maxInlinedLength = 64 << 20;
 
-const needed = (value: unknown, definitions: PlainObject): PlainObject => {
+/** Inlines the shared parameters into each operation. Throws if that makes a document much larger. */
+const withOwnParameters = (paths: unknown, shared: PlainObject): Steps<unknown> => {
+  const lengths = new Map<string, number>();
+  let inlined = 0;
+  return mappedInSteps(paths, object => {
+    const name = referenceOf(object, parameterPrefix);
+    const parameter = name === undefined ? undefined : own(shared, name);
+    if (name === undefined || parameter === undefined) return object;
+    if (!lengths.has(name)) lengths.set(name, jsonText(parameter).length);
+    inlined += lengths.get(name)!;
+    if (inlined > maxInlinedLength)
+      throw new Error(`the shared parameters of the document have more than ${maxInlinedLength} characters in its paths`);
+    return parameter;
+  });
+};
+
+/** Returns the definitions that a value refers to, and those that these need. */
+const needed = function* (value: unknown, definitions: PlainObject): Steps<PlainObject> {
   const found: PlainObject = {};
-  const look = (part: unknown): void => {
-    mapped(part, object => {
+  const pending = [value];
+  while (pending.length > 0) {
+    yield* mappedInSteps(pending.pop(), object => {
       const name = referenceOf(object, definitionPrefix);
       if (name !== undefined && !Object.hasOwn(found, name) && Object.hasOwn(definitions, name)) {
         put(found, name, definitions[name]);
-        look(definitions[name]);
+        pending.push(definitions[name]);
       }
       return object;
     });
-  };
-  look(value);
+    yield;
+  }
   return found;
 };
 
 /** Returns the part of an OpenAPI 2.0 document with the paths below a prefix. */
-export const pathsUnder = (document: PlainObject, prefix: string): DocumentPart => {
+export const pathsUnder = function* (document: PlainObject, prefix: string): Steps<DocumentPart> {
   const below = Object.fromEntries(Object.entries(objectAt(document, 'paths')).filter(([path]) => path.startsWith(prefix)));
-  const paths = withOwnParameters(below, objectAt(document, 'parameters')) as PlainObject;
-  return {paths, definitions: needed(paths, objectAt(document, 'definitions'))};
+  yield;
+  const paths = (yield* withOwnParameters(below, objectAt(document, 'parameters'))) as PlainObject;
+  return {paths, definitions: yield* needed(paths, objectAt(document, 'definitions'))};
 };
 
-const renamed = <T>(value: T, names: ReadonlyMap<string, string>): T =>
-  mapped(value, object => {
+const renamed = (value: unknown, names: ReadonlyMap<string, string>): Steps<unknown> =>
+  mappedInSteps(value, object => {
     const name = referenceOf(object, definitionPrefix);
     const other = name === undefined ? undefined : names.get(name);
     return other === undefined ? object : {...object, $ref: `${definitionPrefix}${other}`};
-  }) as T;
+  });
 
 /** Returns `name_v2`, or the first following name that is free or has the same definition. */
-const otherName = (name: string, definition: unknown, taken: PlainObject): string => {
+const otherName = function* (name: string, definition: unknown, taken: PlainObject): Steps<string> {
   for (let count = 2; ; count++) {
     const candidate = `${name}_v${count}`;
-    if (!Object.hasOwn(taken, candidate) || sameContent(taken[candidate], definition)) return candidate;
+    if (!Object.hasOwn(taken, candidate) || (yield* sameInSteps(taken[candidate], definition))) return candidate;
   }
 };
 
 /** Adds parts of other documents to an OpenAPI 2.0 document: existing paths stay, and conflicting definitions are renamed. */
-export const mergeParts = (document: PlainObject, parts: readonly DocumentPart[]): PlainObject => {
+export const mergeParts = function* (document: PlainObject, parts: readonly DocumentPart[]): Steps<PlainObject> {
   const paths = {...objectAt(document, 'paths')};
   const definitions = {...objectAt(document, 'definitions')};
   for (const part of parts) {
-    const conflicts = Object.keys(part.definitions).filter(
-      name => Object.hasOwn(definitions, name) && !sameContent(definitions[name], part.definitions[name]),
-    );
-    const names = new Map(conflicts.map(name => [name, otherName(name, part.definitions[name], definitions)]));
-    for (const [name, definition] of Object.entries(part.definitions))
-      put(definitions, names.get(name) ?? name, renamed(definition, names));
-    for (const [path, item] of Object.entries(part.paths)) if (!Object.hasOwn(paths, path)) put(paths, path, renamed(item, names));
+    const names = new Map<string, string>();
+    for (const [name, definition] of Object.entries(part.definitions)) {
+      if (Object.hasOwn(definitions, name) && !(yield* sameInSteps(definitions[name], definition)))
+        names.set(name, yield* otherName(name, definition, definitions));
+      yield;
+    }
+    for (const [name, definition] of Object.entries(part.definitions)) {
+      put(definitions, names.get(name) ?? name, yield* renamed(definition, names));
+      yield;
+    }
+    for (const [path, item] of Object.entries(part.paths)) {
+      if (!Object.hasOwn(paths, path)) put(paths, path, yield* renamed(item, names));
+      yield;
+    }
   }
   return {...document, paths, definitions};
 };
@@ -153,16 +221,16 @@ const pathThree = (item: unknown): unknown =>
     : item;
 
 /** Converts an OpenAPI 2.0 document to OpenAPI 3.0. What only 3.0 can express was lost in 2.0. */
-export const convertToV3 = (document: PlainObject, {paths, definitions}: DocumentPart): PlainObject => {
+export const convertToV3 = function* (document: PlainObject, {paths, definitions}: DocumentPart): Steps<PlainObject> {
   const components = {schemas: definitions, ...(document['securityDefinitions'] ? {securitySchemes: document['securityDefinitions']} : {})};
-  const converted = {
-    openapi: '3.0.0',
-    info: own(document, 'info') ?? {},
-    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, pathThree(item)])),
-    components,
-  };
-  return mapped(converted, object => {
+  const pathsThree: PlainObject = {};
+  for (const [path, item] of Object.entries(paths)) {
+    put(pathsThree, path, pathThree(item));
+    yield;
+  }
+  const converted = {openapi: '3.0.0', info: own(document, 'info') ?? {}, paths: pathsThree, components};
+  return (yield* mappedInSteps(converted, object => {
     const name = referenceOf(object, definitionPrefix);
     return name === undefined ? object : {...object, $ref: `#/components/schemas/${name}`};
-  }) as PlainObject;
+  })) as PlainObject;
 };

@@ -57,6 +57,8 @@ export interface DefinitionsOptions<T> {
   readonly schemas: Schemas;
   readonly naming: Naming;
   readonly dialect: Dialect;
+  /** Whether fields of built-in types list their values. */
+  readonly enums: boolean;
   /** Returns the resource of a type that is a custom resource or its list. */
   custom?(ref: TypeRef): DescribedResource | undefined;
   /** Encodes a definition to be kept: it takes far fewer bytes than objects. */
@@ -140,7 +142,7 @@ export class Definitions<T = unknown> {
     const properties = Object.fromEntries(
       [...(node.properties ?? [])].map(([field, value]) => [
         field,
-        withEnum(this.#field(field, value, docs), enumOf(ref.group, ref.name, field)),
+        withEnum(this.#field(field, value, docs), this.#options.enums ? enumOf(ref.group, ref.name, field) : undefined),
       ]),
     );
     const kinds = kindsOf(this.#naming, ref, node);

@@ -27,6 +27,8 @@ export interface OpenApiOptions {
   /** The server's version, for example `v1.35.0`. */
   readonly version: string;
   readonly mediaTypes?: MediaTypes;
+  /** Whether fields of built-in types list their values; by default true. */
+  readonly enums?: boolean;
 }
 
 const security = {BearerToken: {description: 'Bearer Token authentication', in: 'header', name: 'authorization', type: 'apiKey'}};
@@ -187,10 +189,11 @@ export class OpenApiDocuments {
   }
 
   async #versionThree(paths: readonly Path[], text: Text, resources: readonly DescribedResource[]): Promise<PackedDocument> {
-    const {schemas, naming} = this.#options;
+    const {schemas, naming, enums = true} = this.#options;
     const definitions = new Definitions({
       schemas,
       naming,
+      enums,
       dialect: openApiV3,
       custom: customTypes(resources),
       write: memberInSteps,
@@ -206,10 +209,11 @@ export class OpenApiDocuments {
   }
 
   async #versionTwo(): Promise<PackedDocument> {
-    const {schemas, naming} = this.#options;
+    const {schemas, naming, enums = true} = this.#options;
     const definitions = new Definitions({
       schemas,
       naming,
+      enums,
       dialect: openApiV2,
       custom: this.#allTypes(),
       write: memberInSteps,
@@ -225,10 +229,11 @@ export class OpenApiDocuments {
   }
 
   async #versionTwoMessage(): Promise<PackedDocument> {
-    const {schemas, naming} = this.#options;
+    const {schemas, naming, enums = true} = this.#options;
     const definitions = new Definitions({
       schemas,
       naming,
+      enums,
       dialect: openApiV2,
       custom: this.#allTypes(),
       write: definitionMessageInSteps,

@@ -24,6 +24,16 @@ const gatheredLength = 64 << 10;
 /** How many bytes are hashed in one turn of the event loop. */
 const hashedAtOnce = 1 << 20;
 
+/** Returns the SHA-512 of a document in hex. */
+export const hashOf = async (bytes: Buffer): Promise<string> => {
+  const hash = createHash('sha512');
+  for (let at = 0; at < bytes.length; at += hashedAtOnce) {
+    if (at > 0) await ownTurn();
+    hash.update(bytes.subarray(at, at + hashedAtOnce));
+  }
+  return hash.digest('hex');
+};
+
 /** Compresses a document while it is written, so that it never exists as a whole. */
 export class Packing {
   readonly #hash = createHash('sha512');

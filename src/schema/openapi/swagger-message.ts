@@ -234,10 +234,12 @@ const ready: FieldType = {wire: 2, encode: value => value as Buffer};
 /** Encodes a path as a piece of the document's message. */
 export const pathMessage = (path: string, item: Json): Buffer => entry(2, named(pathItem), [path, item]);
 
-/** Encodes a definition as a piece of the document's message. */
-export const definitionMessage = (name: string, definition: Json): Buffer => entry(1, named(schema), [name, definition]);
+/** Does the same in steps: a path of another server may have very many parameters. */
+export const pathMessageInSteps = function* (path: string, item: Json): Steps<Buffer> {
+  return tagged(2, named(pathItem), yield* encodedInSteps(named(pathItem), [path, item]));
+};
 
-/** Does the same in steps: a definition may have very many fields. */
+/** Encodes a definition as a piece of the document's message, in steps: it may have very many fields. */
 export const definitionMessageInSteps = function* (name: string, definition: Json): Steps<Buffer> {
   return tagged(1, named(schema), yield* encodedInSteps(named(schema), [name, definition]));
 };

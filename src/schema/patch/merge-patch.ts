@@ -1,5 +1,5 @@
-import {jsonText} from '#src/base/json/json.js';
-import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
+import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Returns the value a patch sets where none exists: nulls are removed, also within lists. */
 const withoutNulls = (value: unknown): unknown => {
@@ -24,16 +24,20 @@ const merged = (current: unknown, patch: unknown): unknown => {
 /** Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed. */
 export const applyMergePatch = (document: PlainObject, patch: PlainObject): PlainObject => merged(document, patch) as PlainObject;
 
-/** Returns a merge patch that turns `from` into `to`. Nulls in `to` cannot be expressed and are omitted. */
+/**
+ * Returns a merge patch that turns `from` into `to`, without members if they are equal regardless of key order. An undefined member is an absent one. Nulls in `to` cannot
+ * be expressed: a patch that has them deletes what they name.
+ */
 export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObject => {
   const patch: PlainObject = {};
-  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) put(patch, key, null);
+  for (const key of Object.keys(from)) if (from[key] !== undefined && own(to, key) === undefined) put(patch, key, null);
   for (const key of Object.keys(to)) {
-    const [old, value] = [Object.hasOwn(from, key) ? from[key] : undefined, to[key]];
+    const [old, value] = [own(from, key), to[key]];
+    if (value === undefined) continue;
     if (isPlainObject(old) && isPlainObject(value)) {
       const inner = createMergePatch(old, value);
       if (Object.keys(inner).length > 0) put(patch, key, inner);
-    } else if (jsonText(old) !== jsonText(value)) {
+    } else if (!sameJson(old, value)) {
       put(patch, key, copied(value));
     }
   }

@@ -13,6 +13,7 @@ import {containerMetrics} from './container-metrics.js';
 import {exposition} from './exposition.js';
 import {logQueryOf} from './log-query.js';
 import {agentMetrics, probeMetrics, resourceMetrics} from './metrics.js';
+import type {OutputBudget} from './output-budget.js';
 import {portsResponse} from './ports.js';
 import {runResponse} from './run.js';
 import {summaryOf} from './summary.js';
@@ -21,6 +22,8 @@ export interface AgentHandlerOptions {
   readonly agent: NodeAgent;
   readonly naming: Naming;
   readonly clock: Clock;
+  /** Limits what commands of `/run` write, shared with other agents. */
+  readonly outputs: OutputBudget;
   /** Called for failures of this server. */
   failed(error: unknown): void;
 }
@@ -75,9 +78,9 @@ const portForward: AgentRouteHandler = ({agent, clock}, {request, rest, query}) 
   return namespace && pod && more.length === 0 ? portsResponse(request, query, {namespace, pod}, agent, clock) : notFoundPage();
 };
 
-const run: AgentRouteHandler = ({agent}, {request, rest, query}) => {
+const run: AgentRouteHandler = ({agent, outputs}, {request, rest, query}) => {
   const of = containerIn(rest);
-  return of ? runResponse(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
+  return of ? runResponse({agent, of, cmd: query.get('cmd') ?? '', signal: request.signal, outputs}) : notFoundPage();
 };
 
 /** All pods, or those with running containers. */

@@ -53,9 +53,9 @@ export const authenticate = (
   let rejected = false;
   const consult = (from: number): UserInfo | Promise<UserInfo> => {
     for (let index = from; index < authenticators.length; index++) {
-      const answer = authenticators[index]!.authenticate(request);
-      if (answer instanceof Promise) return answer.then(found => accept(found) ?? consult(index + 1));
-      const user = accept(answer);
+      const outcome = authenticators[index]!.authenticate(request);
+      if (outcome instanceof Promise) return outcome.then(found => accept(found) ?? consult(index + 1));
+      const user = accept(outcome);
       if (user) return user;
     }
     if (hasMisplacedToken(request))

@@ -211,6 +211,17 @@ test('events are never charged, and changes below an object only where its resou
   );
 });
 
+test('counts of resources that come and go are kept up to a bound', t => {
+  const many = quotaEvaluators(words, () => true);
+  const first = many.of('example.com', 'things-0');
+  t.is(many.of('example.com', 'things-0'), first);
+  for (let index = 1; index <= 3_000; index++) many.of('example.com', `things-${index}`);
+
+  t.not(many.of('example.com', 'things-0'), first);
+  t.deepEqual([...many.of('example.com', 'things-0')!.usage({}, 0).keys()], ['count/things-0.example.com']);
+  t.is(many.of('', 'pods'), many.kindEvaluators[0]);
+});
+
 test('the server charges objects created in a namespace with a quota', async t => {
   const {of, pod: create} = await startWith('ResourceQuota');
   const quotas = of(kinds.resourceQuotas);

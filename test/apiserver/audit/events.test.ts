@@ -237,7 +237,7 @@ test('a failure of the server is recorded at the stage Panic', async t => {
   } as object);
 });
 
-test('the impersonated user stands beside the one who impersonates', async t => {
+test('the impersonated user is recorded beside the impersonating one', async t => {
   const {get, log} = await startAudited();
 
   await get(configMaps, {headers: {'Impersonate-User': 'joe', 'Impersonate-Group': 'devs', 'Impersonate-Extra-Team': 'x'}});

@@ -1,4 +1,5 @@
 import test from 'ava';
+import {pagesOf, type PagedBody} from '#src/api/request.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {Store} from '#src/storage/store.js';
@@ -51,4 +52,41 @@ test('a slow read tells how long it waited for the store', async t => {
 
     t.like(one(log).annotations, {'apiserver.latency.plat.io/kvstore': '600ms', 'apiserver.latency.plat.io/total': '600ms'}, path);
   }
+});
+
+/** A clock on which everything takes time. */
+class TickingClock extends VirtualClock {
+  #ticks = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + 5 * this.#ticks++;
+  }
+}
+
+test('a slow list in pages tells how long it took to read, decode, transform, encode and write', async t => {
+  const clock = new TickingClock();
+  const {server, post, log} = await startAudited({clock});
+  for (let i = 0; i < 20; i++) await post(configMaps, {metadata: {name: `m${i}`}, data: {text: 'x'.repeat(40_000)}});
+  log.lines = [];
+
+  const {body} = await server.handler({
+    method: 'GET',
+    url: configMaps,
+    headers: {accept: 'application/yaml'},
+    caller: {user: {name: 'someone', groups: []}},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
+  for await (const _ of pagesOf(body as PagedBody));
+
+  const layers = Object.keys(one(log).annotations ?? {}).flatMap(key => /^apiserver\.latency\.plat\.io\/(.*)$/.exec(key)?.[1] ?? []);
+  t.deepEqual(layers.sort(), [
+    'authorization',
+    'decode-response-object',
+    'kvstore',
+    'response-write',
+    'serialize-response-object',
+    'total',
+    'transform-response-object',
+  ]);
 });

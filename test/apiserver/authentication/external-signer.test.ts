@@ -53,7 +53,7 @@ test('tokens are signed by the external signer, verified by its keys, and discov
     t.is(metric(text, `request_duration_seconds_count{method="/v1.ExternalJWTSigner/${method}",code="OK"}`), '1');
 });
 
-test('no token lives longer than the signer supports', async t => {
+test('no token is valid longer than the signer supports', async t => {
   await using plugin = await SignerPlugin.start('one');
   const env = await startWith(plugin);
   await using _ = env.plane;

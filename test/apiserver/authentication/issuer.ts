@@ -16,6 +16,8 @@ export interface TestIssuer extends AsyncDisposable {
   readonly caFile: string;
   /** The paths of all requests. */
   readonly requests: string[];
+  /** The last credentials presented at each path. */
+  readonly credentials: Map<string, string | undefined>;
   /** The answer to a path other than those of the provider; or instead of them. */
   readonly answers: Map<string, {readonly status?: number; readonly headers?: Record<string, string>; readonly body: string}>;
   key: TokenKey;
@@ -37,9 +39,11 @@ export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
   const pair = await aPair(authority, {commonName: 'localhost'}, 'server auth');
   const ca = authorityPem(authority).certificate;
   const requests: string[] = [];
+  const credentials: TestIssuer['credentials'] = new Map();
   const answers: TestIssuer['answers'] = new Map();
-  const server: Server = createServer(pair, ({url: path = ''}, response) => {
+  const server: Server = createServer(pair, ({url: path = '', headers: {authorization}}, response) => {
     requests.push(path);
+    credentials.set(path, authorization);
     const document = {issuer: issuer.url, jwks_uri: `${issuer.url}/keys`};
     const own: Record<string, unknown> = {
       '/.well-known/openid-configuration': document,
@@ -59,6 +63,7 @@ export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
     ca,
     caFile: configurationFile(ca),
     requests,
+    credentials,
     answers,
     key: tokenKey(await generatePrivateKey({kind: 'rsa'})),
     async rotate() {

@@ -266,7 +266,8 @@ test('the flag about anonymous requests cannot be set beside the section of the 
   const file = configurationFile({...configuration(), anonymous: {enabled: true}});
 
   await t.throwsAsync(aServer(`--authentication-config=${file}`, '--anonymous-auth=true'), {
-    message: `--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file ${file}`,
+    message:
+      'anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
   });
 });
 

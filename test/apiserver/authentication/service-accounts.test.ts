@@ -86,7 +86,7 @@ test('a token is valid for its audiences alone', async t => {
   t.is((await get(plane, '/api', {authorization: `Bearer ${token}`})).status, 401);
 });
 
-test('a token bound to a secret or a node dies with it', async t => {
+test('a token bound to a secret or a node is invalid once that is deleted', async t => {
   const {plane, client, request, review} = await aPlane();
   await using _ = plane;
   const secret = await client.resource(kinds.secrets).create({metadata: {name: 'tied', namespace}});
@@ -274,7 +274,7 @@ test('accounts discover the issuer and its keys', async t => {
   });
 });
 
-test('a token kept in a secret lives as long as the secret holds it', async t => {
+test('a token kept in a secret is valid as long as the secret contains it', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-test-'));
   t.teardown(() => rmSync(directory, {recursive: true}));
   const key = await generatePrivateKey();

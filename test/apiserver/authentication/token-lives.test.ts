@@ -75,7 +75,7 @@ test('a bound token names its pod and is invalid after the pod is deleted', asyn
   );
 });
 
-test('a token of a pod that is ending lives until a minute after the pod should be gone, wherever its node went', async t => {
+test('a token of a pod that is ending is valid until a minute after the pod should be gone, wherever its node went', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   const {client, clock, review} = env;
@@ -97,7 +97,7 @@ test('a token of a pod that is ending lives until a minute after the pod should 
   t.is((await review(token)).error, ended);
 });
 
-test('a token that admission requests lives for a year, with a time after which it is stale', async t => {
+test('a token that admission requests is valid for a year, with a time after which it is stale', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   await aPod(env, 'p');
@@ -112,7 +112,7 @@ test('a token that admission requests lives for a year, with a time after which 
   t.like(metricsIn((await wire(env.plane.api.handler).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
 });
 
-test('a token for another time, another audience, or bound to no pod lives as long as requested', async t => {
+test('a token for another time, another audience, or bound to no pod is valid as long as requested', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   await aPod(env, 'p');
@@ -128,7 +128,7 @@ test('a token for another time, another audience, or bound to no pod lives as lo
   }
 });
 
-test('no token lives longer than requested where extension is off', async t => {
+test('no token is valid longer than requested where extension is off', async t => {
   const env = await aPlane(['--service-account-extend-token-expiration=false']);
   await using _ = env.plane;
   await aPod(env, 'p');
@@ -243,7 +243,7 @@ test('a token kept in a secret is noted, with the day of its use unless another 
   t.like(await counted(), {legacy_tokens_total: 4, legacy_manual_token_uses_total: 4, legacy_auto_token_uses_total: 0});
 });
 
-test('a token that was made for its account is warned of, one marked invalid is refused and noted all the same', async t => {
+test('a token that was made for its account is warned of, one marked invalid is refused and noted nevertheless', async t => {
   const {use, days, accounts, labelled, counted} = await someAuthenticators();
   await accounts.patch('robot', 'merge', {secrets: [{name: 'kept'}]}, {namespace});
 

@@ -9,10 +9,13 @@ import {aPlane} from '#test/controllers/plane.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 import {configurationFile} from './issuer.js';
 
-type Answer = {readonly code: number} | {readonly status: object; readonly apiVersion?: string};
+type Answer =
+  | {readonly code: number; readonly headers?: Record<string, string>}
+  | 'break'
+  | {readonly status: object; readonly apiVersion?: string};
 
 /** A webhook over HTTPS, the reviews that it received, and the file that names it. */
-const aWebhook = async (answer: (token: string) => Answer) => {
+const aWebhook = async (answer: (token: string, attempt: number) => Answer) => {
   const authority = await anAuthority();
   const pair = await aPair(authority, {commonName: 'webhook'}, 'server auth');
   const reviews: (TokenReview & {readonly url?: string | undefined})[] = [];
@@ -22,8 +25,9 @@ const aWebhook = async (answer: (token: string) => Answer) => {
     request.on('end', () => {
       const review = JSON.parse(Buffer.concat(chunks).toString()) as TokenReview;
       reviews.push({...review, url: request.url});
-      const made = answer(review.spec.token ?? '');
-      if ('code' in made) return void response.writeHead(made.code).end();
+      const made = answer(review.spec.token ?? '', reviews.length);
+      if (made === 'break') return void request.socket.destroy();
+      if ('code' in made) return void response.writeHead(made.code, made.headers).end();
       response.writeHead(200, {'content-type': 'application/json'}).end(JSON.stringify({...review, ...made}));
     });
   });
@@ -127,6 +131,58 @@ for (const [code, times] of [
     t.truthy((await reviewing).error);
     t.is(webhook.reviews.length, times);
   });
+
+test('a webhook whose connection breaks is asked again', async t => {
+  await using webhook = await aWebhook((_, attempt) => (attempt < 3 ? 'break' : {status: jane}));
+  await using server = await aServer(webhook.file);
+  const reviewing = server.review('a-token');
+  await server.plane.clock.advance(10_000);
+
+  t.true((await reviewing).authenticated);
+  t.is(webhook.reviews.length, 3);
+});
+
+test('a webhook that does not listen is asked once', async t => {
+  const webhook = await aWebhook(() => ({status: jane}));
+  await webhook[Symbol.asyncDispose]();
+  await using server = await aServer(webhook.file);
+
+  t.regex((await server.review('a-token')).error!, /connection refused/);
+});
+
+for (const code of [429, 503])
+  test(`a webhook that answers ${code} and says when to come back is asked again, not before that time`, async t => {
+    await using webhook = await aWebhook((_, attempt) => (attempt < 2 ? {code, headers: {'retry-after': '7'}} : {status: jane}));
+    await using server = await aServer(webhook.file);
+    const reviewing = server.review('a-token');
+    await server.plane.clock.advance(6999);
+    t.is(webhook.reviews.length, 1);
+    await server.plane.clock.advance(2);
+
+    t.true((await reviewing).authenticated);
+    t.is(webhook.reviews.length, 2);
+  });
+
+test('lookups in the cache of tokens are counted and timed', async t => {
+  await using webhook = await aWebhook(token => (token === 'bad' ? {code: 400} : {status: jane}));
+  await using server = await aServer(webhook.file);
+  for (const token of ['good', 'good', 'good', 'bad']) await server.review(token);
+  const {metrics} = server.plane.api;
+  const name = (rest: string) => `authentication_token_cache_${rest}`;
+
+  t.deepEqual(
+    [
+      metrics.value(name('request_total'), {status: 'hit'}),
+      metrics.value(name('request_total'), {status: 'miss'}),
+      metrics.value(name('request_duration_seconds'), {status: 'hit'}),
+      metrics.value(name('fetch_total'), {status: 'ok'}),
+      metrics.value(name('fetch_total'), {status: 'error'}),
+      metrics.value(name('active_fetch_count'), {status: 'blocked'}),
+      metrics.value(name('active_fetch_count'), {status: 'in_flight'}),
+    ],
+    [2, 2, 2, 1, 1, 0, 0],
+  );
+});
 
 test('an answer of a webhook that has too many values is refused', async t => {
   await using webhook = await aWebhook(() => ({status: {...jane, user: {...jane.user, groups: Array.from({length: 20_000}, () => 'g')}}}));

@@ -54,7 +54,7 @@ test('a role that gathers gets back its selectors, not its rules', t => {
 
 const binding = {metadata: {name: 'b'}, roleRef: {apiGroup, kind: 'ClusterRole', name: 'r'}, subjects: [user('jane'), user('joe')]};
 
-test('a binding gets back the subjects it lacks, and is made anew for another role', t => {
+test('a binding gets back the subjects it lacks, and is made again for another role', t => {
   const fewer = {...binding, metadata: {name: 'b', labels: {}, annotations: {}}, subjects: [user('ann'), user('joe')]};
   const subjects = [user('ann'), user('joe'), user('jane')];
 

@@ -32,7 +32,7 @@ test('every type of every group resolves to the last field', t => {
   t.true(seen.size > 700);
 });
 
-test('facts speak of fields that exist', t => {
+test('facts name fields that exist', t => {
   for (const [name, versions] of Object.entries(markers)) {
     for (const [version, types] of Object.entries(versions)) {
       for (const [type, fields] of Object.entries(types)) {

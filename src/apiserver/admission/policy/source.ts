@@ -43,8 +43,9 @@ export const policySource = <S extends CommonSpec>(
       if (isThere) arrange();
     };
   const start = async (): Promise<void> => {
-    await listAndWatchKind(registry, kinds.policies, keep(policies, policyOf<S>), signal);
-    await listAndWatchKind(registry, kinds.bindings, keep(bindings, bindingOf), signal);
+    // Without one of them, requests would pass that it refuses.
+    await listAndWatchKind(registry, kinds.policies, keep(policies, policyOf<S>), signal, {needsAll: true});
+    await listAndWatchKind(registry, kinds.bindings, keep(bindings, bindingOf), signal, {needsAll: true});
     isThere = true;
     arrange();
   };

@@ -4,7 +4,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
-import {traced} from '#src/base/span.js';
+import {currentSpan, spanEvent, traced} from '#src/base/span.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
@@ -43,6 +43,18 @@ export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean =
 
 const controlCharacter = /\p{Cc}/u;
 
+/** Calls a webhook, and does what follows from its answer, as a span. */
+export const tracedCall = <T>(
+  {hook: {name, configuration}, attributes: {operation, group, version, resource, subresource}}: HookCall,
+  mutates: boolean,
+  act: () => Promise<T>,
+): Promise<T> =>
+  traced(
+    `Call ${mutates ? 'mutating' : 'validating'} webhook`,
+    () => ({configuration, webhook: name, resource: `${group}/${version}, Resource=${resource}`, subresource, operation}),
+    act,
+  );
+
 /** Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a `StatusError` if it must not be called. */
 export const callHook = async (
   {hook, attributes, matched, own}: HookCall,
@@ -63,19 +75,19 @@ export const callHook = async (
   const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, matched, own, {naming, version, uid});
   const call = () => caller.call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.original?.signal});
-  const {operation, subresource = ''} = attributes;
-  const answer = await traced(
-    `Call ${mutates ? 'mutating' : 'validating'} webhook`,
-    () => ({webhook: name, operation, subresource, UID: uid}),
-    call,
-  )
+  currentSpan()?.set({UID: uid});
+  const response = await call()
+    .then(object => {
+      spanEvent('Request completed');
+      return object;
+    })
     .then(object => readReview(object, {naming, version}))
     .catch((cause: unknown) => {
       throw callFailure(name, cause);
     });
   let result: ReviewResult;
   try {
-    result = reviewResult(answer, {naming, version, uid, mutates});
+    result = reviewResult(response, {naming, version, uid, mutates});
   } catch (cause) {
     throw new CallFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
   }

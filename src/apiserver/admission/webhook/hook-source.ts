@@ -26,7 +26,8 @@ export const hookSource = (registry: Registry, kind: Kind, signal: AbortSignal):
     if (isThere) arrange();
   };
   const start = async (): Promise<void> => {
-    await listAndWatchKind(registry, kind, update, signal);
+    // Without one of them, requests would pass that it refuses.
+    await listAndWatchKind(registry, kind, update, signal, {needsAll: true});
     isThere = true;
     arrange();
   };

@@ -1,7 +1,8 @@
+import {spanEvent} from '#src/base/span.js';
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {Reinvocation} from '#src/apiserver/admission/reinvocation.js';
-import {callHook, isOver, requestTimedOut, type HookCall} from './call.js';
+import {callHook, isOver, requestTimedOut, tracedCall, type HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
 import type {Hook} from './hook.js';
@@ -72,7 +73,11 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
   let patched: Patched | undefined;
   let failure: unknown;
   try {
-    patched = await applyReview(hookCall, await callHook(hookCall, true, context), context);
+    patched = await tracedCall(hookCall, true, async () => {
+      const applied = await applyReview(hookCall, await callHook(hookCall, true, context), context);
+      if (applied) spanEvent('Patch applied');
+      return applied;
+    });
   } catch (error) {
     failure = error;
   }

@@ -58,22 +58,22 @@ interface Response {
 const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields: responseFields};
 
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
-export const readReview = (answer: PlainObject, request: {readonly naming: Naming; readonly version: string}) =>
-  readAs<KubeObject & {readonly response?: Response}>(answer, review, request);
+export const readReview = (received: PlainObject, request: {readonly naming: Naming; readonly version: string}) =>
+  readAs<KubeObject & {readonly response?: Response}>(received, review, request);
 
 /** Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating webhooks may send patches. */
 export const reviewResult = (
-  answer: KubeObject & {readonly response?: Response},
+  received: KubeObject & {readonly response?: Response},
   {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean},
 ): ReviewResult => {
-  const {response} = answer;
+  const {response} = received;
   if (!response) throw new Error('webhook response was absent');
   const {patch = '', patchType} = response;
   if (version === 'v1') {
     const expected = {apiVersion: naming.apiVersion('admission', version), kind: 'AdmissionReview'};
     if (response.uid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
-    if (groupVersionKind(answer) !== groupVersionKind(expected))
-      throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
+    if (groupVersionKind(received) !== groupVersionKind(expected))
+      throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(received)}`);
     if (mutates && patch && patchType === undefined) throw new Error('webhook returned response.patch but not response.patchType');
     if (mutates && !patch && patchType !== undefined) throw new Error('webhook returned response.patchType but not response.patch');
     if (patchType === '') throw new Error('webhook returned invalid response.patchType of ""');

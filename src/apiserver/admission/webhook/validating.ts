@@ -1,6 +1,6 @@
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {callHook, isOver, requestTimedOut, type HookCall} from './call.js';
+import {callHook, isOver, requestTimedOut, tracedCall, type HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
 import type {Hook} from './hook.js';
@@ -45,7 +45,7 @@ const rejectionOf = async (hookCall: HookCall, index: number, context: HookConte
   const {metrics, clock, log, naming} = context;
   const startedAt = clock.monotonic();
   try {
-    await callHook(hookCall, false, context);
+    await tracedCall(hookCall, false, () => callHook(hookCall, false, context));
     metrics.called(hook, attributes.operation, startedAt);
     return undefined;
   } catch (error) {

@@ -92,9 +92,9 @@ export class SignerService implements AsyncDisposable {
     const start = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - start) / 1000;
     try {
-      const answer = await this.#whenReady(method, message.finish(), start + timeoutMs);
+      const response = await this.#whenReady(method, message.finish(), start + timeoutMs);
       metrics.called(method, seconds());
-      return answer;
+      return response;
     } catch (error) {
       metrics.called(method, seconds(), error);
       throw rpcError(error);

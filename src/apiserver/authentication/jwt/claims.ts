@@ -7,7 +7,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** Returns a claim; undefined if it is absent. */
 export const claim = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
 
-const kindOf = (value: unknown): string =>
+/** The name of a value's JSON type in errors. */
+export const jsonKind = (value: unknown): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'bigint' ? 'number' : typeof value;
 
 /** Returns a claim that must be a text. Throws for others, and for an absent one. */
@@ -15,7 +16,7 @@ export const textClaim = (claims: Claims, name: string): string => {
   const value = claim(claims, name);
   if (value === undefined) throw new Error('claim not present');
   if (value === null) return '';
-  if (typeof value !== 'string') throw new Error(`json: cannot unmarshal ${kindOf(value)} into Go value of type string`);
+  if (typeof value !== 'string') throw new Error(`json: cannot unmarshal ${jsonKind(value)} into Go value of type string`);
   return value;
 };
 
@@ -23,7 +24,7 @@ export const textClaim = (claims: Claims, name: string): string => {
 export const boolClaim = (claims: Claims, name: string): boolean => {
   const value = claim(claims, name);
   if (value === null) return false;
-  if (typeof value !== 'boolean') throw new Error(`json: cannot unmarshal ${kindOf(value)} into Go value of type bool`);
+  if (typeof value !== 'boolean') throw new Error(`json: cannot unmarshal ${jsonKind(value)} into Go value of type bool`);
   return value;
 };
 
@@ -33,7 +34,7 @@ export const textsClaim = (claims: Claims, name: string): string[] | undefined =
   if (value === undefined) return undefined;
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   return items.map(item => {
-    if (typeof item !== 'string') throw new Error(`json: cannot unmarshal ${kindOf(value)} into Go value of type string`);
+    if (typeof item !== 'string') throw new Error(`json: cannot unmarshal ${jsonKind(value)} into Go value of type string`);
     return item;
   });
 };
@@ -43,7 +44,7 @@ export const timeClaim = (claims: Claims, name: string): number | undefined => {
   const value = claim(claims, name);
   if (value === undefined || value === null) return undefined;
   const seconds = typeof value === 'bigint' ? Number(value) : value;
-  if (typeof seconds !== 'number') throw new Error(`json: cannot unmarshal ${kindOf(value)} into Go value of type float64`);
+  if (typeof seconds !== 'number') throw new Error(`json: cannot unmarshal ${jsonKind(value)} into Go value of type float64`);
   return seconds;
 };
 

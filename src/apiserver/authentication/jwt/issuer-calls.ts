@@ -29,7 +29,7 @@ export const issuerCalls = ({dial, clock, certificateAuthority, signal}: IssuerC
     const deadline = clock.monotonic() + timeoutMs;
     let url = checkedUrl(text);
     for (let redirects = 0; ; redirects++) {
-      const answer = await singleCall(url, {
+      const response = await singleCall(url, {
         headers,
         tls,
         dial,
@@ -40,8 +40,8 @@ export const issuerCalls = ({dial, clock, certificateAuthority, signal}: IssuerC
       }).catch((cause: Error) => {
         throw new Error(`Get ${JSON.stringify(url.href)}: ${cause.message}`, {cause});
       });
-      const location = answer.header('location');
-      if (![301, 302, 303, 307, 308].includes(answer.status) || !location) return answer;
+      const location = response.header('location');
+      if (![301, 302, 303, 307, 308].includes(response.status) || !location) return response;
       if (redirects === maxRedirects) throw new Error(`Get ${JSON.stringify(url.href)}: stopped after ${maxRedirects} redirects`);
       const next = checkedUrl(new URL(location, url).href);
       // Credentials go to no other host.

@@ -1,17 +1,18 @@
 // The issuers of one authentication configuration: verifies a token with the issuer that it names, and caches the user for a short time.
 // A reload replaces the whole set.
 
-import {createHash} from 'node:crypto';
 import {setMaxListeners} from 'node:events';
 import type {Authentication} from '#src/api/authentication.js';
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {ResultCache} from '#src/serving/delegation.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Dial} from '#src/transport/dial.js';
-import {parseToken, type UnverifiedToken} from './claims.js';
+import {TokenCache} from '#src/apiserver/authentication/token-cache.js';
+import {parseToken, type Claims, type UnverifiedToken} from './claims.js';
 import {issuerCalls} from './issuer-calls.js';
+import {DistributedClaims} from './distributed-claims.js';
 import type {JwtMetrics} from './metrics.js';
 import {Provider} from './provider.js';
 import {userOfClaims} from './user-mapping.js';
@@ -23,6 +24,7 @@ export interface IssuersOptions {
   /** Returns the dialer for an egress selector type; empty for direct connections. Throws for one that is not configured. */
   dialFor(egressSelectorType: string): Dial;
   readonly metrics: JwtMetrics;
+  readonly meter: Meter;
   /** The allowed signature algorithms (RFC 7518 §3.1). */
   readonly algorithms: readonly string[];
 }
@@ -34,6 +36,8 @@ const bound = new CacheBound('jwt_users', 16 << 20);
 interface Trusted {
   readonly authenticator: CompiledAuthenticator;
   readonly provider: Provider;
+  /** Resolves the claim of the groups; undefined if there is none. */
+  readonly distributed: DistributedClaims | undefined;
 }
 
 /** The issuers of one configuration. They are reached in the background from `start` to `close`. */
@@ -41,12 +45,13 @@ export class Issuers {
   readonly #options: IssuersOptions;
   readonly #trusted: ReadonlyMap<string, Trusted>;
   readonly #closing = new AbortController();
-  readonly #users: ResultCache<UserInfo>;
+  readonly #users: TokenCache<UserInfo>;
 
   constructor(authenticators: readonly CompiledAuthenticator[], options: IssuersOptions) {
     this.#options = options;
     setMaxListeners(0, this.#closing.signal); // As many listeners as there are issuers and calls.
-    this.#users = new ResultCache(bound, options.clock, () => cacheMs);
+    const {clock, meter} = options;
+    this.#users = new TokenCache({bound, clock, meter, ttlMs: cacheMs});
     this.#trusted = new Map(authenticators.map(authenticator => [authenticator.settings.issuer?.url ?? '', this.#trust(authenticator)]));
   }
 
@@ -70,9 +75,8 @@ export class Issuers {
     const token = parseToken(text);
     const trusted = token && this.#trusted.get(token.issuer);
     if (!token || !trusted) return undefined;
-    const key = createHash('sha256').update(text).digest('base64');
     return this.#users
-      .get(key, () => this.#userOf(trusted, token))
+      .get(text, [], () => this.#userOf(trusted, token))
       .then(
         user => ({user}),
         (error: Error) => ({rejected: error.message}),
@@ -102,10 +106,12 @@ export class Issuers {
       fetched: outcome => metrics.fetched(url, outcome),
       signal,
     });
-    return {authenticator, provider};
+    const name = authenticator.settings.claimMappings?.groups?.claim;
+    const distributed = name ? new DistributedClaims({clock, log, get, name, audiences, algorithms, signal}) : undefined;
+    return {authenticator, provider, distributed};
   }
 
-  async #userOf({authenticator, provider}: Trusted, token: UnverifiedToken): Promise<UserInfo> {
+  async #userOf({authenticator, provider, distributed}: Trusted, token: UnverifiedToken): Promise<UserInfo> {
     const {clock, metrics} = this.#options;
     const begin = clock.monotonic();
     const measured = (result: 'success' | 'failure') => metrics.verified(token.issuer, result, (clock.monotonic() - begin) / 1000);
@@ -113,7 +119,8 @@ export class Issuers {
       const claims = await held(clock, () => provider.verify(token)).catch((cause: Error) => {
         throw new Error(provider.problem ? cause.message : `oidc: verify token: ${cause.message}`, {cause});
       });
-      const user = userOfClaims(authenticator, claims);
+      const all = distributed ? await expanded(clock, distributed, claims) : claims;
+      const user = userOfClaims(authenticator, all);
       measured('success');
       return user;
     } catch (error) {
@@ -122,3 +129,8 @@ export class Issuers {
     }
   }
 }
+
+const expanded = (clock: Clock, distributed: DistributedClaims, claims: Claims): Promise<Claims> =>
+  held(clock, () => distributed.expand(claims)).catch((cause: Error) => {
+    throw new Error(`oidc: could not expand distributed claims: ${cause.message}`, {cause});
+  });

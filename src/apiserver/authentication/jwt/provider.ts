@@ -34,6 +34,8 @@ export class Provider {
   readonly #options: ProviderOptions;
   #markFound!: () => void;
   readonly #found = new Promise<void>(resolve => (this.#markFound = resolve));
+  #markAttempted!: () => void;
+  readonly #attempted = new Promise<void>(resolve => (this.#markAttempted = resolve));
   #keys: KeySet | undefined;
   #problem: string;
 
@@ -55,6 +57,11 @@ export class Provider {
   /** Resolves once tokens can be verified. */
   reached(): Promise<void> {
     return this.#found;
+  }
+
+  /** Resolves once the provider was reached, or could not be for the first time. */
+  attempted(): Promise<void> {
+    return this.#attempted;
   }
 
   /** Returns the claims of a valid token: its signature, issuer, audience and times. Rejects with go-oidc's message. */
@@ -82,8 +89,10 @@ export class Provider {
     while (!signal.aborted) {
       try {
         this.#keys = await this.#discovered();
+        this.#markAttempted();
         return this.#markFound();
       } catch (error) {
+        this.#markAttempted();
         if (signal.aborted) return;
         log.error({issuer, err: error}, 'oidc authenticator: initializing plugin');
         this.#problem = `oidc: authenticator for issuer ${JSON.stringify(issuer)} is not initialized: ${(error as Error).message}`;

@@ -1,6 +1,6 @@
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
-import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {isAlreadyExists, isConflict, isNotFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {BootstrapPolicy} from './policy.js';
 import {reconcileBinding, reconcileRole, type Step} from './reconcile.js';
@@ -27,6 +27,9 @@ const concurrency = 32;
 const attempts = 5;
 
 const addressOf = ({metadata}: KubeObject): Address => (metadata?.namespace ? {namespace: metadata.namespace} : {});
+/** Whether a read failed because of what the store holds. */
+const isUnreadable = (error: unknown): boolean => error instanceof StatusError && error.status.code === 500;
+
 const keyOf = ({metadata}: KubeObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 const inBatches = async <T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> => {
@@ -44,10 +47,15 @@ class Ensurer {
     this.#naming = naming;
   }
 
-  /** Returns all existing objects of a kind, by key. */
+  /** Returns all existing objects of a kind, by key; none if one of them cannot be read, as then each is read by itself. */
   async existing<T extends KubeObject>(kind: Kind<T>): Promise<Map<string, T>> {
-    const {items} = await this.#client.resource(kind).list();
-    return new Map(items.map(item => [keyOf(item), item]));
+    try {
+      const {items} = await this.#client.resource(kind).list();
+      return new Map(items.map(item => [keyOf(item), item]));
+    } catch (error) {
+      if (isUnreadable(error)) return new Map();
+      throw error;
+    }
   }
 
   /** Creates or updates the expected objects. */
@@ -60,7 +68,7 @@ class Ensurer {
     await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 
-  /** Creates or updates one object, and retries with the current state after a conflict. */
+  /** Creates or updates one object, and retries with the current state after a conflict. One that cannot be read is left until it is deleted. */
   async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
     let existing = first;
     for (let attempt = 1; ; attempt++) {
@@ -68,7 +76,12 @@ class Ensurer {
         return await this.#take(kind, reconcile(existing, expected, this.#naming));
       } catch (error) {
         if (attempt === attempts || !(isConflict(error) || isAlreadyExists(error) || isNotFound(error))) throw error;
-        existing = await this.#current(kind, expected);
+        try {
+          existing = await this.#current(kind, expected);
+        } catch (failure) {
+          if (isUnreadable(failure)) return;
+          throw failure;
+        }
       }
     }
   }

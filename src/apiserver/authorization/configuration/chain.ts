@@ -86,8 +86,8 @@ const counting = (
   };
   return {
     authorize(attributes) {
-      const answer = authorizer.authorize(attributes);
-      return answer instanceof Promise ? answer.then(counted) : counted(answer);
+      const outcome = authorizer.authorize(attributes);
+      return outcome instanceof Promise ? outcome.then(counted) : counted(outcome);
     },
   };
 };
@@ -102,10 +102,10 @@ export class ReplaceableChain implements Authorizer {
 
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const used = this.#current;
-    const answer = used.chain.authorize(attributes);
-    if (!(answer instanceof Promise)) return answer;
+    const outcome = used.chain.authorize(attributes);
+    if (!(outcome instanceof Promise)) return outcome;
     used.pending++;
-    return answer.finally(() => {
+    return outcome.finally(() => {
       used.pending--;
       void this.#closeUnused(used);
     });

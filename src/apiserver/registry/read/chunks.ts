@@ -2,7 +2,7 @@
 // first one.
 
 import {held} from '#src/base/clock.js';
-import {ownTurn} from '#src/base/turn.js';
+import {FairTurns} from '#src/base/turn.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {keyAfter} from './continue-token.js';
 import {recordFilterOf, type Filter} from './filter.js';
@@ -22,6 +22,8 @@ export interface RangeRead {
   readonly check?: (() => void) | undefined;
   /** Whether the watch cache may serve the read, which can be behind the store. */
   readonly near?: boolean;
+  /** The user for whom it is read: the reads of several users take turns. */
+  readonly flow?: string | undefined;
 }
 
 /** Records of one revision that matched the filter, possibly none. `next` is the key at which the rest of the range begins, if there is any. */
@@ -39,6 +41,7 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
   readonly #resource: Resource;
   readonly #read: RangeRead;
   readonly #recordFilter: RecordFilter | undefined;
+  readonly #turns: FairTurns;
   #next: string | undefined;
   #remaining: number;
   #revision: number | undefined;
@@ -48,6 +51,7 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
     this.#resource = resource;
     this.#read = read;
     this.#recordFilter = recordFilterOf(resource, read.filter);
+    this.#turns = new FairTurns(resource.settings.clock);
     this.#next = read.start;
     this.#remaining = read.limit || Infinity;
     this.#revision = read.revision;
@@ -55,9 +59,10 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
 
   async next(): Promise<IteratorResult<Chunk, undefined>> {
     const {store, clock} = this.#resource.settings;
-    const {end, bytes, check, near = false} = this.#read;
+    const {end, bytes, check, near = false, flow = ''} = this.#read;
     if (this.#next === undefined) return {done: true, value: undefined};
-    if (this.#isStarted) await held(clock, ownTurn);
+    const turn = this.#isStarted ? this.#turns.next(flow) : this.#turns.pause(flow);
+    if (turn) await held(clock, () => turn);
     this.#isStarted = true;
     check?.();
     const [left, revision] = [this.#remaining, this.#revision];

@@ -5,9 +5,11 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {InOrder} from '#src/base/in-order.js';
-import {StoreClosed} from '#src/storage/errors.js';
+import {StoreClosed, ValueUnreadable} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
-import {readAll} from './list.js';
+import type {Chunk} from './chunks.js';
+import {keyAfter} from './continue-token.js';
+import {readRange} from './list.js';
 import {objectInPieces} from './read.js';
 import type {Follower, Registry, Resource} from '#src/apiserver/registry/registry.js';
 
@@ -29,22 +31,33 @@ const restartDelayMs = 1000;
  * Passes every record of a resource to the handler, then each change, in order, until the signal aborts or the store closes. Resolves once the initial list was
  * handled. When the history is compacted, the records are listed again and the differences are passed. An error of the handler is reported and does not stop the watch.
  */
-export const listAndWatchRecords = (resource: Resource, handler: RecordHandler, signal: AbortSignal): Promise<void> =>
-  new ListWatch(resource, handler, signal).begin();
+export const listAndWatchRecords = (
+  resource: Resource,
+  handler: RecordHandler,
+  signal: AbortSignal,
+  {needsAll = false}: ListWatchOptions = {},
+): Promise<void> => new ListWatch(resource, handler, signal, needsAll).begin();
+
+export interface ListWatchOptions {
+  /** Rejects if a record cannot be read. By default such a record is logged and counts as absent. */
+  readonly needsAll?: boolean;
+}
 
 class ListWatch implements Follower {
   readonly #resource: Resource;
   readonly #handler: RecordHandler;
   readonly #signal: AbortSignal;
+  readonly #needsAll: boolean;
   /** The revision of each key that was handled. */
   #known = new Map<string, number>();
   #watch: Disposable | undefined;
   #order: InOrder | undefined;
 
-  constructor(resource: Resource, handler: RecordHandler, signal: AbortSignal) {
+  constructor(resource: Resource, handler: RecordHandler, signal: AbortSignal, needsAll: boolean) {
     this.#resource = resource;
     this.#handler = handler;
     this.#signal = signal;
+    this.#needsAll = needsAll;
   }
 
   async begin(): Promise<void> {
@@ -60,7 +73,18 @@ class ListWatch implements Follower {
       this.#watch?.[Symbol.dispose]();
     };
     this.#signal.addEventListener('abort', end, {once: true});
-    await this.#listAndWatch();
+    try {
+      await this.#listAndWatch();
+    } catch (error) {
+      this.#signal.removeEventListener('abort', end);
+      end();
+      throw error;
+    }
+  }
+
+  get #range(): {readonly start: string; readonly end: string} {
+    const {root} = this.#resource;
+    return {start: root, end: endOfPrefix(root)};
   }
 
   takenIn(): Promise<void> | undefined {
@@ -70,7 +94,7 @@ class ListWatch implements Follower {
   async #listAndWatch(): Promise<void> {
     const listed = new Map<string, number>();
     let at = 0;
-    for await (const {revision, records} of readAll(this.#resource)) {
+    for await (const {revision, records} of this.#read(this.#range)) {
       at = revision;
       for (const record of records) {
         if (this.#signal.aborted) return;
@@ -86,15 +110,36 @@ class ListWatch implements Follower {
     this.#watchFrom(at);
   }
 
+  /** Reads the records of a range. After one that cannot be read, the rest is read at the same revision. */
+  async *#read({start, end}: {readonly start: string; readonly end: string}, revision?: number): AsyncGenerator<Chunk, void> {
+    let at = revision;
+    for (let from: string | undefined = start; from !== undefined;) {
+      try {
+        for await (const chunk of readRange(this.#resource, {start: from, end}, at)) {
+          yield chunk;
+          at = chunk.revision;
+          from = chunk.next;
+        }
+      } catch (error) {
+        if (this.#needsAll || from === undefined || !(error instanceof ValueUnreadable) || error.key === undefined) throw error;
+        const {key} = error;
+        this.#resource.settings.log.error({err: error, key, revision: error.revision}, 'an object that cannot be read counts as absent');
+        at ??= await this.#resource.settings.store.revision();
+        // The records before it are in the chunk that failed.
+        if (from < key) yield* this.#read({start: from, end: key}, at);
+        from = keyAfter(key);
+      }
+    }
+  }
+
   #watchFrom(after: number): void {
     const {
       settings: {store, clock},
-      root,
     } = this.#resource;
     const begunAt = clock.monotonic();
     const order = (this.#order = new InOrder(error => clock.unhandled(error)));
     this.#watch = store.watch(
-      {start: root, end: endOfPrefix(root), after},
+      {...this.#range, after},
       {
         changes: batch => {
           for (const {key, record, revision} of batch) {
@@ -139,6 +184,7 @@ export const listAndWatchKind = <T extends KubeObject>(
   kind: Kind<T>,
   handler: ObjectHandler<T>,
   signal: AbortSignal,
+  options?: ListWatchOptions,
 ): Promise<void> => {
   const resource = registry.of(kind as Kind);
   return listAndWatchRecords(
@@ -152,5 +198,6 @@ export const listAndWatchKind = <T extends KubeObject>(
       },
     },
     signal,
+    options,
   );
 };

@@ -66,19 +66,21 @@ export interface ListRequest {
   readonly needsParsing: boolean;
   /** Throws when the request has ended. */
   check?(): void;
+  /** The user who lists. */
+  readonly flow?: string;
 }
 
 /** Reads the first records of a list according to its options (the API reference, resource versions and chunking). Throws 410 when the revision is compacted. */
 export const listObjects = async (
   resource: Resource,
   namespace: string,
-  {filter, options, needsParsing, check}: ListRequest,
+  {filter, options, needsParsing, check, flow}: ListRequest,
 ): Promise<Listed> => {
   const prefix = resource.prefixOf(namespace);
   const scope = scopeOf(resource, namespace, filter);
   const plan = await planOf(resource, prefix, scope, options);
   try {
-    return await readList(resource, prefix, {...plan, filter, check, bytes: needsParsing ? chunkBytes.parsed : chunkBytes.raw});
+    return await readList(resource, prefix, {...plan, filter, check, flow, bytes: needsParsing ? chunkBytes.parsed : chunkBytes.raw});
   } catch (error) {
     if (error instanceof FutureRevision) throw revisionTooLarge(plan.revision ?? 0, error.current);
     if (!(error instanceof Compacted)) throw error;
@@ -138,19 +140,9 @@ export interface InternalRead {
   readonly near?: boolean;
 }
 
-/** Returns the records of a collection at one revision, in chunks. */
-export const readAll = (
-  resource: Resource,
-  {namespace = '', limit = 0, near = false}: InternalRead = {},
-): AsyncIterableIterator<Chunk, undefined> =>
-  readChunks(resource, {
-    ...scopeOf(resource, namespace, passAll),
-    limit,
-    revision: undefined,
-    filter: passAll,
-    bytes: chunkBytes.raw,
-    near,
-  });
+/** Returns the records of a range of keys in chunks, at a revision or the newest. */
+export const readRange = (resource: Resource, {start, end}: Scope, revision: number | undefined): AsyncIterableIterator<Chunk, undefined> =>
+  readChunks(resource, {start, end, limit: 0, revision, filter: passAll, bytes: chunkBytes.raw});
 
 /** Returns the objects of a collection at one revision, read in chunks. */
 export const allObjects = async <T extends KubeObject>(

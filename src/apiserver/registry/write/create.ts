@@ -1,9 +1,9 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
+import {generatedName} from '#src/api/names.js';
 import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError, type ResourceRef} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import {nameSuffix} from '#src/base/random.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
@@ -19,9 +19,6 @@ import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {unstored, writeRecord} from '#src/apiserver/registry/stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
-/** Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference, ObjectMeta.generateName). */
-const longestPrefix = 58;
-const suffixLength = 5;
 const attempts = 8;
 
 /**
@@ -169,9 +166,7 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   meta.creationTimestamp = wireTime(settings.clock.now());
   if (definition.metadata.generation) meta.generation = 1;
   if (!meta.name && meta.generateName)
-    meta.name = definition.metadata.hasPlainGeneratedNames
-      ? meta.generateName
-      : meta.generateName.slice(0, longestPrefix) + nameSuffix(settings.random, suffixLength);
+    meta.name = definition.metadata.hasPlainGeneratedNames ? meta.generateName : generatedName(meta.generateName, settings.random);
 };
 
 const existing = async (resource: Resource, ref: ResourceRef, namespace: string, name: string): Promise<Error> => {

@@ -125,9 +125,13 @@ const applyGracePeriod = (
   const before = meta.deletionGracePeriodSeconds ?? 0;
   if (before === 0) return undefined;
   if (requestedSeconds === undefined || requestedSeconds >= before) return 'pending';
-  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + millisecondsOf(requestedSeconds) - millisecondsOf(before));
-  meta.deletionGracePeriodSeconds = requestedSeconds;
-  return requestedSeconds;
+  const at = parseTime(meta.deletionTimestamp)! + millisecondsOf(requestedSeconds) - millisecondsOf(before);
+  const now = settings.clock.now();
+  // The time is not moved into the past. A deletion that is graceful stays so: whoever ends the object learns of it.
+  const seconds = at < now && requestedSeconds > 0 ? 1 : requestedSeconds;
+  meta.deletionTimestamp = wireTime(Math.max(at, now));
+  meta.deletionGracePeriodSeconds = seconds;
+  return seconds;
 };
 
 const markTerminating = ({settings}: Resource, object: KubeObject): void => {

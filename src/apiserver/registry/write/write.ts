@@ -1,6 +1,7 @@
 import {invalidObject, type FieldError} from '#src/api/field-error.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Count, Endpoint, HookContext} from '#src/resources/definition.js';
+import {spanEvent} from '#src/base/span.js';
 import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
@@ -64,6 +65,7 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   const recorded = meta.managedFields;
   if (!old) fillAlwaysPresent(resource, incoming);
   const attributes = attributesOf(operation, incoming);
+  spanEvent('About to check admission control');
   await settings.writes.admission.run('admit', attributes);
   operation.checkAdmitted(meta);
   restoreMalformed(meta, recorded, context.warn);

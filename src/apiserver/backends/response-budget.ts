@@ -2,7 +2,7 @@ import type {Meter} from '#src/base/meter.js';
 import {BrokenResponse} from '#src/transport/http1/calls.js';
 
 /** The bytes of responses that one call holds. */
-export interface HeldAnswer extends Disposable {
+export interface HeldResponse extends Disposable {
   /** Throws if all calls together would hold too many bytes. */
   add(bytes: number): void;
 }
@@ -11,7 +11,7 @@ export interface HeldAnswer extends Disposable {
 const maxAllBytes = 64 * 1024 * 1024;
 
 /** Limits the bytes that responses being received or parsed hold together: many webhooks may be called for one request, and many requests at a time. */
-export class AnswerBudget {
+export class ResponseBudget {
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -35,7 +35,7 @@ export class AnswerBudget {
     return this.#bytes;
   }
 
-  hold(): HeldAnswer {
+  hold(): HeldResponse {
     let held = 0;
     return {
       add: bytes => {
