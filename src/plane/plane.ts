@@ -6,6 +6,7 @@ import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Client} from '#src/client/client.js';
+import {systemClock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -37,7 +38,7 @@ import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
-import {joinAddress} from './api-server/self-service.js';
+import {joinAddress} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
@@ -89,6 +90,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     api,
     manager,
     simulation: nodes.simulation,
+    clock: given.clock ?? systemClock,
     client,
     apply: async (more, {webhooks = options.webhooks} = {}) => manifests.apply(await readAll(isList(more) ? more : [more]), webhooks),
     webhookPair: manifests.webhookPair,
@@ -123,7 +125,7 @@ type Processes = Awaited<ReturnType<typeof processesOf>>;
 const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, undo: Undo): Promise<PlanePort | undefined> => {
   const {options, apiserver} = inputs;
   if (options.listen === false) return undefined;
-  const port = await openPlanePort({...inputs, options: apiserver.options, gate: gateOf(apiserver), meter: metrics});
+  const port = await openPlanePort({...inputs, options: apiserver.options, given: apiserver.set, gate: gateOf(apiserver), meter: metrics});
   undo.defer(() => port.close());
   return port;
 };
@@ -137,6 +139,7 @@ const openPlaneStore = async (
   openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
+    historyBytes: apiserver.options.embeddedHistoryBytes,
     servers: storeServersOf({
       options: apiserver.options,
       naming,

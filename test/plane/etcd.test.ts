@@ -172,7 +172,7 @@ test('fields that protobuf leaves out are restored', async t => {
   t.like(slice, {endpoints: null, ports: null});
 });
 
-test('the ports that somebody else keeps are read also while none is taken', async t => {
+test('ports of other allocations are read also while none is allocated', async t => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});
   const object = {apiVersion: 'v1', kind: 'RangeAllocation', metadata: {}, range: '30000-32767'};

@@ -11,7 +11,7 @@ import {contentOf, inLockstep, startTogether} from './lockstep.js';
 
 const hours = (count: number) => count * 3_600_000;
 
-test('a server keeps an identity lease, renews it, and deletes the leases of dead servers', async t => {
+test('a server keeps an identity lease, renews it, and deletes the leases of stopped servers', async t => {
   const clock = new VirtualClock();
   await using plane = await startPlane({listen: false, clock, freeze: true, controllerManagerArgs: ['--controllers=']});
   const {naming} = plane;

@@ -139,7 +139,7 @@ for (const entry of [
   'users:\n- name: plat-admin\n  user: {token: mine}\n',
   'contexts:\n- name: plat\n  context: {cluster: mine}\n',
 ]) {
-  test(`an entry in ${entry.split(':', 1).join('')} that somebody else named like a plane stays theirs`, async t => {
+  test(`an entry in ${entry.split(':', 1).join('')} that another client named like a plane stays theirs`, async t => {
     const {file} = aFolder(entry);
     const {names} = await merge(file);
 

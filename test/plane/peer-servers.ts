@@ -62,7 +62,14 @@ export const aPeerServer = async (t: ExecutionContext, {store, clock, host, args
   const metrics = new MetricsRegistry();
   const shared = {naming, clock, random, log: noLog};
   const first = parse([]);
-  const port = await openPlanePort({...shared, options: first.options, material: own, meter: metrics, gate: gateOf(first)});
+  const port = await openPlanePort({
+    given: new Set(),
+    ...shared,
+    options: first.options,
+    material: own,
+    meter: metrics,
+    gate: gateOf(first),
+  });
   const number = port.address.slice(port.address.lastIndexOf(':') + 1);
   const peerFlags = ['--peer-advertise-ip=127.0.0.1', `--peer-advertise-port=${number}`];
   const parsed = parse([...peerFlags, ...(proxies ? [`--peer-ca-file=${own.files.ca}`] : [])]);

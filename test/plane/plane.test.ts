@@ -107,6 +107,49 @@ test('the controllers of a plane elect a leader in either naming', async t => {
   }
 });
 
+test('the OpenAPI index is sent again to a client whose copy is from the second in which it changed, and later not', async t => {
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock});
+  const read = async (headers: ApiRequest['headers'] = {}) => {
+    const {
+      status,
+      headers: received,
+      body,
+    } = await plane.api.handler({
+      method: 'GET',
+      url: '/openapi/v3',
+      headers,
+      caller: {user: {name: 'admin', groups: ['system:masters']}},
+      remoteAddress: '',
+      signal: new AbortController().signal,
+    });
+    const text = body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : '';
+    return {status, modified: String(received['Last-Modified']), lists: text.includes('"apis/stable.example.com/v1"')};
+  };
+  await clock.advance(2_000 - (clock.now() % 1_000));
+  const before = await read();
+  await plane
+    .client()
+    .resource(kinds.customResourceDefinitions)
+    .create({
+      metadata: {name: 'crontabs.stable.example.com'},
+      spec: {
+        group: 'stable.example.com',
+        scope: 'Namespaced',
+        names: {plural: 'crontabs', kind: 'CronTab'},
+        versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object'}}}],
+      },
+    } as never);
+  await clock.drain();
+  const again = await read({'if-modified-since': before.modified});
+
+  t.false(before.lists);
+  t.deepEqual([again.status, again.modified, again.lists], [200, before.modified, true]);
+  await clock.advance(1_000);
+  t.is((await read({'if-modified-since': before.modified})).status, 200);
+  t.is((await read({'if-modified-since': (await read()).modified})).status, 304);
+});
+
 test('OpenAPI documents are compressed for clients that accept it, under the same tag', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
   const ask = (headers: ApiRequest['headers']) =>
@@ -165,7 +208,7 @@ test('OpenAPI documents include custom resources while they are defined', async 
   t.false((await paths()).includes('apis/stable.example.com/v1'));
 });
 
-test('errors in callbacks of a plane are logged and counted, reach the clock that was given, and the plane goes on', async t => {
+test('errors in callbacks of a plane are logged and counted, reach the given clock, and do not stop the plane', async t => {
   const time = new VirtualClock();
   const reported = new Set<string>();
   let isBroken = false;
@@ -238,7 +281,7 @@ const inhabited = async (client: Client, namespace: string): Promise<void> => {
     .create({metadata: {...metadata, ownerReferences: [{apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid}]}});
 };
 
-test('a plane logs nothing at its default level while objects, kinds and namespaces come and go', async t => {
+test('a plane logs nothing at its default level while objects, kinds and namespaces are created and deleted', async t => {
   const {lines, fields, log} = recordingLog();
   const usual: Log = {...log, v: () => noLog, child: () => usual};
   const clock = new VirtualClock();

@@ -6,7 +6,7 @@ import {currentSpan, traced} from '#src/base/span.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Tracer, parseTraceparent, type EndedSpan} from '#src/observe/tracer.js';
 import {MessageWriter, readMessage, type Field} from '#src/transport/grpc/message.js';
-import {sweepServer} from '#test/sweep/server.js';
+import {sweepServer, type SweepServer} from '#test/sweep/server.js';
 import {aBackend} from '#test/transport/backend.js';
 import {GrpcPlugin} from '#test/transport/grpc-plugin.js';
 
@@ -22,6 +22,7 @@ interface ReceivedSpan {
   start: bigint;
   end: bigint;
   attributes: Record<string, string | number>;
+  events: string[];
   links: string[];
   status: number;
 }
@@ -44,6 +45,7 @@ const spanOf = (bytes: Buffer): ReceivedSpan => {
     start: 0n,
     end: 0n,
     attributes: {},
+    events: [],
     links: [],
     status: 0,
   };
@@ -56,6 +58,7 @@ const spanOf = (bytes: Buffer): ReceivedSpan => {
     7: field => void (span.start = field.bytes.readBigUInt64LE()),
     8: field => void (span.end = field.bytes.readBigUInt64LE()),
     9: field => attributeTo(span.attributes, field),
+    11: field => readMessage(field.bytes, {2: ({text}) => void span.events.push(text)}),
     13: field => readMessage(field.bytes, {1: id => void span.links.push(id.bytes.toString('hex'))}),
     15: field => readMessage(field.bytes, {3: ({int}) => void (span.status = int)}),
   });
@@ -147,7 +150,7 @@ test('a request, its authorization, its operation, its storage and its webhooks 
     'Create',
     'HTTP POST',
     'Create etcd3',
-    'Authorize',
+    'authorization',
   ].map(name => trace.find(span => span.name === name)!);
 
   t.deepEqual([request!.kind, request!.parentId, request!.attributes['http.response.status_code']], [2, '', 201]);
@@ -158,7 +161,25 @@ test('a request, its authorization, its operation, its storage and its webhooks 
     [create!.attributes['resource'], create!.attributes['namespace'], create!.attributes['verb']],
     ['configmaps', 'default', 'POST'],
   );
-  t.deepEqual([called.attributes['webhook'], called.attributes['operation']], ['hook.k8s.io', 'CREATE']);
+  t.like(called.attributes, {
+    configuration: 'w',
+    webhook: 'hook.k8s.io',
+    resource: '/v1, Resource=configmaps',
+    subresource: '',
+    operation: 'CREATE',
+  });
+  t.regex(String(called.attributes['UID']), /^[0-9a-f-]{36}$/);
+  t.deepEqual(called.events, ['Request completed']);
+  t.is(trace.find(({name}) => name === 'priorityandfairness')!.parentId, request!.spanId);
+  t.deepEqual(create!.events, [
+    'limitedReadBody succeeded',
+    'About to convert to expected version',
+    'Conversion done',
+    'About to store object in database',
+    'About to check admission control',
+    'Write to database call succeeded',
+    'About to write a response',
+  ]);
   t.deepEqual([call!.parentId, call!.kind], [called.spanId, 3]);
   t.is(store!.attributes['resource'], 'configmaps');
   t.is(hook.requests.at(-1)!.headers['traceparent'], `00-${call!.traceId}-${call!.spanId}-01`);
@@ -166,6 +187,81 @@ test('a request, its authorization, its operation, its storage and its webhooks 
   t.deepEqual(collector.resource['service.name'], 'apiserver');
   t.regex(String(collector.resource['service.instance.id']), /^apiserver-/);
 });
+
+test('authentication and impersonation are spans of the request, before its authorization', async t => {
+  const {spans} = await spansOf(1_000_000, async server => {
+    await server.handler({
+      method: 'GET',
+      url: '/version',
+      headers,
+      caller: {credentials: {certificates: []}},
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+    });
+    await server.get('/version', {headers: {...headers, 'impersonate-user': 'jane', 'audit-id': 'two'}});
+  });
+  const [first, second] = ['one', 'two'].map(id => spans.find(({attributes}) => attributes['audit-id'] === id)!);
+  const below = (root: ReceivedSpan | undefined) =>
+    spans.filter(({parentId}) => parentId === root!.spanId).sort((a, b) => Number(a.start - b.start));
+
+  t.deepEqual(
+    below(first).map(({name}) => name),
+    ['authentication', 'priorityandfairness', 'authorization'],
+  );
+  t.deepEqual(
+    below(second).map(({name}) => name),
+    ['impersonation', 'priorityandfairness', 'authorization'],
+  );
+  for (const root of [first, second])
+    for (const {start, end} of below(root)) t.true(start >= root!.start && start <= end && end <= root!.end);
+});
+
+for (const [what, act, operation, events] of [
+  ['a read', (server: SweepServer) => server.get('/api/v1/namespaces/default', {headers}), 'Get', ['About to Get from storage']],
+  [
+    'a list',
+    (server: SweepServer) => server.get('/api/v1/namespaces', {headers}),
+    'List',
+    ['About to List from storage', 'Listing from storage done'],
+  ],
+  [
+    'a patch',
+    (server: SweepServer) => server.patch('/api/v1/namespaces/default', {metadata: {labels: {a: 'b'}}}, {headers}),
+    'Patch',
+    [
+      'limitedReadBody succeeded',
+      'About to apply patch',
+      'About to check admission control',
+      'Object stored in database',
+      'About to write a response',
+    ],
+  ],
+  [
+    'a refused write',
+    (server: SweepServer) => server.post('/api/v1/namespaces', {metadata: {name: 'A'}}, {headers}),
+    'Create',
+    [
+      'limitedReadBody succeeded',
+      'About to convert to expected version',
+      'Conversion done',
+      'About to store object in database',
+      'About to check admission control',
+      'Write to database call failed',
+    ],
+  ],
+  [
+    'a deletion',
+    (server: SweepServer) => server.remove('/api/v1/namespaces/default/serviceaccounts/none', {headers}),
+    'Delete',
+    ['About to delete object from database'],
+  ],
+] as const)
+  test(`the span of ${what} has the events of its steps`, async t => {
+    const {spans} = await spansOf(1_000_000, server => act(server));
+    const span = spans.find(({name}) => name === operation);
+
+    t.deepEqual(span?.events, [...events]);
+  });
 
 test('only administrators and monitoring continue the trace of their header, sampled as it says', async t => {
   const {spans} = await spansOf(0, async server => {

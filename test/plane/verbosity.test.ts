@@ -127,7 +127,7 @@ test('reads from the cache are logged as such', async t => {
   const lines: string[] = [];
   const clock = new VirtualClock();
   const log = createLog({clock, program: 'test', verbosity: new Verbosity(5), write: line => void lines.push(line)});
-  const store = measuredStore(memoryStore({clock}), {group: '', resource: 'pods'}, {meter: noMeter, clock, log});
+  const store = measuredStore(memoryStore({clock}), '/registry/pods/', {group: '', resource: 'pods'}, {meter: noMeter, clock, log});
   await store.get('/registry/pods/a/b', {near: true});
   await store.get('/registry/pods/a/b');
 

@@ -34,7 +34,7 @@ test('a webhook refuses pods and config maps in any encoding, but not outside it
   t.is((await other.map('m', {unwanted: 'yes'})).status, 201);
 });
 
-test('a webhook may refuse that somebody attaches to a pod', async t => {
+test('a webhook may refuse that a user attaches to a pod', async t => {
   const {namespace, register, hook} = await begin();
   await using server = await aHookServer(() => ({allowed: false, status: {message: 'attaching to pod is not allowed'}}));
   await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});

@@ -1,3 +1,6 @@
+// Creates the admission plugins of an API server from its flags, and reads the configuration file that `--admission-control-config-file` names. The plugins
+// themselves are in src/apiserver/admission.
+
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -25,7 +28,7 @@ import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {registryChange} from '#src/apiserver/registry/write/writer.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
-import {explained} from './authentication.js';
+import {explained} from './authentication/authentication.js';
 import type {Authorizers} from './authorization.js';
 
 export interface AdmissionParts {

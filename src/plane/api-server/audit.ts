@@ -21,7 +21,7 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
 import type {Network} from '#src/transport/network.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
-import {explained, readFlagFile} from './authentication.js';
+import {explained, readFlagFile} from './authentication/authentication.js';
 
 export interface AuditParts {
   readonly naming: Naming;

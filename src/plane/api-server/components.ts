@@ -57,8 +57,7 @@ const check = async (name: Component, checks: HealthChecks): Promise<ComponentHe
   return healthOf(name, status, body);
 };
 
-const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHealth> => {
-  const name = `${naming.store}-0`;
+const storeHealth = async (store: Store, name: string): Promise<ComponentHealth> => {
   try {
     await store.revision();
     return {name, healthy: true, message: 'ok'};
@@ -71,5 +70,6 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
   const {ports = defaultPorts, beside: here = {}} = parts;
   const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], parts)));
-  return Promise.all([...others, storeHealth(parts)]);
+  const stores = (parts.store.parts ?? [parts.store]).map((store, index) => storeHealth(store, `${parts.naming.store}-${index}`));
+  return Promise.all([...others, ...stores]);
 };

@@ -1,15 +1,13 @@
+// The health endpoints of an API server: healthz, livez and readyz, with the checks of its store, its shutdown and its start hooks. It also runs the start
+// hooks, since each has a check until it has finished.
+
 import {formatDuration} from '#src/api/duration.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Naming} from '#src/api/naming.js';
 import {HealthChecks, type Check} from '#src/observe/health.js';
 import type {Store} from '#src/storage/store.js';
-
-/** Work of the server that begins when it serves, and must finish before it is ready. */
-export interface StartHook {
-  readonly name: string;
-  run(): Promise<void>;
-}
+import type {StartHook} from './start/hook.js';
 
 export interface HealthSettings {
   readonly clock: Clock;
@@ -34,6 +32,7 @@ export class ServerHealth {
   readonly #settings: HealthSettings;
   readonly #startedAt: number;
   #shuttingDown = false;
+  #isRestoring = false;
 
   constructor(settings: HealthSettings) {
     const {log, naming, store, clock} = settings;
@@ -42,11 +41,12 @@ export class ServerHealth {
     this.healthz = new HealthChecks(log);
     this.livez = new HealthChecks(log);
     this.readyz = new HealthChecks(log);
-    const alive = (ms: number) => async () => {
+    const [main = store, ...overrides] = store.parts ?? [];
+    const alive = (part: Store, ms: number) => async () => {
       const timeout = new AbortController();
       const timer = clock.schedule(ms, () => timeout.abort());
       try {
-        await Promise.race([store.revision(), aborted(timeout.signal, `the store did not answer within ${formatDuration(ms)}`)]);
+        await Promise.race([part.revision(), aborted(timeout.signal, `the store did not answer within ${formatDuration(ms)}`)]);
       } finally {
         timer[Symbol.dispose]();
       }
@@ -54,14 +54,22 @@ export class ServerHealth {
     for (const checks of this.#all) {
       checks.add('ping', () => {});
       checks.add('log', () => {});
-      checks.add(naming.store, alive(settings.healthTimeoutMs));
+      checks.add(naming.store, alive(main, settings.healthTimeoutMs));
     }
-    const answers = alive(settings.readyTimeoutMs);
-    this.readyz.add(`${naming.store}-readiness`, async () => {
-      const {problem} = store.continuity ?? {};
+    const ready = (part: Store) => async () => {
+      const {problem} = part.continuity ?? {};
       if (problem) throw new Error(problem);
-      await answers();
-    });
+      if (this.#isRestoring)
+        throw new Error('the data of the store were replaced; the objects that the server creates are being created again');
+      const unwritable = await part.writeProblem?.();
+      if (unwritable) throw new Error(unwritable);
+      await alive(part, settings.readyTimeoutMs)();
+    };
+    this.readyz.add(`${naming.store}-readiness`, ready(main));
+    for (const [index, part] of overrides.entries()) {
+      for (const checks of this.#all) checks.add(`${naming.store}-override-${index}`, alive(part, settings.healthTimeoutMs), naming.store);
+      this.readyz.add(`${naming.store}-override-readiness-${index}`, ready(part), `${naming.store}-readiness`);
+    }
     this.readyz.add('informer-sync', () => {});
     this.readyz.add('shutdown', () => {
       if (this.#shuttingDown) throw new Error('process is shutting down');
@@ -82,9 +90,26 @@ export class ServerHealth {
     this.#shuttingDown = true;
   }
 
-  /** Runs the hooks concurrently, each with its own check. Resolves when all are done; rejects when one fails. */
+  /** Runs `restore`; meanwhile the server is not ready. */
+  async whileRestoring(restore: () => Promise<void>): Promise<void> {
+    this.#isRestoring = true;
+    await restore();
+    this.#isRestoring = false;
+  }
+
+  /**
+   * Runs the hooks concurrently, each with its own check, and each once those that it names have finished. Resolves when all are done; rejects when one
+   * fails.
+   */
   async run(hooks: readonly StartHook[]): Promise<void> {
-    await Promise.all(hooks.map(hook => this.#runOne(hook)));
+    const checks = new Map(hooks.map(hook => [hook, this.#startCheck(hook)]));
+    const runs = new Map<StartHook, Promise<void>>();
+    const runOf = (hook: StartHook): Promise<void> => {
+      const run = runs.get(hook) ?? this.#runOne(hook, (hook.after ?? []).map(runOf), checks.get(hook)!);
+      runs.set(hook, run);
+      return run;
+    };
+    await Promise.all(hooks.map(runOf));
   }
 
   /** Adds a check that fails during the start; liveness ignores it for the grace period. */
@@ -98,13 +123,19 @@ export class ServerHealth {
     this.readyz.add(name, check);
   }
 
-  async #runOne({name, run}: StartHook): Promise<void> {
+  /** Adds the check of a hook; it passes once `finish` was called. */
+  #startCheck({name}: StartHook): {finish(): void} {
     let finished = false;
     this.atStart(`poststarthook/${name}`, () => {
       if (!finished) throw new Error('not finished');
     });
+    return {finish: () => void (finished = true)};
+  }
+
+  async #runOne({name, run}: StartHook, earlier: readonly Promise<void>[], check: {finish(): void}): Promise<void> {
+    await Promise.all(earlier);
     await run();
-    finished = true;
+    check.finish();
     this.#settings.log.v(2).info({hook: name}, 'a start hook has finished');
   }
 }

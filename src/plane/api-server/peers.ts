@@ -17,10 +17,10 @@ import type {Store} from '#src/storage/store.js';
 import type {TargetTls} from '#src/transport/dial.js';
 import type {Connections} from '#src/transport/http1/connections.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
-import {explained, readFlagFile} from './authentication.js';
-import type {StartHook} from './health.js';
+import {explained, readFlagFile} from './authentication/authentication.js';
+import type {StartHook} from './start/hook.js';
 import type {ProxyClient} from '#src/plane/outgoing/proxy-client.js';
-import {advertisedAddress} from './self-service.js';
+import {advertisedAddress} from './addresses.js';
 import {storePrefix} from './store-servers.js';
 
 export interface PeerParts {
@@ -47,7 +47,7 @@ export interface ServerPeers {
   /** Present with `--peer-ca-file`. */
   readonly proxy: PeerProxy | undefined;
   readonly catalog: PeerCatalog | undefined;
-  hooks(loops: () => Loops): StartHook[];
+  hooks(loops: Loops): StartHook[];
   /** Removes this server's address. */
   leave(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export const serverPeers = (parts: PeerParts): ServerPeers | undefined => {
         },
       },
       ...(catalog
-        ? [{name: 'unknown-version-proxy-filter', run: () => loops().run(peerDiscoveryLoop(id, servers => catalog.refresh(servers)))}]
+        ? [{name: 'unknown-version-proxy-filter', run: () => loops.run(peerDiscoveryLoop(id, servers => catalog.refresh(servers)))}]
         : []),
     ],
     async leave() {

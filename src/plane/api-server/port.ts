@@ -1,6 +1,9 @@
 import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import type {SecureContextOptions} from 'node:tls';
 import type {Naming} from '#src/api/naming.js';
 import {every, type Clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
@@ -8,7 +11,8 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {RunningApiServer} from './api-server.js';
 import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
-import {firstServiceAddress, reachableHost} from './self-service.js';
+import {openServingCertificates} from '#src/plane/component/serving-files.js';
+import {firstServiceAddress, reachableHost} from './addresses.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -20,7 +24,20 @@ export interface PlanePortParts {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  /** Flags given explicitly. */
+  readonly given: ReadonlySet<string>;
   gate(name: string): boolean;
+}
+
+/** Flags with which the plane serves with certificates of files instead of those that it issues. */
+const certificateFlags = ['tls-cert-file', 'tls-private-key-file', 'tls-sni-cert-key', 'cert-dir'];
+
+/** The certificates of a port: where they come from first, and how the port gets later ones. */
+interface PortCertificates {
+  readonly tls: SecureContextOptions;
+  /** CAs besides the plane's that clients need to trust. */
+  readonly authorities: string;
+  follow(listener: {setSecureContext(context: SecureContextOptions): void}, signal: AbortSignal): void;
 }
 
 /** The HTTPS port of a plane, whose certificate is renewed in time. */
@@ -38,28 +55,46 @@ export interface PlanePort extends Pick<Sockets, 'reportWaiting' | 'serve'> {
 /** The interval of checks whether the serving certificate is due for renewal; failed renewals are retried at the same interval. */
 const renewalCheckMs = 3_600_000;
 
-export const openPlanePort = async ({
-  options,
-  material: {authority, files},
-  naming,
-  meter,
-  ...parts
-}: PlanePortParts): Promise<PlanePort> => {
-  const {clock} = parts;
+/** Certificates that the plane's CA issues, and renews in time. */
+const issuedCertificates = async ({options, material: {authority}, naming, clock}: PlanePortParts): Promise<PortCertificates> => {
   const certificate = () =>
     planeServingCertificate(authority, {
       clock,
       naming,
       hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname, reachableHost(options) ?? ''].filter(Boolean),
     });
-  const sockets = await openSockets({...parts, options, naming, meter, tls: await certificate()});
-  let renewAt = clock.now() + renewAfterMs;
+  return {
+    tls: await certificate(),
+    authorities: '',
+    follow(listener, signal) {
+      let renewAt = clock.now() + renewAfterMs;
+      every(clock, renewalCheckMs, signal, async () => {
+        if (clock.now() < renewAt) return;
+        listener.setSecureContext(await certificate());
+        renewAt = clock.now() + renewAfterMs;
+      });
+    },
+  };
+};
+
+/** Certificates of the files that flags name, which are followed. */
+const configuredCertificates = async ({options, naming, clock, log}: PlanePortParts, signal: AbortSignal): Promise<PortCertificates> => {
+  const certificates = await openServingCertificates({options, naming, files: systemFiles, clock, log, name: 'apiserver', signal});
+  return {
+    tls: certificates.tlsOptions,
+    authorities: readFileSync(options.tlsCertFile || join(options.certDir, 'apiserver.crt'), 'utf8'),
+    follow: (listener, following) => certificates.follow(following, context => listener.setSecureContext(context)),
+  };
+};
+
+export const openPlanePort = async (parts: PlanePortParts): Promise<PlanePort> => {
+  const {options, material, given} = parts;
+  const {files} = material;
   const over = new AbortController();
-  every(clock, renewalCheckMs, over.signal, async () => {
-    if (clock.now() < renewAt) return;
-    sockets.listener.setSecureContext(await certificate());
-    renewAt = clock.now() + renewAfterMs;
-  });
+  const isConfigured = certificateFlags.some(flag => given.has(flag));
+  const certificates = await (isConfigured ? configuredCertificates(parts, over.signal) : issuedCertificates(parts));
+  const sockets = await openSockets({...parts, options, tls: certificates.tls});
+  certificates.follow(sockets.listener, over.signal);
   const address = hostPort(sockets);
   return {
     reportWaiting: sockets.reportWaiting,
@@ -67,7 +102,7 @@ export const openPlanePort = async ({
     address,
     settings: {
       server: `https://${address}`,
-      ca: readFileSync(files.ca, 'utf8'),
+      ca: `${readFileSync(files.ca, 'utf8')}${certificates.authorities}`,
       certificate: readFileSync(files.admin, 'utf8'),
       key: readFileSync(files.adminKey, 'utf8'),
     },

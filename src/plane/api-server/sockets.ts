@@ -17,7 +17,8 @@ import {listen, type Listener} from '#src/serving/listener.js';
 import {openAdministration} from '#src/serving/administration/handler.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
 import type {ApiServer} from '#src/apiserver/server.js';
-import {drained, profiling, type RunningApiServer} from './api-server.js';
+import type {RunningApiServer} from './api-server.js';
+import {profiling} from './observation.js';
 import {waitingServer} from './waiting-server.js';
 
 export interface SocketParts {
@@ -143,6 +144,12 @@ export const openSockets = async ({options, naming, gate, tls, clock, random, lo
     },
     stop,
   };
+};
+
+/** Waits until no requests are in flight, up to a limit. */
+const drained = async ({inFlight}: ApiServer, clock: Clock, timeoutMs: number): Promise<void> => {
+  const deadline = clock.monotonic() + timeoutMs;
+  while (inFlight.all > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
 };
 
 const stepMs = 50;

@@ -21,7 +21,8 @@ export interface StoreServersParts {
 
 /** The etcd servers of the flags, if the store is in etcd. */
 export const storeServersOf = ({options, naming, gate, minCompatibility, dial}: StoreServersParts): StoreServers | undefined => {
-  const {storageBackend, storageMediaType, kvstoreServers, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
+  const {storageBackend, storageMediaType, kvstoreServers, kvstoreServersOverrides: overrides, watchCache} = options;
+  const {kvstoreCafile, kvstoreCertfile, kvstoreKeyfile} = options;
   if (storageBackend !== 'etcd3') return undefined;
   return {
     urls: kvstoreServers,
@@ -29,6 +30,12 @@ export const storeServersOf = ({options, naming, gate, minCompatibility, dial}: 
     prefix: storePrefix(options),
     cached: watchCache,
     dial,
+    ...(overrides.length > 0 && {
+      async overrides() {
+        const {serverOverrides} = await import('#src/apiserver/registry/server-overrides.js');
+        return serverOverrides(overrides, {servers: kvstoreServers, prefix: storePrefix(options), naming});
+      },
+    }),
     encoding: async () => {
       const {recordEncoding} = await import('#src/apiserver/registry/record-encoding.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');

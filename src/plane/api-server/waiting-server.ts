@@ -9,8 +9,8 @@ import {HealthChecks} from '#src/observe/health.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {administration} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
-import {anonymousOf, authenticatorsOf} from './authentication.js';
-import {configuredJwt} from './configured-jwt.js';
+import {anonymousOf, authenticatorsOf} from './authentication/authentication.js';
+import {configuredJwt} from './authentication/configured-jwt.js';
 
 export interface WaitingServerParts {
   readonly options: ApiserverOptions;

@@ -1,3 +1,5 @@
+// The metrics of a component: a registry as its flags configure it (hidden and disabled metrics, label values), with build information and feature gates.
+
 import type {Naming} from '#src/api/naming.js';
 import {release} from '#src/api/version.js';
 import type {Meter} from '#src/base/meter.js';

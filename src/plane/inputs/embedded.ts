@@ -1,6 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Manifest} from '#src/plane/manifests/read.js';
 import type {PlaneOptions} from './options.js';
@@ -23,6 +24,8 @@ export interface Plane extends AsyncDisposable {
   readonly url: string;
   /** The administrator's kubeconfig, as YAML; empty without a listener. */
   readonly kubeconfig: string;
+  /** The clock that the plane was started with; the system clock by default. */
+  readonly clock: Clock;
   /** A client in this process with the identity of the administrator, or of the given user. */
   client(user?: UserInfo): Client;
   /**

@@ -10,6 +10,7 @@ import type {Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {agentHandler} from '#src/serving/agent/handler.js';
 import {guarded} from '#src/serving/agent/guard.js';
+import {OutputBudget} from '#src/serving/agent/output-budget.js';
 import {text} from '#src/serving/administration/route.js';
 import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
@@ -21,6 +22,8 @@ export interface NodeAgentsParts {
   /** The port of the first agent, followed by those of the others; 0 selects free ones. */
   readonly firstPort: number;
   readonly tls: TlsOptions;
+  /** The most connections of one agent, 500 by default; further ones are closed at once. */
+  readonly maxConnections?: number;
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
   readonly naming: Naming;
@@ -38,17 +41,29 @@ export interface NodeAgents extends AsyncDisposable {
   setSecureContext(options: SecureContextOptions): void;
 }
 
+/** The connections of the API server and of monitoring are few. */
+const usualMaxConnections = 500;
+/** The most bytes of the headers of a request, which contain the arguments of a command. */
+const maxHeaderBytes = 128 << 10;
+
+/** What all agents of a process share. */
+interface Shared {
+  readonly deliveries: Deliveries;
+  readonly outputs: OutputBudget;
+}
+
 /** Opens a port for each node. Rejects with an error of one line when one is not available; then none stays open. */
 export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents> => {
-  const {names, bindAddress, firstPort, tls, clock} = parts;
-  const deliveries = new Deliveries(clock);
+  const {names, bindAddress, firstPort, tls, maxConnections = usualMaxConnections, clock} = parts;
+  const shared: Shared = {deliveries: new Deliveries(clock), outputs: new OutputBudget()};
   const listeners: Listener[] = [];
   const close = () => Promise.all(listeners.map(listener => listener.close({graceMs: 0})));
   await using undo = new Undo();
   undo.defer(close);
   for (const [index, name] of names.entries()) {
-    const handler = unlessOff(handlerOf(name, parts, deliveries), () => parts.agentOf(name) !== undefined);
-    listeners.push(await listen({clock, bindAddress, port: firstPort && firstPort + index, tls, handler}));
+    const handler = unlessOff(handlerOf(name, parts, shared), () => parts.agentOf(name) !== undefined);
+    const port = firstPort && firstPort + index;
+    listeners.push(await listen({clock, bindAddress, port, tls, handler, maxConnections, maxHeaderBytes}));
   }
   undo.move();
   return {
@@ -65,17 +80,17 @@ export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents
 const handlerOf = (
   node: string,
   {agentOf, authenticators, authorizer, naming, clock, random, log}: NodeAgentsParts,
-  deliveries: Deliveries,
+  {deliveries, outputs}: Shared,
 ): RequestHandler => {
   const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
   let known: {readonly agent: NodeAgent; readonly handler: ApiHandler} | undefined;
-  const answer: ApiHandler = async request => {
+  const handler: ApiHandler = async request => {
     const agent = agentOf(node);
     if (!agent) return text('the node is off\n', 503);
-    if (known?.agent !== agent) known = {agent, handler: agentHandler({agent, naming, clock, failed})};
+    if (known?.agent !== agent) known = {agent, handler: agentHandler({agent, naming, clock, outputs, failed})};
     return known.handler(request);
   };
-  return createHttpServer(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});
+  return createHttpServer(guarded({node, authenticators, authorizer, failed}, handler), {clock, random, deliveries, onFault: failed});
 };
 
 /** A node that is off does not respond: its connections are closed. */

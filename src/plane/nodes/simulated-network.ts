@@ -6,6 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {InProcessServer} from '#src/serving/agent/in-process.js';
 import type {Simulation} from '#src/simulation/simulation.js';
+import {OutputBudget} from '#src/serving/agent/output-budget.js';
 import {endpoint, systemNetwork, type Network} from '#src/transport/network.js';
 
 export interface SimulatedNetworkParts {
@@ -80,5 +81,7 @@ const serve = async (agent: NodeAgent, {naming, clock, random, log}: SimulatedNe
     import('#src/serving/http-server.js'),
   ]);
   const failed = (error: unknown) => log.error({err: error}, 'a simulated node failed to answer a request');
-  return inProcessServer(createHttpServer(agentHandler({agent, naming, clock, failed}), {clock, random, onFault: failed}));
+  return inProcessServer(
+    createHttpServer(agentHandler({agent, naming, clock, outputs: new OutputBudget(), failed}), {clock, random, onFault: failed}),
+  );
 };

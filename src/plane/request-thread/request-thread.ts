@@ -3,7 +3,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
-import type {LargeRequestParts} from '#src/plane/api-server/api-server.js';
+import type {LargeRequestParts} from '#src/plane/api-server/parts.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';

@@ -10,7 +10,7 @@ import {Verbosity} from '#src/observe/verbosity.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
-import {tokenAuthenticator} from '#src/plane/api-server/authentication.js';
+import {tokenAuthenticator} from '#src/plane/api-server/authentication/authentication.js';
 import {startPlane} from '#src/plane/plane.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 

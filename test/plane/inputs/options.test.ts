@@ -112,7 +112,7 @@ for (const [what, text, message] of [
   });
 }
 
-test('a server is spoken of by the name it has outside', async t => {
+test('URLs of a server contain its external host name', async t => {
   await using plane = await startPlane({...alone, apiserverArgs: ['--external-hostname=api.example']});
   const {get} = wire(plane.api.handler);
   const {port} = new URL(plane.url);

@@ -57,7 +57,7 @@ const configuredIssuers = (
   const server = serverIdentity(hostname());
   const metrics = jwtMetrics({meter, clock, server, keySets: gate('StructuredAuthenticationConfigurationJWKSMetrics')});
   const issuersOf = ({authenticators, algorithms}: ConfiguredAuthentication) =>
-    new Issuers(authenticators, {clock, log, dialFor: type => dialFor(egress, type), metrics, algorithms});
+    new Issuers(authenticators, {clock, log, dialFor: type => dialFor(egress, type), metrics, meter, algorithms});
   const current = issuersOf(configured);
   const {text} = configured;
   if (text === undefined) {

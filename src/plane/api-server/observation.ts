@@ -1,0 +1,36 @@
+// The paths by which an API server is observed: health, metrics, profiles and z-pages.
+
+import {healthRoutes} from '#src/apiserver/handlers/health.js';
+import type {Route} from '#src/apiserver/handlers/route.js';
+import type {Clock} from '#src/base/clock.js';
+import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {zPages} from '#src/plane/component/zpages.js';
+import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
+import {profilingRoutes} from '#src/serving/administration/profiling.js';
+import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import type {ServerHealth} from './health.js';
+import type {ApiServerParts} from './parts.js';
+
+/** Health, metrics, profiles and z-pages. */
+export const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz}: ServerHealth): Route[] => {
+  const {options, naming, clock, metrics, metricsBeside: beside = []} = parts;
+  const resets = options.profiling;
+  const routes = [
+    asRoute(metricsRoute(metrics, {beside, resets})),
+    asRoute(slisRoute(naming, [healthz, livez, readyz], {resets})),
+    ...Object.entries({healthz, livez, readyz}).flatMap(([endpoint, checks]) => healthRoutes(endpoint, checks)),
+    ...(options.profiling ? profiling(options, clock).map(route => ({...asRoute(route), hidden: true})) : []),
+  ];
+  // As upstream, the name differs between the two pages.
+  const component = {statusz: 'apiserver', flagz: naming.component('apiserver')};
+  return [...routes, ...zPages({...parts, component}, () => [...routes.map(({path}) => path), '/version']).map(asRoute)];
+};
+
+/** The profiles of this process. */
+export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'contentionProfiling'>, clock: Clock): AdministrativeRoute[] =>
+  profilingRoutes({clock, argv: process.argv, contention: contentionProfiling});
+
+const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
+  path,
+  handler: ({request, info}) => answer({method: request.method, path: info.path, query: info.query, request}),
+});
