@@ -6,7 +6,7 @@ import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {componentMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server/api-server.js';
-import {authenticatesClients} from '#src/plane/api-server/authentication.js';
+import {authenticatesClients} from '#src/plane/api-server/authentication/authentication.js';
 import {hostPort, openSockets} from '#src/plane/api-server/sockets.js';
 import {requestThread} from '#src/plane/request-thread/request-thread.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
@@ -44,6 +44,7 @@ export const runApiServer = async ({
   const store = await openStore({
     backend: options.storageBackend,
     directory: options.dataDir,
+    historyBytes: options.embeddedHistoryBytes,
     servers: storeServersOf({options, naming, gate, minCompatibility: parsed.versions.minCompatibility, dial}),
     naming: naming.name,
     clock,

@@ -37,6 +37,20 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./snapshot/snapshot.js')).runSnapshot(invocation),
       ),
   },
+  envtest: {
+    about: 'let the test environments of other languages (envtest) start plat',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/envtest.js')).envtestFlags, argv, async invocation =>
+        (await import('./envtest/envtest.js')).runEnvtest(invocation),
+      ),
+  },
+  completion: {
+    about: 'print a script with which a shell completes commands, flags and values',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/completion.js')).completionFlags, argv, async invocation =>
+        (await import('./completion/completion.js')).runCompletion(invocation),
+      ),
+  },
   demo: {
     about: 'run the main job from end to end in a temporary directory and narrate it',
     run: async argv =>

@@ -21,12 +21,10 @@ export interface FlagRow {
   readonly deprecated?: string;
   /** Deprecated values and their replacements. */
   readonly deprecatedValues?: Readonly<Record<string, string>>;
-  /** Set while no code reads the flag: using it logs a warning, and the reference says so. Flags that affect security are `refused` instead. */
+  /** Set while no code reads the flag: using it logs a warning, and the reference says so. */
   readonly implementation?: 'pending';
   /** Why the flag has no effect here. Using it logs a warning. */
   readonly withoutEffect?: string;
-  /** Why the flag is not supported. Any value other than the default is an error. */
-  readonly refused?: string;
   readonly oneOf?: readonly string[];
   readonly range?: Range;
   /** Flags that cannot be combined with this one. */

@@ -60,6 +60,7 @@ export const gateTable = {
     ClusterTrustBundleProjection: [alpha, beta, beta, beta],
     ComponentFlagz: [alpha, alpha, alpha, alpha],
     ComponentStatusz: [alpha, alpha, alpha, alpha],
+    ConstrainedImpersonation: [absent, absent, absent, alpha],
     ContainerRestartRules: [absent, absent, alpha, betaOn],
     ContainerStopSignals: [absent, alpha, alpha, alpha],
     CoordinatedLeaderElection: [alpha, beta, beta, beta],
@@ -98,6 +99,7 @@ export const gateTable = {
     MutatingAdmissionPolicy: [alpha, alpha, beta, beta],
     NodeDeclaredFeatures: [absent, absent, absent, alpha],
     NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
+    OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
@@ -135,10 +137,6 @@ export const gateTable = {
   }),
   ...withoutEffect('certificate admission and the signers check requests without it', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
-  }),
-  ...withoutEffect('the part of the API server that it governs is not implemented yet', {
-    ConstrainedImpersonation: [absent, absent, absent, alpha],
-    OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],

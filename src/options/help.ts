@@ -35,7 +35,6 @@ const entry = (flag: string, row: FlagRow): string => {
     row.deprecated ? `(DEPRECATED: ${row.deprecated})` : '',
     row.implementation === 'pending' ? '(no effect yet)' : '',
     row.withoutEffect ? `(no effect here: ${row.withoutEffect})` : '',
-    row.refused ? `(refused: it ${row.refused})` : '',
   ];
   return `  ${`${names} ${typeLabel(row)}`.trimEnd()}\n${wrap(notes.filter(Boolean).join(' '))}`;
 };

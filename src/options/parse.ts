@@ -6,7 +6,7 @@ import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
 import {parseArguments} from './grammar.js';
 import {OptionError} from './option-error.js';
-import {defaultOf, readValues, resolveValues} from './schema.js';
+import {readValues, resolveValues} from './schema.js';
 import type {VersionRequest} from './types.js';
 import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
 import type {Versions} from './versions.js';
@@ -56,15 +56,6 @@ const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): st
     if (row.implementation === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
   }
   return warnings;
-};
-
-/** Throws for flags and values that are not supported, so that they are not silently ignored. */
-const checkRefusedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
-  for (const [flag, value] of values) {
-    if (!given.has(flag)) continue;
-    const row: FlagRow = table.rows[flag]!;
-    if (row.refused && value !== defaultOf(row)) throw new OptionError(`--${flag} ${row.refused}`);
-  }
 };
 
 const checkRules = <R>(table: FlagTable<R>, options: OptionsOf<R>, given: Given): void => {
@@ -134,6 +125,5 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
   };
   checkRelatedFlags(untyped, values, given);
   checkRules(table, options, given);
-  checkRefusedFlags(untyped, values, given);
   return {...parsed, options: {...options, ...table.derive?.(options, given)}};
 };

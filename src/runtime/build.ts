@@ -1,8 +1,12 @@
+// Connects the parts of one controller: its event handlers on informers, its queues and workers, its health check and debug pages. A controller is built before
+// informers start, so that none of its events is missed, and runs once its caches are synced. Building changes nothing in the cluster.
+
 import type {Clock} from '#src/base/clock.js';
 import {perItemBackoff, defaultLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from './reconcile-handler.js';
+import {ReconcileMetrics} from './reconcile-metrics.js';
 import {clientOf, contextOf, Sources, type ShutdownSignals} from './context.js';
 import type {
   Controller,
@@ -108,15 +112,16 @@ const buildKeyed = async (
     ...registered.built(),
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
+      const workers = loops.reduce((sum, loop) => sum + (loop.workers ?? concurrency), 0);
+      const metrics = new ReconcileMetrics(meter, name, workers);
       const running = loops.map(({queue, reconcile, workers: own = concurrency}) => {
         const attempt = reconcileHandler({
-          controller: name,
           queue,
           reconcile,
           maxRetries: controller.queue?.maxRetries,
           clock,
           log,
-          meter,
+          metrics,
           signal,
         });
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));

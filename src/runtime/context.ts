@@ -10,6 +10,8 @@ import {Recorder} from '#src/runtime/events/events.js';
 import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
 
+// What a controller gets when it is built: informers by selection, a client under its own name, the clock, events, options and metrics.
+
 /** The informers that a controller reads, by selection. Closed once the controller is built: later requests for undeclared sources throw. */
 export class Sources {
   readonly #environment: RuntimeEnvironment;

@@ -114,6 +114,7 @@ export class Manager {
       let outcome: RunOutcome = 'stopped';
       const election = await elector.run(signal, async leading => {
         outcome = await this.#runControllers(leading);
+        return outcome === 'stuck' ? 'unfinished' : undefined;
       });
       return election === 'lost' ? 'lost' : outcome;
     } finally {

@@ -1,21 +1,23 @@
+// The one place that turns the outcome of a reconciliation into queue operations, metrics and a log line: settled keys are forgotten, others are added after a
+// time or with backoff, and terminal errors are not retried.
+
 import {keyText, parseKey} from '#src/api/key.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
-import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
 import type {Reconcile} from './controller.js';
+import type {ReconcileMetrics} from './reconcile-metrics.js';
 import {isTransient} from './transient.js';
 import {Terminal, type Result} from './result.js';
 
 export interface ReconcileHandlerOptions {
-  readonly controller: string;
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
   readonly maxRetries?: number | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Meter;
+  readonly metrics: ReconcileMetrics;
   readonly signal: AbortSignal;
 }
 
@@ -31,45 +33,27 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
 
 /** Returns the function that workers call with a key: it runs `reconcile` and turns the outcome into requeues, metrics and log lines. Never rejects. */
 export const reconcileHandler = ({
-  controller,
   queue,
   reconcile,
   maxRetries = Infinity,
   clock,
   log,
-  meter,
+  metrics,
   signal,
 }: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
-  const total = meter.counter({
-    name: 'controller_reconcile_total',
-    help: 'Reconciliations by their result.',
-    labels: ['controller', 'result'],
-  });
-  const errors = meter.counter({name: 'controller_reconcile_errors_total', help: 'Reconciliations that failed.', labels: ['controller']});
-  const time = meter.histogram({
-    name: 'controller_reconcile_time_seconds',
-    help: 'How long a reconciliation takes.',
-    labels: ['controller'],
-    buckets: exponentialBuckets(0.001, 4, 10),
-  });
-  const count = (result: string) => total.add({controller, result});
-
   const failed = (text: string, error: unknown) => {
     if (signal.aborted) return;
-    errors.add({controller});
+    metrics.failed({terminal: error instanceof Terminal});
     const fields = {key: text, err: error};
     const failures = queue.retries(text) + 1;
     const logFailure = (message: string) => (isTransient(error, failures) ? log.v(4).info(fields, message) : log.error(fields, message));
     if (error instanceof Terminal) {
-      count('terminal');
       queue.forget(text);
       log.error(fields, 'reconciling failed for good');
     } else if (queue.retries(text) >= maxRetries) {
-      count('given_up');
       queue.forget(text);
       logFailure('reconciling failed too often and is given up');
     } else {
-      count('error');
       queue.addRateLimited(text);
       logFailure('reconciling failed and is tried again');
     }
@@ -92,16 +76,17 @@ export const reconcileHandler = ({
       signal,
       pause,
     };
+    metrics.started();
     const outcome = await outcomeOf(() => reconcile(key, attempt));
-    time.observe((clock.monotonic() - started) / 1000, {controller});
+    metrics.ended((clock.monotonic() - started) / 1000);
     switch (outcome.kind) {
       case 'settled':
         queue.forget(text);
-        return count('success');
+        return metrics.succeeded();
       case 'requeue':
         queue.forget(text);
         queue.addAfter(text, outcome.afterMs);
-        return count('requeue_after');
+        return metrics.requeued();
       case 'failed':
         return failed(text, outcome.error);
     }

@@ -208,6 +208,48 @@ test('nodes go on when the server comes back', async t => {
   await after.plane.stop();
 });
 
+test('nodes of another process provision, attach, mount and expand volumes of the simulated driver, as the rules say', async t => {
+  const own = await aCluster({
+    controllerManagerArgs: [
+      '--controllers=serviceaccount-controller,persistentvolume-binder,attachdetach,persistentvolume-expander,node-lifecycle-controller',
+    ],
+  });
+  const rules = join(aDirectory(), 'rules.yaml');
+  writeFileSync(rules, 'volumes: [{match: {claims: broken}, provisionError: no space}]');
+  const running = await startNodes(own.settings, ['--simulated-volumes', `--simulation-file=${rules}`]);
+  const client = own.plane.client();
+  const [claims, pods] = [client.resource(kinds.persistentVolumeClaims), client.resource(kinds.pods)];
+  const claimed = (name: string) => ({
+    metadata: {name, namespace},
+    spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}},
+  });
+  const podWith = (name: string) => ({
+    metadata: {name, namespace},
+    spec: {
+      containers: [{name: 'c', image: 'nginx', volumeMounts: [{name: 'v', mountPath: '/v'}]}],
+      volumes: [{name: 'v', persistentVolumeClaim: {claimName: name}}],
+    },
+  });
+  for (const name of ['data', 'broken']) {
+    await claims.create(claimed(name));
+    await pods.create(podWith(name));
+  }
+  await until(own, kinds.pods, 'data', ({status}) => status?.phase === 'Running', namespace);
+  const {items} = await client.resource(kinds.volumeAttachments).list();
+  t.deepEqual(
+    items.map(({spec, status}) => [spec.nodeName, status?.attached]),
+    [['sim-node-0', true]],
+  );
+  await claims.patch('data', 'merge', {spec: {resources: {requests: {storage: '2Gi'}}}}, {namespace});
+  await until(own, kinds.persistentVolumeClaims, 'data', ({status}) => status?.capacity?.['storage'] === '2Gi', namespace);
+  t.is((await claims.get('broken', {namespace})).status?.phase, 'Pending');
+  const {items: events} = await client.resource(kinds.coreEvents).list({namespace});
+  t.true(events.some(({reason, message}) => reason === 'ProvisioningFailed' && message?.endsWith('no space')));
+
+  t.is(await running.stop(), 0);
+  await own.plane.stop();
+});
+
 test('a user without the permissions of nodes gets one line of log', async t => {
   const token = await tokenOf('nobody');
   const settings = join(aDirectory(), 'settings');

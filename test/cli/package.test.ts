@@ -125,6 +125,54 @@ packed('import and require give the same library, whose plane reads manifests, s
   ]);
 });
 
+packed('the operator toolkit runs a controller against a plane, and shares its kinds with the library', async t => {
+  const lines = await printed(
+    'operator.mjs',
+    `import {kinds, startPlane} from 'plat';
+     import {createManager, defineController} from 'plat/operator';
+     import {ConfigMap, Secret} from 'plat/operator/kinds';
+     console.log(Secret === kinds.secrets);
+     const plane = await startPlane({listen: false});
+     const stop = new AbortController();
+     const copies = defineController({
+       name: 'copies',
+       for: ConfigMap,
+       async reconcile({object, client}) {
+         if (object?.metadata.name === 'original')
+           await client.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'copy', namespace: 'default'}, data: object.data});
+         if (object?.metadata.name === 'copy') {
+           console.log(object.data.text);
+           stop.abort();
+         }
+       },
+     });
+     const manager = createManager({controllers: [copies], client: plane.client()});
+     const run = manager.run(stop.signal);
+     await manager.ready;
+     await plane.client().resource(ConfigMap).create({metadata: {name: 'original', namespace: 'default'}, data: {text: 'hello'}});
+     console.log(await run);
+     await plane.stop();`,
+  ).catch((error: {stderr: string}) => [error.stderr]);
+
+  t.deepEqual(lines, ['true', 'hello', 'stopped']);
+});
+
+packed('the module for tests waits for a condition on a plane', async t => {
+  const lines = await printed(
+    'testing.mjs',
+    `import {kinds, startPlane, VirtualClock} from 'plat';
+     import {until} from 'plat/testing';
+     const clock = new VirtualClock();
+     const plane = await startPlane({listen: false, clock});
+     const maps = plane.client().resource(kinds.configMaps);
+     clock.schedule(5000, () => maps.create({metadata: {name: 'late', namespace: 'default'}}));
+     console.log((await until(plane, () => maps.get('late', {namespace: 'default'}), {within: '10s'})).metadata.name);
+     await plane.stop();`,
+  ).catch((error: {stderr: string}) => [error.stderr]);
+
+  t.deepEqual(lines, ['late']);
+});
+
 packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {
   // The context has the language's own names, without the additions of Node.js; all others are passed in.
   const lines = await printed(
@@ -170,10 +218,29 @@ packed('an old Node.js gets one sentence from require', async t => {
 
 const program = `
 import {customKind, kinds, startPlane, VirtualClock, type KubeObject, type ObjectOf, type Plane, type V1Pod} from 'plat';
+import {createManager, defineController, setCondition, type Manager} from 'plat/operator';
+import {Deployment, Secret} from 'plat/operator/kinds';
+import {until} from 'plat/testing';
 
 interface Backup extends KubeObject {
   spec: {schedule: string};
 }
+const controller = defineController({
+  name: 'secrets',
+  for: Secret,
+  owns: [Deployment],
+  async reconcile({object, caches, client}) {
+    const keys: readonly string[] = Object.keys(object?.data ?? {});
+    const deployment = caches.list(Deployment, {namespace: keys[0] ?? ''})[0];
+    if (deployment) await client.status(deployment, setCondition('Ready', 'True', 'Seen'));
+    // @ts-expect-error what caches hold is read-only
+    if (deployment?.metadata) deployment.metadata.name = 'x';
+  },
+});
+export const manage = (plane: Plane): Manager => createManager({controllers: [controller], client: plane.client()});
+export const named = async (plane: Plane): Promise<string | undefined> =>
+  (await until(plane, () => plane.client().resource(Secret).get('a', {namespace: 'default'}), {within: '1m'})).metadata?.name;
+
 export const start = async () => {
   const plane: Plane = await startPlane({clock: new VirtualClock(), signal: new AbortController().signal});
   const backups = plane.client().resource(customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'}));

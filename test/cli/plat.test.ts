@@ -97,8 +97,8 @@ test('plat certificate finds the plane of its directory, and requires a choice w
 });
 
 const mistakes: readonly (readonly [string[], RegExp])[] = [
-  [['certificate'], /^plat certificate: the first argument must be approve or deny\n$/],
-  [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
+  [['certificate'], /^plat certificate: the first argument must be approve, deny, explain or request\n$/],
+  [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve, deny, explain or request, not "grant"\n$/],
   [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
   [

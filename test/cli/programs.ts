@@ -2,7 +2,7 @@ import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {isAbsolute, join} from 'node:path';
 import {naming as namingOf, type NamingName} from '#src/api/naming.js';
 import {systemClock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
@@ -20,6 +20,10 @@ process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 /** The file to run: the bundle where it is known to be current, else the compiler's output. */
 export const programFile = (name: string): string => (process.env['PLAT_TEST_BUNDLES'] ? `bin/${name}` : `dist/src/cli/${name}.js`);
 
+/** A script of a shell, by its path. */
+export const shellProgram = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Program =>
+  new Program(file, args, env, undefined, '/bin/sh');
+
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -36,7 +40,7 @@ export class Program {
   #isOver = false;
 
   constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string, node = process.execPath) {
-    const file = join(process.cwd(), programFile(name));
+    const file = isAbsolute(name) ? name : join(process.cwd(), programFile(name));
     this.child = spawn(node, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})});
     running.add(this.child);
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {

@@ -5,7 +5,6 @@ import {controllerManagerFlags} from '#src/options/programs/controller-manager.j
 import type {FlagTable} from '#src/options/flag.js';
 import {parseFlags} from '#src/options/parse.js';
 import {nodesFlags} from '#src/options/programs/nodes.js';
-import {helpText} from '#src/options/help.js';
 import {flagsReference} from '#src/options/programs/reference.js';
 import {schedulerFlags} from '#src/options/programs/scheduler.js';
 import {upFlags} from '#src/options/programs/up.js';
@@ -29,7 +28,7 @@ for (const {program, rows} of [
   upFlags,
   nodesFlags,
 ] as unknown as readonly FlagTable[]) {
-  test(`every flag of ${program} without effect promises nothing, or is refused`, t => {
+  test(`every flag of ${program} without effect promises nothing`, t => {
     const without = Object.entries(rows)
       .filter(([, {implementation}]) => implementation === 'pending')
       .map(([flag]) => flag);
@@ -47,15 +46,12 @@ test('warns of a flag without effect, with the reason', t => {
   ]);
 });
 
-test('help and reference mark flags that are refused and flags without effect', t => {
-  const help = helpText(apiserverFlags as never).replaceAll(/\s+/g, ' ');
+test('the reference marks flags without effect', t => {
   const line = (flag: string) =>
     flagsReference()
       .split('\n')
       .find(text => text.startsWith(`| --${flag} |`)) ?? '';
 
-  t.true(help.includes('(refused: it is not supported: one revision counts for all resources'));
-  t.true(line('kvstore-servers-overrides').includes('| always refused: it is not supported: one revision counts for all resources'));
   t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
   t.true(line('enable-admission-plugins').endsWith('| yes |'));
   t.true(line('concurrent-device-taint-eviction-syncs').endsWith('| yes |'));

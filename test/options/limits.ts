@@ -38,7 +38,7 @@ const apiserver = [
   ...group(
     '0',
     'most',
-    'kvstore-compaction-interval kvstore-count-metric-poll-period kvstore-db-metric-poll-interval peer-advertise-port livez-grace-period max-connections',
+    'kvstore-compaction-interval embedded-history-bytes kvstore-count-metric-poll-period kvstore-db-metric-poll-interval peer-advertise-port livez-grace-period max-connections',
   ),
   ...group(
     '0',

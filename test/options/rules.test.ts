@@ -66,8 +66,13 @@ refusals(apiserverFlags, [
   ['--kvstore-certfile=f', needs('kvstore-certfile', 'kvstore-keyfile')],
   [
     '--kvstore-servers=https://h:1 --kvstore-servers-overrides=events#https://h:2',
-    'invalid value for --kvstore-servers-overrides: "events#https://h:2" must be formatted as group/resource#servers with servers separated by semicolons',
+    'invalid value for --kvstore-servers-overrides: "events#https://h:2" must be of format: group/resource#servers, where servers are URLs, semicolon separated',
   ],
+  [
+    '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://root:secret@h:2',
+    "invalid value for --kvstore-servers-overrides: must not hold a user or a password: the store's servers know this one by --kvstore-certfile",
+  ],
+  ['--kvstore-servers-overrides=/events#https://h:2', needs('kvstore-servers-overrides', 'kvstore-servers')],
   ['--watch-cache-sizes=pods', 'invalid value for --watch-cache-sizes: "pods" must be formatted as resource[.group]#size'],
   ['--watch-cache-sizes=pods#5,nosuch#0', '--watch-cache-sizes "nosuch#0" names no built-in resource'],
   ['--watch-cache-sizes=deployments#0', '--watch-cache-sizes "deployments#0" names no built-in resource'],
@@ -139,16 +144,13 @@ refusals(apiserverFlags, [
     '--naming=kubernetes --audit-webhook-version=audit.plat.io/v1',
     '--audit-webhook-version must be audit.k8s.io/v1 with --naming=kubernetes',
   ],
-  [
-    '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
-    '--kvstore-servers-overrides is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
-  ],
   ['--show-hidden-metrics-for-version=1.33', 'invalid value for --show-hidden-metrics-for-version: "1.33" is not one of 1.34'],
 ]);
 
 accepted(apiserverFlags, [
   '--tls-cert-file=c --tls-private-key-file=k',
   '--kvstore-servers=https://1.2.3.4:2379 --storage-backend=etcd3',
+  '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2;https://h:3,apps/*#https://h:4',
   '--audit-log-batch-max-size=20000',
   '--audit-policy-file=f --audit-log-path=- --audit-webhook-config-file=g',
   '--naming=kubernetes --audit-log-version=audit.k8s.io/v1',

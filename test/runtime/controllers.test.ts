@@ -56,8 +56,8 @@ test('a failing key is retried later and later, and forgotten once it is well', 
   );
   t.deepEqual(retries, [0, 1, 2, 3, 4]);
   t.is(lines.filter(line => line === 'error reconciling failed and is tried again').length, 4);
-  t.is(meter.value('controller_reconcile_total', {controller: 'noting-controller', result: 'error'}), 4);
-  t.is(meter.value('controller_reconcile_total', {controller: 'noting-controller', result: 'success'}), 1);
+  t.is(meter.value('controller_runtime_reconcile_total', {controller: 'noting-controller', result: 'error'}), 4);
+  t.is(meter.value('controller_runtime_reconcile_total', {controller: 'noting-controller', result: 'success'}), 1);
   t.is(meter.value('workqueue_depth', {name: 'noting-controller'}), 0);
 });
 
@@ -169,7 +169,7 @@ test('a missing object that the cache had time to see is an error, and so is one
   t.is(await errorLines(t, new AggregateError([notFound(maps, 'a'), plainFailure('the disk is full')]), 1), 1);
 });
 
-test('a key that is to be looked at again comes at its time', async t => {
+test('a key that is requeued after a time is handled at that time', async t => {
   const at: number[] = [];
   const controller = noting(async () => {
     at.push(clock.monotonic());

@@ -148,7 +148,7 @@ test('refused events are dropped at once', async t => {
   t.deepEqual(await written(), []);
 });
 
-test('a counted event that is gone is written anew', async t => {
+test('a counted event that is gone is written again', async t => {
   const {recorder, clock, client, written} = recording(t);
   recorder.normal(aSecret('s'), 'Seen', 'seen');
   await clock.drain();

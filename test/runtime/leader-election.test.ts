@@ -107,7 +107,7 @@ test('the second stands by without a write for as long as the first renews', asy
   t.is(b.meter.value('leader_election_master_status', {name: place.name}), 0);
 });
 
-test('a takeover comes a full lease after the last change seen, and counts a transition', async t => {
+test('a takeover happens a full lease duration after the last observed change, and counts a transition', async t => {
   const {lease, replica, clock} = contention(t);
   const [a, b] = [replica('a'), replica('b')];
   await a.start();
@@ -127,7 +127,7 @@ test('a takeover comes a full lease after the last change seen, and counts a tra
   t.is((await lease())?.holderIdentity, 'b');
 });
 
-test('a holder that cannot renew stops leading exactly at the deadline, before anybody takes over', async t => {
+test('a holder that cannot renew stops leading exactly at the deadline, before a takeover is possible', async t => {
   const {replica, clock} = contention(t);
   const [a, b] = [replica('a'), replica('b')];
   await a.start();
@@ -194,7 +194,7 @@ for (const hours of [-5, 5]) {
   });
 }
 
-test('an update that meets a conflict is not a success: the lock is read and its holder counts', async t => {
+test('an update that conflicts is no success: the lock is read and its holder leads', async t => {
   const {leases, replica, clock} = contention(t);
   const a = replica('a');
   await a.start();

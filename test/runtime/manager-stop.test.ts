@@ -1,9 +1,10 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {seededRandom} from '#src/base/random.js';
-import {defineLongRunning, settled} from '#src/runtime/controller.js';
+import {defineLongRunning, settled, type Controller} from '#src/runtime/controller.js';
 import {runWithLeaderMigration} from '#src/runtime/leader-migration.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
+import type {RunOutcome} from '#src/runtime/manager.js';
 import {startManager} from './environment.js';
 import {named, running, second, untilAborted} from './managed-controllers.js';
 
@@ -78,7 +79,31 @@ test('a controller that does not end makes the stop end at its timeout, named ev
   );
 });
 
-test('a stop before the start has come to an end is a stop', async t => {
+test('a lease is released at a stop only if all controllers have ended', async t => {
+  const server = startManager(t, []);
+  const shared = {clock: server.clock, client: server.client, shutdownTimeoutMs: 9 * second};
+  const holderAfterStop = async (controller: Controller, ending: RunOutcome) => {
+    const election = {lock: lockOf(server.own), identity: 'a', releaseOnStop: true, ...timing};
+    const {start, stop, end} = startManager(t, [controller], {...shared, election});
+    await start();
+    stop();
+    await server.clock.advance(10 * second);
+    t.is(end.ending, ending);
+    const {name, namespace} = lockOf(server.own);
+    return (await server.client.resource(kinds.leases).get(name, {namespace})).spec?.holderIdentity;
+  };
+
+  t.is(await holderAfterStop(named('one-controller'), 'stopped'), '');
+  t.is(
+    await holderAfterStop(
+      running('stubborn-controller', () => new Promise(() => {})),
+      'stuck',
+    ),
+    'a',
+  );
+});
+
+test('a stop before the start has finished stops the component', async t => {
   const {clock, start, stop, end} = startManager(t, [named('one-controller')], {startIntervalMs: 60 * second});
   await start();
 
@@ -98,7 +123,7 @@ test('a stop does not wait for a controller that never gets built', async t => {
   t.is(end.ending, 'stopped');
 });
 
-test('a stop that comes before everything else starts nothing', async t => {
+test('a stop before the start starts nothing', async t => {
   const {start, stop, end, identities} = startManager(t, [named('one-controller')]);
 
   stop();

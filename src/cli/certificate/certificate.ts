@@ -1,5 +1,6 @@
+import {readFile} from 'node:fs/promises';
 import {kinds} from '#src/api/kinds/index.js';
-import {isConflict} from '#src/api/status.js';
+import {isConflict, isForbidden} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
@@ -7,6 +8,9 @@ import type {Client} from '#src/client/client.js';
 import type {certificateFlags} from '#src/options/programs/client.js';
 import {oneLine, type Invocation} from '#src/cli/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
+import {subcommandOf} from '#src/cli/program/subcommand.js';
+import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
+import type {IsAllowed} from './explain.js';
 
 /** For each verb: the condition to add, the one that must not exist, and the word of the confirmation. */
 const conditionTypes = {
@@ -58,26 +62,26 @@ const withCondition = (csr: CertificateSigningRequest, verb: Verb, now: number):
   return {...csr, status: {...csr.status, conditions: [...conditions, condition]}};
 };
 
-/** `plat certificate`: approves or denies each named request, prints each, and continues after a failure. */
-export const runCertificate = async ({
-  parsed: {options, args},
-  print,
-  version,
-}: Invocation<(typeof certificateFlags)['rows']>): Promise<number> => {
-  const [verb, ...names] = args;
-  if (verb !== 'approve' && verb !== 'deny')
-    throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);
-  if (names.length === 0) throw new Error('one or more certificate signing requests must be named');
+type CertificateInvocation = Invocation<(typeof certificateFlags)['rows']>;
 
+/** `plat certificate`: decides about requests, explains them, or requests a certificate. Returns the exit code. */
+export const runCertificate = (invocation: CertificateInvocation): Promise<number> => {
+  const [command, ...names] = invocation.parsed.args;
+  return subcommandOf(commands, command)(invocation, names);
+};
+
+/** Calls `act` for each name, and continues after a failure, which is printed. */
+const forEach = async (
+  {parsed: {options}, version}: CertificateInvocation,
+  names: readonly string[],
+  act: (client: Client, name: string) => Promise<void>,
+): Promise<number> => {
+  if (names.length === 0) throw new Error('one or more certificate signing requests must be named');
   await using connection = await commandClient(options, version);
-  const {client} = connection;
-  const {naming} = client;
-  const subject = `${kinds.certificateSigningRequests.singular}.${naming.group('certificates')}`;
   let failed = false;
   for (const name of names) {
     try {
-      await setApproval(client, verb, name, {force: options.force, now: systemClock.now()});
-      print(`${subject}/${name} ${conditionTypes[verb].done}`);
+      await act(connection.client, name);
     } catch (error) {
       failed = true;
       process.stderr.write(`plat certificate: ${oneLine(error)}\n`);
@@ -85,3 +89,68 @@ export const runCertificate = async ({
   }
   return failed ? 1 : 0;
 };
+
+/** Approves or denies each named request, and prints each. */
+const decide =
+  (verb: Verb) =>
+  (invocation: CertificateInvocation, names: readonly string[]): Promise<number> =>
+    forEach(invocation, names, async (client, name) => {
+      await setApproval(client, verb, name, {force: invocation.parsed.options.force, now: systemClock.now()});
+      const subject = `${kinds.certificateSigningRequests.singular}.${client.naming.group('certificates')}`;
+      invocation.print(`${subject}/${name} ${conditionTypes[verb].done}`);
+    });
+
+/** Prints the state of each named request, and what to do. */
+const explain = (invocation: CertificateInvocation, names: readonly string[]): Promise<number> =>
+  forEach(invocation, names, async (client, name) => {
+    const csr = await client.resource(kinds.certificateSigningRequests).get(name);
+    for (const line of await explanationOf(client, csr)) invocation.print(`${name}: ${line}`);
+  });
+
+const explanationOf = async (client: Client, csr: CertificateSigningRequest): Promise<string[]> => {
+  const {explainRequest} = await import('./explain.js');
+  return explainRequest(csr, {naming: client.naming, now: systemClock.now(), isAllowed: mayCreate(client)});
+};
+
+/** Asks the server whether the requester may create a virtual subresource of signing requests; undefined if the server refuses to say. */
+const mayCreate =
+  (client: Client): IsAllowed =>
+  async ({spec: {username, groups, uid}}, subresource) => {
+    const resourceAttributes = {
+      group: client.naming.group('certificates'),
+      resource: 'certificatesigningrequests',
+      verb: 'create',
+      subresource,
+    };
+    const spec = {user: username ?? '', groups: groups ?? [], ...(uid ? {uid} : {}), resourceAttributes};
+    try {
+      return (await client.resource(kinds.subjectAccessReviews).create({spec})).status?.allowed ?? false;
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    }
+  };
+
+/** Requests a certificate for a new key, waits for it, and prints a kubeconfig with both. */
+const request = async ({parsed: {options}, print, version, stopping}: CertificateInvocation, names: readonly string[]): Promise<number> => {
+  const [name, more] = names;
+  if (name === undefined || more !== undefined) throw new Error('request needs one name');
+  if (!options.user) throw new Error('request needs --user, the user that the certificate authenticates');
+  await using connection = await commandClient(options, version);
+  const {client, server, ca} = connection;
+  const signerName = options.signer || client.naming.signers.apiserverClient;
+  const {createRequest, settledRequest} = await import('./request.js');
+  const key = await createRequest(client, {name, user: options.user, groups: options.groups, signerName, durationMs: options.duration});
+  if (options.approve) await setApproval(client, 'approve', name, {now: systemClock.now()});
+  const csr = await settledRequest(client, name, {clock: systemClock, timeoutMs: options.timeout, signal: stopping});
+  if (!csr.status?.certificate) {
+    for (const line of await explanationOf(client, csr)) process.stderr.write(`plat certificate: ${name}: ${line}\n`);
+    return 1;
+  }
+  const certificate = Buffer.from(csr.status.certificate, 'base64').toString();
+  const authority = ca === undefined ? '' : 'data' in ca ? ca.data : await readFile(ca.file, 'utf8');
+  print(kubeconfig({server, ca: authority, certificate, key}).trimEnd());
+  return 0;
+};
+
+const commands = {approve: decide('approve'), deny: decide('deny'), explain, request};

@@ -26,10 +26,22 @@ const nodesPermissions = (client: Client): readonly Permission[] => [
   {verbs: ['create'], kind: kinds.subjectAccessReviews},
 ];
 
+/** All further requests with the simulated CSI driver. */
+const volumesPermissions: readonly Permission[] = [
+  {verbs: ['list', 'watch'], kind: kinds.persistentVolumeClaims},
+  {verbs: ['update'], kind: kinds.persistentVolumeClaims, subresource: 'status'},
+  {verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'], kind: kinds.persistentVolumes},
+  {verbs: ['list', 'watch', 'update'], kind: kinds.volumeAttachments},
+  {verbs: ['update'], kind: kinds.volumeAttachments, subresource: 'status'},
+  {verbs: ['list', 'watch', 'create'], kind: kinds.storageClasses},
+  {verbs: ['list', 'watch', 'create'], kind: kinds.csiDrivers},
+  {verbs: ['get', 'create', 'update'], kind: kinds.csiNodes},
+];
+
 const resourceOf = ({kind: {plural}, subresource}: Permission): string => (subresource ? `${plural}/${subresource}` : plural);
 
-/** Returns the permissions that simulated nodes need and this client lacks, such as `create nodes`. None if the server does not report permissions. */
-export const missingPermissions = async (client: Client): Promise<string[]> => {
+/** Returns the permissions that simulated nodes, with volumes or without, need and this client lacks, such as `create nodes`. None if the server does not report permissions. */
+export const missingPermissions = async (client: Client, {volumes}: {readonly volumes: boolean}): Promise<string[]> => {
   const reviews = client.resource(kinds.selfSubjectAccessReviews);
   const mayNot = async (right: Permission, verb: string): Promise<boolean> => {
     const {
@@ -51,7 +63,7 @@ export const missingPermissions = async (client: Client): Promise<string[]> => {
       throw error;
     }
   };
-  const found = nodesPermissions(client).flatMap(right =>
+  const found = [...nodesPermissions(client), ...(volumes ? volumesPermissions : [])].flatMap(right =>
     right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])),
   );
   return (await Promise.all(found)).flat();

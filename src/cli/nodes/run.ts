@@ -12,7 +12,7 @@ import {agentSecurity} from '#src/plane/nodes/agent-security.js';
 import {componentCertificates} from '#src/plane/component/serving-certificates.js';
 import {openNodeAgents, type NodeAgents} from '#src/plane/nodes/node-agents.js';
 import {rulesIn} from '#src/plane/nodes/nodes.js';
-import {advertisedAddress} from '#src/plane/api-server/self-service.js';
+import {advertisedAddress} from '#src/plane/api-server/addresses.js';
 import type {Family, Placement} from '#src/simulation/node/machine.js';
 import {noRules, type Rules} from '#src/simulation/rules/rules.js';
 import {startSimulation, type Simulation} from '#src/simulation/simulation.js';
@@ -66,7 +66,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   unhandled.countIn(meter);
   const connection = await openClients(given, meter);
   undo.defer(() => connection[Symbol.asyncDispose]());
-  await refuseWithoutRights(connection);
+  await refuseWithoutRights(connection, options.simulatedVolumes);
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   let simulation: Simulation | undefined;
@@ -83,6 +83,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
     log,
     meter,
     rules,
+    volumes: options.simulatedVolumes,
     families,
     placement,
     version: version.gitVersion,
@@ -109,8 +110,8 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
 /** The time limit of the permission check. */
 const permissionTimeoutMs = 2000;
 
-const refuseWithoutRights = async (connection: ServerConnection): Promise<void> => {
-  const missing = await missingPermissions(connection.client('rights', {timeoutMs: 10_000}));
+const refuseWithoutRights = async (connection: ServerConnection, volumes: boolean): Promise<void> => {
+  const missing = await missingPermissions(connection.client('rights', {timeoutMs: 10_000}), {volumes});
   if (missing.length > 0)
     throw new Error(
       `the user of the connection settings may not do what nodes do: ${missing.join(', ')} (docs/simulation.md has a role for it)`,

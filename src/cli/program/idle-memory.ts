@@ -1,6 +1,6 @@
-import {getHeapStatistics, setFlagsFromString} from 'node:v8';
-import {runInNewContext} from 'node:vm';
+import {getHeapStatistics} from 'node:v8';
 import {every, type Clock} from '#src/base/clock.js';
+import {andThen} from '#src/base/eventually.js';
 
 /** The heap of a process as V8 reports it, in bytes. */
 export interface EngineHeap {
@@ -8,8 +8,8 @@ export interface EngineHeap {
   sizes(): {readonly reserved: number; readonly used: number};
   /** The fraction of the time since the last call that the event loop was busy, from 0 to 1. */
   busy(): number;
-  /** Collects all garbage and releases free pages. */
-  collect(): void;
+  /** Collects all garbage and releases free pages, at once or later. */
+  collect(): void | Promise<void>;
 }
 
 const mb = 1 << 20;
@@ -19,7 +19,7 @@ const idleChecks = 3;
 const idleBelow = 0.1;
 /** The acceptable amount of free memory: less is not worth a collection. */
 const excess = 12 * mb;
-/** A larger heap is left to V8: its collection would delay the next request. 64 MB take about 50 ms. */
+/** A larger heap is left to V8: its collection would delay the next request. 64 MB with half of them garbage take about 50 ms. */
 const largest = 64 * mb;
 const shortestPauseMs = 5000;
 const maxPauseMs = 600_000;
@@ -33,25 +33,27 @@ export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: Engin
   let pauseMs = shortestPauseMs;
   let notBefore = 0;
   let leftUsed = 0;
+  let isCollecting = false;
   heap.busy();
   every(clock, checkMs, signal, () => {
     idle = heap.busy() < idleBelow ? idle + 1 : 0;
     const {reserved: taken, used} = heap.sizes();
-    if (idle < idleChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
-    heap.collect();
-    const after = heap.sizes();
-    leftUsed = after.used;
-    const freed = taken - after.reserved + used - after.used;
-    // Garbage is freed at once, and the pages that V8 reserves after it has been idle for a while.
-    pauseMs = freed > excess / 2 ? shortestPauseMs : Math.min(2 * pauseMs, maxPauseMs);
-    notBefore = clock.monotonic() + pauseMs;
+    if (isCollecting || idle < idleChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
+    isCollecting = true;
+    void andThen(heap.collect(), () => {
+      isCollecting = false;
+      const after = heap.sizes();
+      leftUsed = after.used;
+      const freed = taken - after.reserved + used - after.used;
+      pauseMs = freed > excess / 2 ? shortestPauseMs : Math.min(2 * pauseMs, maxPauseMs);
+      notBefore = clock.monotonic() + pauseMs;
+    });
   });
 };
 
 /** The heap of this process. */
 export const processHeap = (): EngineHeap => {
   let since = performance.eventLoopUtilization();
-  let collect: (() => void) | undefined;
   return {
     sizes() {
       const {total_heap_size: taken, used_heap_size: used} = getHeapStatistics();
@@ -63,14 +65,23 @@ export const processHeap = (): EngineHeap => {
       since = now;
       return utilization;
     },
-    collect: () => (collect ??= collectorOf())(),
+    collect: collectAll,
   };
 };
 
-/** Node has no function for this. V8's own is available in contexts that are created while the flag is set: one is created to obtain it. */
-const collectorOf = (): (() => void) => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setFlagsFromString('--no-expose-gc');
-  return collect;
+/**
+ * Node has no function for this. V8's own `gc` keeps the space for new objects as large as the last burst made it (32 MB) until five quiet seconds have
+ * passed; what the heap profiler calls returns it at once.
+ */
+const collectAll = async (): Promise<void> => {
+  // A build of Node without it leaves the heap to V8.
+  const {Session} = await import('node:inspector').catch(() => ({Session: undefined}));
+  if (!Session) return;
+  const session = new Session();
+  session.connect();
+  try {
+    await new Promise<void>(resolve => session.post('HeapProfiler.collectGarbage', () => resolve()));
+  } finally {
+    session.disconnect();
+  }
 };

@@ -7,6 +7,7 @@ import {systemClock} from '#src/base/clock.js';
 import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
 import {defaultDataDir} from '#src/options/programs/up.js';
 import type {SnapshotOptions} from '#src/options/programs/snapshot.js';
+import type {ValueUnreadable} from '#src/storage/errors.js';
 import {restoreEmbedded, viewEmbedded} from '#src/storage/embedded/snapshot.js';
 import {withEncrypted} from '#src/storage/encryption/encrypted-store.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
@@ -21,7 +22,8 @@ import {canonicalValue} from './canonical.js';
 export interface StoreView extends AsyncDisposable {
   readonly naming: string;
   readonly revision: number;
-  records(): AsyncIterable<SnapshotRecord>;
+  /** The records in the order of their keys. Throws for one that is damaged, or reports it and goes on. */
+  records(damaged?: (error: ValueUnreadable) => void): AsyncIterable<SnapshotRecord>;
 }
 
 /** One store, as the flags name it. */

@@ -1,3 +1,6 @@
+// `plat snapshot`: saves, verifies, restores and copies the data of a store, whatever its backend. A file appears only once it is complete; a restored store is
+// compared with the snapshot before success is reported.
+
 import {randomBytes} from 'node:crypto';
 import {constants, createReadStream, createWriteStream} from 'node:fs';
 import {mkdtemp, open, rename, rm} from 'node:fs/promises';
@@ -15,6 +18,7 @@ import {
   type SnapshotHeader,
   type SnapshotSummary,
 } from '#src/storage/snapshot/format.js';
+import type {ValueUnreadable} from '#src/storage/errors.js';
 import type {Invocation} from '#src/cli/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {canonicalValue} from './canonical.js';
@@ -175,11 +179,16 @@ const verify: Command = async (invocation, args) => {
   const place = placeOf(options);
   await using view = await place.view();
   const found = new ContentHash(canonicalValue);
-  for await (const record of view.records()) found.add(record);
+  const damaged: ValueUnreadable[] = [];
+  for await (const record of view.records(error => damaged.push(error))) found.add(record);
   const {naming, revision} = view;
   const {keys, bytes} = found;
   const content = found.digest();
   const {print, version} = invocation;
+  if (damaged.length > 0) {
+    for (const {message} of damaged) print(`${place.text}: ${message}`);
+    throw new Error(`${place.text}: ${damaged.length} of ${keys + damaged.length} records are damaged`);
+  }
   if (options.output === 'json') print(JSON.stringify({naming, revision, version: version.gitVersion, keys, bytes, content}, undefined, 2));
   else print(`${place.text}: ${keys} keys at revision ${revision}, content ${content.slice(0, 16)}`);
   return 0;

@@ -7,19 +7,22 @@ const {protobufMediaType} = naming('plat');
 
 const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
 
+const hasCredentials = (text: string): boolean => isServer(text) && Boolean(new URL(text).username || new URL(text).password);
+/** Without the value, which would be logged. */
+const noCredentials = "must not hold a user or a password: the store's servers know this one by --kvstore-certfile";
+
 const validateServers = (servers: readonly string[]): string | undefined => {
-  // The message must not contain credentials, since it is logged.
-  if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password)))
-    return "must not hold a user or a password: the store's servers know this one by --kvstore-certfile";
+  if (servers.some(hasCredentials)) return noCredentials;
   const invalid = servers.find(server => !isServer(server));
   return invalid === undefined ? undefined : `"${invalid}" must be formatted as scheme://ip:port`;
 };
 
 const validateServerOverrides = (overrides: readonly string[]): string | undefined => {
+  if (overrides.some(override => override.split(/[#;]/).some(hasCredentials))) return noCredentials;
   for (const override of overrides) {
     const [resource = '', servers = '', ...more] = override.split('#');
     if (more.length > 0 || !/^[^/]*\/[^/]+$/.test(resource) || !servers.split(';').every(isServer))
-      return `"${override}" must be formatted as group/resource#servers with servers separated by semicolons`;
+      return `"${override}" must be of format: group/resource#servers, where servers are URLs, semicolon separated`;
   }
   return undefined;
 };
@@ -66,10 +69,9 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-servers-overrides': {
     type: 'strings',
-    help: 'Other servers for single built-in resources, each as group/resource#servers with servers separated by semicolons.',
+    help: 'Other servers for single built-in resources, each as group/resource#servers with servers separated by semicolons. Their resource versions are those of their servers.',
     check: validateServerOverrides,
     requires: ['kvstore-servers'],
-    refused: 'is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
   },
   'kvstore-cafile': {type: 'path', help: "The CA file for connections to the store's servers."},
   'kvstore-certfile': {
@@ -88,6 +90,12 @@ export const storage = flagSection('Storage', {
     help: 'Interval of compaction requests to the store. 0 disables compaction requests.',
     default: '5m0s',
     range: {min: '0'},
+  },
+  'embedded-history-bytes': {
+    type: 'int',
+    help: 'The bytes of superseded and deleted records that the embedded store keeps for watches and reads of earlier versions. Beyond, the oldest are compacted before their interval ends. 0 disables the bound.',
+    default: String(256 << 20),
+    range: {min: 0},
   },
   'kvstore-count-metric-poll-period': {
     type: 'duration',

@@ -24,10 +24,23 @@ const connection = flagSection('Connection', {
 /** The flags of `plat certificate`. */
 export const certificateFlags = flagTable({
   program: 'plat certificate',
-  summary: 'Approves or denies certificate signing requests.',
-  positional: 'approve|deny NAME...',
+  summary:
+    'Approves, denies and explains certificate signing requests, and requests certificates: request makes a key, waits for its certificate and prints a kubeconfig with both.',
+  positional: 'approve|deny|explain NAME... | request NAME',
   sections: [
     connection,
+    flagSection('Request', {
+      user: {type: 'string', help: 'With request: the user that the certificate authenticates.'},
+      groups: {type: 'strings', help: "With request: the user's groups."},
+      signer: {type: 'string', help: 'With request: the signer.', shownDefault: 'the signer of client certificates for the API server'},
+      duration: {
+        type: 'duration',
+        help: 'With request: how long the certificate should be valid. 0 for the default of the signer.',
+        default: '0s',
+      },
+      approve: {type: 'bool', help: 'With request: approve it too, which takes the permission to do so.', default: 'false'},
+      timeout: {type: 'duration', help: 'With request: how long to wait for the certificate.', default: '5m0s'},
+    }),
     flagSection('Verdict', {force: {type: 'bool', help: 'Send the decision even if the request already has it.', default: 'false'}}),
   ],
 });

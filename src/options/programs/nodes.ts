@@ -18,6 +18,10 @@ const nodes = flagSection('Nodes', {
     type: 'path',
     help: 'Rules for the behavior of simulated nodes and their pods, as YAML or JSON (docs/simulation.md).',
   },
+  'simulated-volumes': {
+    type: 'bool',
+    help: 'Run the simulated CSI driver too, with its storage class that claims have by default (docs/simulation.md). Programs that run nodes on one cluster all need it, or none.',
+  },
   'node-name-prefix': {
     type: 'string',
     help: 'Prefix of the names of the nodes, followed by a number from 0. Programs that run nodes on one cluster need different ones.',

@@ -1,31 +1,14 @@
-import {apiserverFlags} from './apiserver.js';
-import {snapshotFlags} from './snapshot.js';
-import {certificateFlags, tokenFlags} from './client.js';
-import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from '#src/options/controller-names.js';
-import {demoFlags} from './demo.js';
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {gateDependencies, gateTable} from '#src/options/gate-table.js';
 import type {GateName, GateRow, GateState} from '#src/options/gate-table.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
-import {nodesFlags} from './nodes.js';
 import {platletFlags} from './platlet.js';
-import {schedulerFlags} from './scheduler.js';
-import {upFlags} from './up.js';
+import {flagTables} from './tables.js';
 import {emulatedVersions} from '#src/options/versions.js';
 
-const programs = [
-  apiserverFlags,
-  controllerManagerFlags,
-  schedulerFlags,
-  platletFlags,
-  upFlags,
-  nodesFlags,
-  certificateFlags,
-  tokenFlags,
-  snapshotFlags,
-  demoFlags,
-] as unknown as readonly FlagTable[];
+/** `plat version` has the flags of the programs only. */
+const programs = [...flagTables.filter(({program}) => program !== 'plat version'), platletFlags as unknown as FlagTable];
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
@@ -33,8 +16,7 @@ const table = (header: readonly string[], rows: readonly (readonly string[])[]):
   [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 
 /** Describes whether the flag has an effect. */
-const effectText = ({implementation, withoutEffect, refused}: FlagRow): string => {
-  if (refused) return `always refused: it ${refused}`;
+const effectText = ({implementation, withoutEffect}: FlagRow): string => {
   if (withoutEffect) return `no effect here, because ${withoutEffect}`;
   if (implementation === 'pending') return 'not yet';
   return 'yes';

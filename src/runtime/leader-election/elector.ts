@@ -76,9 +76,10 @@ export class Elector {
 
   /**
    * Acquires the lock, calls `onStartedLeading` with a signal that aborts when leadership is lost or `signal` aborts, and resolves when that call has ended.
+   * If the call resolves to `unfinished`, some of its work may still be in progress, and the lock is not released.
    * Rejects with what it rejects with. Resolves to `stopped` also when `signal` aborts before the lock is acquired.
    */
-  async run(signal: AbortSignal, onStartedLeading: (leading: AbortSignal) => Promise<void>): Promise<'stopped' | 'lost'> {
+  async run(signal: AbortSignal, onStartedLeading: (leading: AbortSignal) => Promise<'unfinished' | void>): Promise<'stopped' | 'lost'> {
     if (!(await this.#acquire(signal))) return 'stopped';
     const {lock, identity, log} = this.#options;
     const leading = new AbortController();
@@ -92,8 +93,8 @@ export class Elector {
     this.#status.set(0, this.#labels);
     lock.recordEvent(`${identity} stopped leading`);
     leading.abort(ending === 'lost' ? new LeadLost() : signal.reason);
-    await work;
-    if (ending === 'stopped' && this.#options.releaseOnStop) await this.#release();
+    const end = await work;
+    if (ending === 'stopped' && end !== 'unfinished' && this.#options.releaseOnStop) await this.#release();
     return ending;
   }
 

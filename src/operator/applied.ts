@@ -1,0 +1,39 @@
+import {createHash} from 'node:crypto';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import type {KubeObject} from '#src/api/types.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
+
+/** Configurations that are forgotten are applied again, which changes nothing. Some 50,000 objects fit. */
+const bound = new CacheBound('applied_configurations', 16 * 1024 * 1024);
+
+/**
+ * The configurations that were applied last, as hashes. A configuration need not be sent if it was the last one applied to this object and the cached object still has all its
+ * values. After a restart each is sent once.
+ */
+export class AppliedConfigurations {
+  readonly #hashes = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
+
+  isApplied(kind: Kind, configuration: KubeObject, cached: Frozen<KubeObject>): boolean {
+    return this.#hashes.get(idOf(kind, cached)) === hashOf(configuration) && holds(cached, configuration);
+  }
+
+  remember(kind: Kind, configuration: KubeObject, result: KubeObject): void {
+    this.#hashes.set(idOf(kind, result as Frozen<KubeObject>), hashOf(configuration));
+  }
+}
+
+const idOf = ({group, plural}: Kind, object: Frozen<KubeObject>): string =>
+  `${group}/${plural}/${keyText(keyOf(object))}/${object.metadata?.uid ?? ''}`;
+
+const hashOf = (configuration: KubeObject): string => createHash('sha256').update(JSON.stringify(configuration)).digest('base64');
+
+/** Returns whether a value has all values of a configuration. Maps may hold more; lists must have as many items. */
+const holds = (live: unknown, configuration: unknown): boolean => {
+  if (configuration === undefined || live === configuration) return true;
+  if (typeof live !== 'object' || typeof configuration !== 'object' || live === null || configuration === null) return false;
+  if (Array.isArray(configuration))
+    return Array.isArray(live) && live.length === configuration.length && configuration.every((item, at) => holds(live[at], item));
+  return Object.entries(configuration).every(([key, value]) => holds((live as Record<string, unknown>)[key], value));
+};

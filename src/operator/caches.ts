@@ -1,0 +1,64 @@
+import {indexing, type Index, type Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
+import type {Frozen, ObjectKey} from '#src/api/key.js';
+import {type Kind} from '#src/api/kinds/index.js';
+import type {KubeObject} from '#src/api/types.js';
+import {kindOf, type KeyLike, type NamedIndex} from './sources.js';
+
+/** Which objects of a cache to list. */
+export interface CacheListOptions {
+  readonly namespace?: string;
+}
+
+/**
+ * The caches of a controller: the last known state of the server. Reads never wait and send no requests; what they return is shared and read-only (`copyOf` returns a copy to
+ * change). A kind must be declared by `for`, `owns`, `watches` or `reads`; where several selections of a kind are declared, the selection is given instead of the kind.
+ */
+export interface Caches {
+  /** `key` is an object key, or the name of a cluster-scoped object. */
+  get<T extends KubeObject>(source: Source<T>, key: KeyLike): Frozen<T> | undefined;
+  /** In no particular order. */
+  list<T extends KubeObject>(source: Source<T>, options?: CacheListOptions): readonly Frozen<T>[];
+  /** Returns the objects with a value of an index that the controller declares. */
+  by<T extends KubeObject>(source: Source<T>, index: string, value: string): readonly Frozen<T>[];
+}
+
+const sameKind = (a: Kind, b: Kind): boolean => a.group === b.group && a.version === b.version && a.plural === b.plural;
+
+/**
+ * Returns the caches of a controller named `name`. `lister` returns the cache of one of the declared sources. The indexes are created at once, while the caches
+ * are empty: in a full cache the first use of one would visit all objects in one turn of the event loop.
+ */
+export const cachesOf = (
+  name: string,
+  declared: readonly Source[],
+  indexes: readonly NamedIndex[],
+  lister: <T extends KubeObject>(source: Source<T>) => Lister<T>,
+): Caches => {
+  const built = indexes.map(({kind, name: index, values}) => ({kind, index: {name: index, values} satisfies Index}));
+  for (const source of declared)
+    indexing(lister(source), ...built.filter(({kind}) => sameKind(kind, kindOf(source))).map(({index}) => index));
+  const listerOf = <T extends KubeObject>(source: Source<T>): Lister<T> => {
+    if (declared.includes(source as Source)) return lister(source);
+    const found = declared.filter(each => sameKind(kindOf(each), kindOf(source)));
+    if (found.length === 1 && source === kindOf(source)) return lister(found[0] as Source<T>);
+    const {kind} = kindOf(source);
+    throw new Error(
+      found.length > 1
+        ? `controller ${name} declares several selections of ${kind}: pass the one to read`
+        : `controller ${name} reads ${kind}, but declares it neither by for, owns, watches nor reads`,
+    );
+  };
+  return {
+    get: (source, key) => listerOf(source).get(objectKey(key)),
+    list: (source, {namespace} = {}) => listerOf(source).list(namespace),
+    by(source, index, value) {
+      const kind = kindOf(source);
+      const found = built.find(each => each.index.name === index && sameKind(each.kind, kind));
+      if (!found) throw new Error(`controller ${name} declares no index ${index} of ${kind.kind}`);
+      return listerOf(source).by(found.index, value);
+    },
+  };
+};
+
+const objectKey = (key: KeyLike): ObjectKey => (typeof key === 'string' ? {namespace: '', name: key} : {namespace: '', name: '', ...key});

@@ -1,0 +1,215 @@
+// The client of a controller: it writes by server-side apply under the controller's name, sends nothing where nothing differs, and refuses to overwrite what it has not seen.
+
+import {copyOf, keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import {isNotFound} from '#src/api/status.js';
+import type {DeleteOptions, KubeList, KubeObject, OwnerReference} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Client, ListOptions} from '#src/client/client.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {createMergePatch} from '#src/schema/patch/merge-patch.js';
+import type {AppliedConfigurations} from './applied.js';
+import type {StatusChange, StatusOf} from './conditions.js';
+import type {KindResolver} from './kind-resolver.js';
+import type {KeyLike} from './sources.js';
+
+/** An object to write: `apiVersion` and `kind` say what it is. */
+export type Writable<T extends KubeObject = KubeObject> = Frozen<T> & {readonly apiVersion?: string; readonly kind?: string};
+
+export interface ApplyOptions {
+  /** Whether fields that another manager owns are taken over. Default true, as controllers should. */
+  readonly force?: boolean;
+}
+
+export interface DeleteObjectOptions {
+  /** The object to delete must be `same` (uid; the default), `unchanged` (uid and resource version), or have the name only. */
+  readonly onlyIf?: 'same' | 'unchanged' | 'named';
+  readonly propagationPolicy?: NonNullable<DeleteOptions['propagationPolicy']>;
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Reads from and writes to the API server with the identity of the operator. Every method rejects with a `StatusError` for an error response. */
+export interface OperatorClient {
+  /** Reads from the server, not from a cache; `undefined` if there is no such object. */
+  get<T extends KubeObject>(kind: Kind<T>, key: KeyLike): Promise<T | undefined>;
+  /** Lists from the server, not from a cache. */
+  list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions): Promise<KubeList<T>>;
+  /**
+   * Creates or changes an object by server-side apply: the fields given are those this controller manages, and fields it no longer gives are removed. Objects of a kind that
+   * the controller `owns` get the owner reference to the object that is reconciled. Sends nothing if the cached object has these values and the same configuration was applied before.
+   */
+  apply<T extends KubeObject>(object: Writable<T>, options?: ApplyOptions): Promise<Frozen<T>>;
+  /** Rejects with `AlreadyExists` if there is an object of that name. Owned objects get their owner reference. */
+  create<T extends KubeObject>(object: Writable<T>): Promise<T>;
+  /**
+   * Creates the object that `mutate` makes of a new one, or patches the present one with the difference. `mutate` gets a copy that it may change. Rejects with `Conflict` if
+   * the object was changed meanwhile.
+   */
+  createOrPatch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>>;
+  /** Patches the difference that `mutate` makes. Rejects with `Conflict` if the object is not the one that was read. Sends nothing without a difference. */
+  patch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>>;
+  /** Changes the status subresource, by the same rule as `patch`. */
+  status<T extends KubeObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>>;
+  /** Deletes an object. One that is gone already is no error. */
+  delete(object: Writable, options?: DeleteObjectOptions): Promise<void>;
+  /** Adds a finalizer, unless it is there. */
+  addFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>>;
+  /** Removes a finalizer, if it is there. An object that is gone is no error. */
+  removeFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<void>;
+  /** Everything else: other patches, subresources, requests by path. */
+  readonly raw: Client;
+}
+
+export interface OperatorClientParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly fieldManager: string;
+  readonly resolver: KindResolver;
+  readonly applied: AppliedConfigurations;
+  readonly signal: AbortSignal;
+  /** Returns the cached object of that kind and key, if the kind is cached. */
+  cached(kind: Kind, key: {readonly namespace: string; readonly name: string}): Frozen<KubeObject> | undefined;
+  /** Returns the owner reference that objects of a kind get, and its namespace; undefined for kinds that are not owned. */
+  ownerOf(kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined;
+}
+
+const inNamespace = (namespace: string | undefined): {readonly namespace?: string} => (namespace ? {namespace} : {});
+
+/** Fields of metadata that only the server writes. */
+const writtenByServer: ReadonlySet<string> = new Set([
+  'managedFields',
+  'resourceVersion',
+  'uid',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+]);
+
+/** Returns an object as it is applied: without status, and without what the server writes. */
+const configurationOf = <T extends KubeObject>(object: Writable<T>): T => {
+  const {status: _, ...configuration} = object as Writable<T> & {readonly status?: unknown};
+  const metadata = Object.fromEntries(Object.entries(object.metadata ?? {}).filter(([field]) => !writtenByServer.has(field)));
+  return {...configuration, metadata} as unknown as T;
+};
+
+/** The client of one attempt to reconcile a key. */
+export class ReconcileClient implements OperatorClient {
+  readonly raw: Client;
+  readonly #parts: OperatorClientParts;
+  readonly #write: {readonly fieldManager: string; readonly signal: AbortSignal};
+
+  constructor(parts: OperatorClientParts) {
+    this.#parts = parts;
+    this.raw = parts.client;
+    this.#write = {fieldManager: parts.fieldManager, signal: parts.signal};
+  }
+
+  async get<T extends KubeObject>(kind: Kind<T>, key: KeyLike): Promise<T | undefined> {
+    const {namespace = '', name = ''} = typeof key === 'string' ? {name: key} : key;
+    return unlessGone(this.raw.resource(kind).get(name, {...inNamespace(namespace), signal: this.#parts.signal}));
+  }
+
+  list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+    return this.raw.resource(kind).list({signal: this.#parts.signal, ...options});
+  }
+
+  async apply<T extends KubeObject>(object: Writable<T>, {force = true}: ApplyOptions = {}): Promise<Frozen<T>> {
+    const {resolver, applied} = this.#parts;
+    const kind = await resolver.kindOf<T>(object);
+    const configuration = configurationOf(this.#owned(object, kind as Kind));
+    const {namespace, name} = keyOf(configuration);
+    const cached = this.#parts.cached(kind as Kind, {namespace, name});
+    if (cached && applied.isApplied(kind as Kind, configuration, cached)) return cached as Frozen<T>;
+    const options = {...inNamespace(namespace), ...this.#write, force};
+    const result = await this.raw.resource(kind).patch(name, 'apply', configuration, options);
+    applied.remember(kind as Kind, configuration, result);
+    return result as Frozen<T>;
+  }
+
+  async create<T extends KubeObject>(object: Writable<T>): Promise<T> {
+    const kind = await this.#parts.resolver.kindOf<T>(object);
+    return this.raw.resource(kind).create(copyOf<T>(this.#owned(object, kind as Kind)), this.#write);
+  }
+
+  async createOrPatch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>> {
+    const kind = await this.#parts.resolver.kindOf<T>(object);
+    const present = (this.#parts.cached(kind as Kind, keyOf(object)) as Frozen<T> | undefined) ?? (await this.get(kind, keyOf(object)));
+    if (present) return this.patch(present as Frozen<T>, mutate);
+    return (await this.create(changed(object, mutate))) as Frozen<T>;
+  }
+
+  patch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>> {
+    return this.#patched(object, changed(object, mutate));
+  }
+
+  async status<T extends KubeObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>> {
+    const before = ((object as {status?: unknown}).status ?? {}) as Frozen<StatusOf<T>>;
+    const context = {object: object as Frozen<T>, now: this.#parts.clock.now()};
+    const after = changes.reduce((status, change) => change(status, context) as Frozen<StatusOf<T>>, before);
+    return this.#patched(object, {...object, status: after} as Frozen<T>, 'status');
+  }
+
+  async delete(object: Writable, {onlyIf = 'same', ...options}: DeleteObjectOptions = {}): Promise<void> {
+    const kind = await this.#parts.resolver.kindOf<KubeObject>(object);
+    const {namespace, name} = keyOf(object);
+    const {uid, resourceVersion} = object.metadata ?? {};
+    const preconditions = {...(uid ? {uid} : {}), ...(onlyIf === 'unchanged' && resourceVersion ? {resourceVersion} : {})};
+    const call = {...inNamespace(namespace), signal: this.#parts.signal, ...options, ...(onlyIf === 'named' ? {} : {preconditions})};
+    await unlessGone(this.raw.resource(kind).delete(name, call));
+  }
+
+  addFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>> {
+    return this.patch(object, copy => {
+      const finalizers = copy.metadata?.finalizers ?? [];
+      if (!finalizers.includes(finalizer)) copy.metadata = {...copy.metadata, finalizers: [...finalizers, finalizer]};
+    });
+  }
+
+  async removeFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<void> {
+    const without = this.patch(object, ({metadata}) => {
+      if (metadata?.finalizers?.includes(finalizer)) metadata.finalizers = metadata.finalizers.filter(each => each !== finalizer);
+    });
+    await unlessGone(without);
+  }
+
+  #owned<T extends KubeObject>(object: Writable<T>, kind: Kind): Frozen<T> {
+    const owner = this.#parts.ownerOf(kind);
+    const references = (object.metadata?.ownerReferences ?? []) as readonly OwnerReference[];
+    if (!owner || references.some(each => each.controller)) return object;
+    const {reference, namespace} = owner;
+    if (namespace && namespace !== keyOf(object).namespace)
+      throw new Error(
+        `${keyText(keyOf(object))} cannot be owned by ${reference.kind} ${namespace}/${reference.name}: owners are in the same namespace or in none`,
+      );
+    return {...object, metadata: {...object.metadata, ownerReferences: [...references, reference]}} as Frozen<T>;
+  }
+
+  async #patched<T extends KubeObject>(object: Writable<T>, next: Frozen<T>, subresource?: string): Promise<Frozen<T>> {
+    const difference = createMergePatch(object as PlainObject, next as PlainObject) as {metadata?: object};
+    if (Object.keys(difference).length === 0) return object;
+    const kind = await this.#parts.resolver.kindOf<T>(object);
+    const {resourceVersion, uid} = object.metadata ?? {};
+    const metadata = {...difference.metadata, ...(resourceVersion ? {resourceVersion} : {}), ...(uid ? {uid} : {})};
+    const {namespace, name} = keyOf(object);
+    const options = {...inNamespace(namespace), ...this.#write, ...(subresource ? {subresource} : {})};
+    return (await this.raw.resource(kind).patch(name, 'merge', {...difference, metadata}, options)) as Frozen<T>;
+  }
+}
+
+/** Returns what `mutate` makes of a copy of an object. */
+const changed = <T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Frozen<T> => {
+  const copy = copyOf<T>(object);
+  mutate(copy);
+  return copy as Frozen<T>;
+};
+
+/** Resolves to undefined for an object that does not exist. */
+const unlessGone = async <R>(call: Promise<R>): Promise<R | undefined> => {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};

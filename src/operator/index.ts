@@ -1,0 +1,43 @@
+/** The controller runtime for everybody's own controllers: `import {defineController} from 'plat/operator'`. */
+export {
+  anyOf,
+  allOf,
+  annotationsChanged,
+  generationChanged,
+  labelsChanged,
+  matching,
+  not,
+  resourceVersionChanged,
+  type Predicate,
+} from './predicates.js';
+export {againAfter, Expected, Terminal, type Duration, type Result} from './result.js';
+export {index, selection, type KeyLike, type NamedIndex, type Selection, type SelectionOptions, type Source} from './sources.js';
+export {mapped, type MapContext, type Watch} from './watches.js';
+export type {Caches, CacheListOptions} from './caches.js';
+export type {ApplyOptions, DeleteObjectOptions, OperatorClient, Writable} from './client.js';
+export {
+  conditionOf,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+  type StatusChange,
+  type StatusContext,
+  type StatusOf,
+} from './conditions.js';
+export {
+  defineController,
+  type ControllerDefinition,
+  type OperatorController,
+  type ReconcileContext,
+  type RetryOptions,
+} from './controller.js';
+export {createManager, type Manager, type ManagerOptions, type RunOutcome} from './manager.js';
+export type {LeaderElectionOptions} from './leader-election-options.js';
+export type {Check, HealthAnswer} from '#src/observe/health.js';
+export type {Meter} from '#src/base/meter.js';
+export {customKind} from '#src/api/kind.js';
+export type {Kind, ObjectOf} from '#src/api/kinds/index.js';
+export {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+export type {Condition, KubeList, KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
+export {isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError, type Status} from '#src/api/status.js';
+export type {EventRecorder} from '#src/runtime/events/events.js';

@@ -1,0 +1,18 @@
+import type {KeyedController} from '#src/runtime/controller.js';
+
+/** A declared controller. */
+interface Declared {
+  readonly name: string;
+}
+
+/** The declared controllers as the runtime takes them. They are kept apart so that the public types do not show the runtime's. */
+const runtimes = new WeakMap<Declared, KeyedController>();
+
+export const register = (controller: Declared, runtime: KeyedController): void => void runtimes.set(controller, runtime);
+
+/** Returns a declared controller as the runtime takes it. Throws for an object that `defineController` did not return. */
+export const runtimeOf = (controller: Declared): KeyedController => {
+  const runtime = runtimes.get(controller);
+  if (!runtime) throw new TypeError(`controller ${controller.name}: declare it with defineController`);
+  return runtime;
+};

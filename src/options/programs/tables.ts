@@ -1,0 +1,27 @@
+import type {FlagTable} from '#src/options/flag.js';
+import {apiserverFlags} from './apiserver.js';
+import {certificateFlags, tokenFlags, versionFlags} from './client.js';
+import {completionFlags} from './completion.js';
+import {controllerManagerFlags} from './controller-manager.js';
+import {demoFlags} from './demo.js';
+import {envtestFlags} from './envtest.js';
+import {nodesFlags} from './nodes.js';
+import {schedulerFlags} from './scheduler.js';
+import {snapshotFlags} from './snapshot.js';
+import {upFlags} from './up.js';
+
+/** The flags of all programs and of all commands of `plat`, which can be run. */
+export const flagTables = [
+  apiserverFlags,
+  controllerManagerFlags,
+  schedulerFlags,
+  upFlags,
+  nodesFlags,
+  certificateFlags,
+  tokenFlags,
+  snapshotFlags,
+  envtestFlags,
+  completionFlags,
+  demoFlags,
+  versionFlags,
+] as unknown as readonly FlagTable[];

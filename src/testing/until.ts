@@ -1,0 +1,64 @@
+import {formatDuration} from '#src/api/duration.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {msOf, type Duration} from '#src/operator/result.js';
+
+export interface UntilOptions {
+  /** The virtual time in which the condition must hold. It is checked before time moves and a last time when this has passed. */
+  readonly within: Duration;
+  /** How far time moves between two checks. Timers that fall due on the way run at their own moments. Default 1 s. */
+  readonly step?: Duration;
+  /** What is awaited, for the message of the rejection. By default the text of the condition. */
+  readonly what?: string;
+}
+
+/** The longest text of a condition in a message. */
+const mostText = 160;
+
+/**
+ * Lets everything happen that is due, and moves the plane's virtual clock step by step, until the condition resolves to a truthy value, which is returned. An error
+ * `NotFound` of the condition means that it does not hold yet; any other error rejects at once. Rejects when the condition does not hold within the given virtual time. Time
+ * stands still while the condition is evaluated, so it must not wait for time itself.
+ */
+export const until = async <T>(
+  plane: {readonly clock: Clock},
+  condition: () => T | Promise<T>,
+  {within, step = '1s', what = textOf(condition)}: UntilOptions,
+): Promise<NonNullable<T>> => {
+  const {clock} = plane;
+  if (!(clock instanceof VirtualClock)) throw new TypeError('until needs a virtual clock: startPlane({clock: new VirtualClock()})');
+  const [withinMs, stepMs] = [msOf(within), msOf(step)];
+  if (!(stepMs > 0)) throw new RangeError(`a step of ${step} does not move time`);
+  const start = clock.monotonic();
+  for (;;) {
+    await clock.drain();
+    const {value, error} = await checked(condition);
+    if (value) return value;
+    const passedMs = clock.monotonic() - start;
+    if (passedMs >= withinMs) throw notReached(what, passedMs, value, error);
+    await clock.advance(Math.min(stepMs, withinMs - passedMs));
+  }
+};
+
+/** The value of a condition, or the error that says that an object is not there yet. */
+const checked = async <T>(condition: () => T | Promise<T>): Promise<{readonly value?: T; readonly error?: Error}> => {
+  try {
+    return {value: await condition()};
+  } catch (error) {
+    if (isNotFound(error)) return {error};
+    throw error;
+  }
+};
+
+const notReached = (what: string, passedMs: number, value: unknown, error: Error | undefined): Error =>
+  new Error(
+    `${what}: still not so after ${formatDuration(passedMs)} of virtual time, at last ${error ? error.message : String(value)}`,
+    error && {cause: error},
+  );
+
+/** The source of a condition on one line. */
+const textOf = (condition: () => unknown): string => {
+  const text = String(condition).replaceAll(/\s+/g, ' ');
+  return text.length > mostText ? `${text.slice(0, mostText)}...` : text;
+};

@@ -1,0 +1,92 @@
+import test, {type ExecutionContext} from 'ava';
+import {isForbidden, isNotFound, statusError} from '#src/api/status.js';
+import {systemClock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {ConfigMap} from '#src/operator/kinds.js';
+import {startPlane} from '#src/plane/plane.js';
+import {until} from '#src/testing/index.js';
+
+const aPlane = async (t: ExecutionContext) => {
+  const clock = new VirtualClock();
+  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers='], freeze: true});
+  t.teardown(() => plane.stop());
+  const maps = plane.client().resource(ConfigMap);
+  const key = {namespace: 'default'} as const;
+  return {clock, plane, get: () => maps.get('late', key), create: () => maps.create({metadata: {name: 'late', ...key}})};
+};
+
+test('a condition that waits for an object holds once the object is there, and its value is returned', async t => {
+  const {clock, plane, get, create} = await aPlane(t);
+  const start = clock.monotonic();
+  clock.schedule(90_500, create);
+
+  const map = await until(plane, get, {within: '5m'});
+
+  t.is(map.metadata?.name, 'late');
+  t.is(clock.monotonic() - start, 91_000);
+});
+
+test('time does not move for a condition that holds once all that is due has happened', async t => {
+  const {clock, plane, get, create} = await aPlane(t);
+  const start = clock.monotonic();
+  const created = create();
+
+  await until(plane, get, {within: 0});
+
+  t.is(clock.monotonic(), start);
+  await created;
+});
+
+test('a condition is checked after each step, and a last time when all of the time has passed', async t => {
+  const {clock, plane} = await aPlane(t);
+  const start = clock.monotonic();
+  const checks: number[] = [];
+  const check = () => {
+    checks.push(clock.monotonic() - start);
+    return checks.length === 4;
+  };
+
+  t.true(await until(plane, check, {within: '2500ms'}));
+  t.deepEqual(checks, [0, 1000, 2000, 2500]);
+});
+
+test('a condition that does not hold in time is named with the time that passed and what was seen last', async t => {
+  const {clock, plane, get} = await aPlane(t);
+  const start = clock.monotonic();
+
+  const missing = await t.throwsAsync(until(plane, get, {within: '1m30s', step: '20s', what: 'the map is there'}));
+  t.is(missing?.message, 'the map is there: still not so after 1m30s of virtual time, at last configmaps "late" not found');
+  t.true(isNotFound(missing?.cause));
+  t.is(clock.monotonic() - start, 90_000);
+
+  const unnamed = await t.throwsAsync(until(plane, () => Promise.resolve(start < 0), {within: 500}));
+  t.regex(unnamed?.message ?? '', /^\(\) => Promise\.resolve\(\w+ < 0\): still not so after 500ms of virtual time, at last false$/);
+  t.is(unnamed?.cause, undefined);
+});
+
+test('an error that does not say that something is missing rejects at once', async t => {
+  const {clock, plane} = await aPlane(t);
+  const start = clock.monotonic();
+
+  const error = await t.throwsAsync(until(plane, () => Promise.reject(statusError('Forbidden', 'no')), {within: '1m'}));
+
+  t.true(isForbidden(error));
+  t.is(clock.monotonic(), start);
+});
+
+test('a clock that runs by itself, and steps that do not move time, are refused', async t => {
+  const {plane} = await aPlane(t);
+
+  await t.throwsAsync(
+    until({clock: systemClock}, () => true, {within: 1}),
+    {instanceOf: TypeError, message: /startPlane\(\{clock: new VirtualClock\(\)\}\)/},
+  );
+  await t.throwsAsync(
+    until(plane, () => false, {within: 1, step: 0}),
+    {instanceOf: RangeError, message: 'a step of 0 does not move time'},
+  );
+  await t.throwsAsync(
+    until(plane, () => false, {within: 'soon'}),
+    {instanceOf: TypeError},
+  );
+});
