@@ -1,6 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Change} from './change.js';
 import type {Listener} from './replay.js';
@@ -16,13 +17,19 @@ export interface DeliveryOptions<T extends KubeObject> {
   readonly failed: (error: unknown) => void;
 }
 
+/** An update of the cache that is being made. */
+interface Update<T extends KubeObject> {
+  readonly work: Steps<readonly Change<T>[]>;
+  readonly handled: () => void;
+}
+
 /** The changes of one update of the cache, with the subscribers at that time. */
 interface News<T extends KubeObject> {
   readonly changes: readonly Change<T>[];
   readonly listeners: readonly Listener<T>[];
   readonly handled: () => void;
   /** The number of changes that have been delivered. */
-  told: number;
+  delivered: number;
 }
 
 /**
@@ -32,7 +39,8 @@ interface News<T extends KubeObject> {
 export class Delivery<T extends KubeObject> {
   readonly #options: DeliveryOptions<T>;
   readonly #pieces: Pieces;
-  readonly #pending: {readonly change: () => readonly Change<T>[]; readonly handled: () => void}[] = [];
+  readonly #pending: {readonly change: () => Stepwise<readonly Change<T>[]>; readonly handled: () => void}[] = [];
+  #update: Update<T> | undefined;
   #news: News<T> | undefined;
   #isBusy = false;
   #isStopped = false;
@@ -47,8 +55,8 @@ export class Delivery<T extends KubeObject> {
     return !this.#isBusy && this.#pending.length === 0;
   }
 
-  /** Queues an update of the cache: `change` makes it, its changes are delivered to the subscribers at that time, and then `handled` is called. A listener may call `add`. */
-  add(change: () => readonly Change<T>[], handled: () => void = () => {}): void {
+  /** Queues an update of the cache: `change` makes it, at once or in steps, its changes are delivered to the subscribers at that time, and then `handled` is called. A listener may call `add`. */
+  add(change: () => Stepwise<readonly Change<T>[]>, handled: () => void = () => {}): void {
     this.#pending.push({change, handled});
     if (!this.#isBusy) this.#work();
   }
@@ -63,28 +71,47 @@ export class Delivery<T extends KubeObject> {
     this.#isBusy = true;
     let pause: Promise<void> | undefined;
     try {
-      while (!pause && this.#take()) pause = this.#tell();
+      while (!pause && this.#take()) pause = this.#make() ?? this.#deliver();
     } finally {
       this.#isBusy = pause !== undefined;
     }
     if (pause) this.#goOnAfter(pause);
   }
 
-  /** Makes the next update of the cache unless one is being delivered. Returns whether there are changes to deliver. */
+  /** Begins the next update of the cache unless one is being made or delivered. Returns whether there is one. */
   #take(): boolean {
     if (this.#isStopped) return false;
-    if (this.#news) return true;
+    if (this.#update || this.#news) return true;
     const next = this.#pending.shift();
     if (!next) return false;
-    const listeners = this.#options.listeners();
-    this.#news = {changes: this.#changes(next.change), listeners, handled: next.handled, told: 0};
+    const begun = function* (): Steps<readonly Change<T>[]> {
+      return yield* stepping(next.change());
+    };
+    this.#update = {work: begun(), handled: next.handled};
     return true;
   }
 
-  /** Returns the changes of an update. One that fails is reported and counts as empty, so that it does not block later ones. */
-  #changes(change: () => readonly Change<T>[]): readonly Change<T>[] {
+  /** Goes on with the update of the cache that is being made. Returns a promise to wait for if the event loop has to run first. */
+  #make(): Promise<void> | undefined {
+    while (this.#update) {
+      const {work, handled} = this.#update;
+      const changes = this.#step(work);
+      if (changes) {
+        this.#update = undefined;
+        this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0};
+        return undefined;
+      }
+      const pause = this.#pieces.pause();
+      if (pause) return pause;
+    }
+    return undefined;
+  }
+
+  /** Makes one step of an update. Returns its changes with the last. An update that fails is reported and counts as empty, so that it does not block later ones. */
+  #step(work: Steps<readonly Change<T>[]>): readonly Change<T>[] | undefined {
     try {
-      return change();
+      const {done, value} = work.next();
+      return done ? value : undefined;
     } catch (error) {
       this.#options.failed(error);
       return [];
@@ -92,12 +119,13 @@ export class Delivery<T extends KubeObject> {
   }
 
   /** Delivers the changes that are left. Returns a promise to wait for if the event loop has to run first. */
-  #tell(): Promise<void> | undefined {
-    const news = this.#news!;
-    for (; news.told < news.changes.length && !this.#isStopped; news.told++) {
+  #deliver(): Promise<void> | undefined {
+    const news = this.#news;
+    if (!news) return undefined;
+    for (; news.delivered < news.changes.length && !this.#isStopped; news.delivered++) {
       const pause = this.#pieces.pause();
       if (pause) return pause;
-      const change = news.changes[news.told]!;
+      const change = news.changes[news.delivered]!;
       for (const listener of news.listeners) listener.next(change);
     }
     this.#news = undefined;

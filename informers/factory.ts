@@ -7,7 +7,10 @@ import {emptyListerWatcher, listerWatcher} from './lister-watcher.js';
 import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
 import {SharedInformer, type SharedInformerOptions} from './shared.js';
 
-export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'onMissing'> {
+export interface InformerFactoryOptions extends Omit<
+  SharedInformerOptions,
+  'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'shape' | 'onMissing'
+> {
   readonly client: Client;
   /** The release of the server if it is not the newest, for example `1.33`: kinds that it does not have are not requested. */
   readonly release?: string;
@@ -28,10 +31,19 @@ interface Lent {
 }
 type Missed = () => void;
 
+const isComplete = ({
+  namespace,
+  labelSelector,
+  fieldSelector,
+}: Pick<ResolvedSelection<KubeObject>, 'namespace' | 'labelSelector' | 'fieldSelector'>): boolean =>
+  !namespace && !labelSelector && !fieldSelector;
+
 /** Creates informers, one for each selection, and shares them among all callers. */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
   readonly #informers = new Map<string, SharedInformer>();
+  /** The informers of all objects of a kind with their metadata, by the id of the kind. */
+  readonly #complete = new Map<string, SharedInformer>();
   readonly #lent = new Map<string, Lent>();
   #started = false;
 
@@ -47,19 +59,21 @@ export class InformerFactory {
     if (known) return known as unknown as SharedInformer<T>;
     const informer = this.#make(selection);
     this.#informers.set(selection.id, informer as unknown as SharedInformer);
+    const kindId = this.#kindId(selection.kind);
+    if (isComplete(selection) && !this.#complete.has(kindId)) this.#complete.set(kindId, informer as unknown as SharedInformer);
     if (this.#started) informer.start(this.#options.signal);
     return informer;
   }
 
   /**
-   * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of whole objects of the kind exists
+   * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of all objects of the kind exists
    * already, it is returned instead and outlives its borrowers; so call this after the calls of `informer`. `missed` is called each time the server responds
    * that it does not serve the kind, or no longer does.
    */
   borrowMetadata(kind: Kind, missed: Missed = () => {}): Borrowed {
     const {client} = this.#options;
-    const whole = this.#informers.get(resolveSelection(kind, client.naming).id);
-    if (whole) return {informer: whole, [Symbol.dispose]() {}};
+    const complete = this.#complete.get(this.#kindId(kind));
+    if (complete) return {informer: complete, [Symbol.dispose]() {}};
     const selection = resolveSelection({kind, metadataOnly: true}, client.naming);
     const lent = this.#lent.get(selection.id) ?? this.#lend(selection);
     const user = () => missed();
@@ -88,18 +102,23 @@ export class InformerFactory {
     await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
   }
 
+  #kindId(kind: Kind): string {
+    return resolveSelection(kind, this.#options.client.naming).id;
+  }
+
   #make<T extends KubeObject>(selection: ResolvedSelection<T>, onMissing?: Missed): SharedInformer<T> {
     const {client, clock, release} = this.#options;
-    const {kind, namespace, labelSelector, fieldSelector, metadataOnly} = selection;
+    const {kind, namespace, labelSelector, fieldSelector, metadataOnly, shape} = selection;
     const isThere = release === undefined || isIntroduced(kind, release);
     return new SharedInformer<T>(isThere ? listerWatcher(client, selection) : emptyListerWatcher(client, selection, clock), {
       ...this.#options,
-      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata']
+      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata', shape?.name]
         .filter(Boolean)
         .join(' '),
       apiVersion: apiVersionOf(client.naming, kind),
       kind: kind.kind,
       ...(metadataOnly ? {metadataOnly} : {}),
+      ...(shape ? {shape} : {}),
       ...(onMissing ? {onMissing} : {}),
     });
   }

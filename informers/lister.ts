@@ -4,7 +4,7 @@ import type {Group, Grouping} from './groups.js';
 
 export type {Group, Grouping};
 
-/** An index of cached objects by derived values. Created once, at module level; each cache builds it on first use. */
+/** An index of cached objects by derived values. Created once, at module level; each cache builds it on first use, or for `indexing`. */
 export interface Index<T extends KubeObject = KubeObject> {
   readonly name: string;
   /** Returns the index values of an object; an empty array leaves it out. */
@@ -24,3 +24,9 @@ export interface Lister<T extends KubeObject = KubeObject> {
   groups(grouping: Grouping<T>, value: string): Iterable<Group<T>>;
   readonly size: number;
 }
+
+/** Creates indexes in a cache that is still empty, and returns it: later they would have to visit all objects at once. */
+export const indexing = <T extends KubeObject>(lister: Lister<T>, ...indexes: readonly Index<T>[]): Lister<T> => {
+  for (const index of indexes) lister.count(index, '');
+  return lister;
+};

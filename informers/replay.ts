@@ -16,7 +16,7 @@ export class Replay<T extends KubeObject> implements Listener<T> {
   readonly #subscriber: Subscriber<Change<T>>;
   readonly #objects: readonly Frozen<T>[];
   readonly #changes: Change<T>[] = [];
-  #told = 0;
+  #delivered = 0;
   #isOver = false;
 
   constructor(subscriber: Subscriber<Change<T>>, objects: readonly Frozen<T>[]) {
@@ -35,23 +35,25 @@ export class Replay<T extends KubeObject> implements Listener<T> {
 
   /** Delivers as much as one turn of the event loop has room for. Returns undefined if that is all, or a promise that resolves after all, or once the subscription ends. */
   run(pieces: Pieces, clock: Clock): Promise<void> | undefined {
-    const pause = this.#tell(pieces);
+    const pause = this.#deliver(pieces);
     return pause && this.#goOnAfter(pause, pieces, clock);
   }
 
   async #goOnAfter(first: Promise<void>, pieces: Pieces, clock: Clock): Promise<void> {
     using _ = clock.hold();
-    for (let pause: Promise<void> | undefined = first; pause; pause = this.#tell(pieces)) await pause;
+    for (let pause: Promise<void> | undefined = first; pause; pause = this.#deliver(pieces)) await pause;
   }
 
-  #tell(pieces: Pieces): Promise<void> | undefined {
+  #deliver(pieces: Pieces): Promise<void> | undefined {
     const count = this.#objects.length;
     // A subscriber may cause changes meanwhile.
-    for (; this.#told < count + this.#changes.length && !this.#subscriber.closed; this.#told++) {
+    for (; this.#delivered < count + this.#changes.length && !this.#subscriber.closed; this.#delivered++) {
       const pause = pieces.pause();
       if (pause) return pause;
       this.#subscriber.next(
-        this.#told < count ? {type: 'added', object: this.#objects[this.#told]!, initial: true} : this.#changes[this.#told - count]!,
+        this.#delivered < count
+          ? {type: 'added', object: this.#objects[this.#delivered]!, initial: true}
+          : this.#changes[this.#delivered - count]!,
       );
     }
     this.#isOver = true;

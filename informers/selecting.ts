@@ -5,6 +5,8 @@ import type {Index, Lister} from './lister.js';
 
 /** Finds the parents of a kind, such as services or replica sets, by the labels that they select. */
 export interface Selecting<T extends KubeObject> {
+  /** The index of parents that lookups use. */
+  readonly index: Index<T>;
   /** Returns the parent's selector; undefined if it is invalid. */
   selectorOf(parent: Frozen<T>): LabelSelector | undefined;
   /** Returns the parents in the child's namespace that select its labels. An empty or invalid selector selects nothing. */
@@ -48,6 +50,7 @@ export const selecting = <T extends KubeObject, W extends object = LabelSelector
     },
   };
   return {
+    index,
     selectorOf,
     parentsOf(lister, {metadata}) {
       const {namespace = '', labels = {}} = metadata ?? {};

@@ -1,3 +1,4 @@
+import type {Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -10,6 +11,16 @@ export interface Selection<T extends KubeObject = KubeObject> {
   readonly fieldSelector?: string | ((naming: Naming) => string);
   /** Whether only metadata is requested and kept. */
   readonly metadataOnly?: true;
+  /** What the cache keeps of each object; everything but `managedFields` if missing. */
+  readonly shape?: Shape<T>;
+}
+
+/** What a cache keeps of each object, for kinds of which there may be more than fit into memory. Created once, at module level. */
+export interface Shape<T extends KubeObject> {
+  /** Unique among the shapes of a kind. */
+  readonly name: string;
+  /** Returns the part to keep, with all metadata; `held` is the number of objects that the cache holds already. The object itself must not be changed. */
+  of(object: Frozen<T>, held: number): Frozen<T>;
 }
 export type Source<T extends KubeObject = KubeObject> = Kind<T> | Selection<T>;
 
@@ -22,6 +33,7 @@ export interface ResolvedSelection<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly metadataOnly?: true;
+  readonly shape?: Shape<T>;
   readonly id: string;
 }
 
@@ -35,11 +47,12 @@ export const resolveSelection = <T extends KubeObject>(source: Source<T>, naming
     const text = typeof given === 'function' ? given(naming) : given;
     if (text) parts[name] = text;
   }
-  const shape = selection.metadataOnly ? {metadataOnly: true as const} : {};
+  const {metadataOnly, shape} = selection;
   return {
     kind: selection.kind,
     ...parts,
-    ...shape,
-    id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, selection.metadataOnly]),
+    ...(metadataOnly ? {metadataOnly} : {}),
+    ...(shape ? {shape} : {}),
+    id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, metadataOnly, shape?.name]),
   };
 };

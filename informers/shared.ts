@@ -7,6 +7,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
+import type {Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
@@ -17,6 +18,7 @@ import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
 import {Refusals} from './refusal.js';
 import {Replay, type Listener} from './replay.js';
+import type {Shape} from './selection.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
 export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize' | 'watchSeconds'> {
@@ -34,13 +36,15 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly minResyncMs: number;
   /** Whether the cache keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
+  /** What the cache keeps of each object. */
+  readonly shape?: Shape<KubeObject>;
   /** Whether objects are deeply frozen, so that a change to a shared object throws. Used by tests. */
   readonly freeze?: boolean;
   /** Called each time the server responds that it does not serve the collection; such a response is then no error. Without it the informer logs a warning. */
   readonly onMissing?: () => void;
 }
 
-/** The number of objects of the first list that are added to the cache at once. */
+/** The number of objects of the first list that are added to the cache at once, and of those of a resync that are queued at once. */
 const pieceSize = 200;
 
 /**
@@ -66,7 +70,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   #replays = 0;
 
   constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
-    this.#api = api;
+    this.#api = this.#trimming(api);
     this.#options = options;
     this.#pieces = new Pieces(options.clock);
     this.#cache = new Cache<T>((error, object) => this.#stumbled(error, 'an index failed on an object', object));
@@ -80,12 +84,12 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       const replay = new Replay(subscriber, this.#cache.list());
       this.#listeners.add(replay);
       subscriber.add(() => this.#listeners.delete(replay));
-      const told = replay.run(this.#pieces, options.clock);
-      if (!told) return;
+      const delivery = replay.run(this.#pieces, options.clock);
+      if (!delivery) return;
       this.#replays++;
-      void told.finally(() => {
+      void delivery.finally(() => {
         this.#replays--;
-        this.#tellSynced();
+        this.#reportSynced();
       });
     });
   }
@@ -126,7 +130,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       onAttempt: what => metrics.attempt(what),
       onError: (error, waitMs) => {
         metrics.failed(error);
-        this.#tell(error, waitMs);
+        this.#report(error, waitMs);
         const refusal = refusals.after(error);
         if (refusal) for (const {refused} of this.#waiters) refused(refusal);
       },
@@ -170,7 +174,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /** Logs a failure: as a warning, unless it is expected, as when a definition was deleted, or is not served yet by the kind's only informer. */
-  #tell(error: unknown, waitMs: number): void {
+  #report(error: unknown, waitMs: number): void {
     const {log, name, onMissing} = this.#options;
     const isMissing = isNotFound(error);
     const isNoFault = isGone(error) || (onMissing ? isMissing || isShort(error) : isMissing && this.#synced);
@@ -193,45 +197,79 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#metrics?.heard();
     if (event.type === 'BOOKMARK') return;
     if (event.type === 'listed') {
-      if (this.#cache.size === 0 && this.#delivery.isIdle) this.#fill(event.items);
-      else this.#delivery.add(() => this.#cache.replace(event.items.map(item => this.#kept(item))));
+      const items = event.items as readonly Frozen<T>[]; // As they are kept.
+      if (this.#cache.size === 0 && this.#delivery.isIdle) this.#fill(items);
+      else this.#delivery.add(() => this.#cache.replacing(items));
       this.#delivery.add(
         () => [],
         () => this.#becomeSynced(),
       );
       return;
     }
-    const object = this.#kept(event.object);
+    const object = this.#kept(event.object, this.#cache.size);
     this.#delivery.add(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
   }
 
   /** Adds the first list to the cache in slices: no reader relies on the cache before it is synced. */
-  #fill(items: readonly T[]): void {
-    for (let from = 0; from < items.length; from += pieceSize) {
-      this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(this.#kept(item))));
-    }
+  #fill(items: readonly Frozen<T>[]): void {
+    for (let from = 0; from < items.length; from += pieceSize)
+      this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(item)));
   }
 
-  #kept(object: T): Frozen<T> {
-    const kept = this.#options.metadataOnly ? metadataOf(object, this.#options) : trimmed(object, this.#options);
-    return this.#options.freeze ? deepFrozen(kept) : kept;
+  /** Trims the objects of a list page by page, so that no more than one page of whole objects is in memory, and each page in slices. */
+  #trimming(api: ListerWatcher<T>): ListerWatcher<T> {
+    let listed = 0;
+    return {
+      watch: options => api.watch(options),
+      isProbed: api.isProbed && (() => api.isProbed!()),
+      list: async options => {
+        if (!options.continue) listed = 0;
+        const page = await api.list(options);
+        // After 410 Gone a page is the whole collection.
+        using _ = this.#options.clock.hold();
+        const items: T[] = [];
+        for (const item of page.items) {
+          const pause = this.#pieces.pause();
+          if (pause) await pause;
+          options.signal?.throwIfAborted();
+          items.push(this.#kept(item, listed++) as T);
+        }
+        return {...page, items};
+      },
+    };
+  }
+
+  #kept(object: T, held: number): Frozen<T> {
+    const {metadataOnly, shape, freeze} = this.#options;
+    const whole = metadataOnly ? metadataOf(object, this.#options) : trimmed(object, this.#options);
+    const kept = shape ? (shape.of(whole, held) as Frozen<T>) : whole;
+    return freeze ? deepFrozen(kept) : kept;
   }
 
   #becomeSynced(): void {
     if (this.#synced) return;
     this.#synced = true;
-    this.#tellSynced();
+    this.#reportSynced();
   }
 
-  #tellSynced(): void {
+  #reportSynced(): void {
     if (!this.#synced || this.#replays > 0) return;
     for (const {synced} of this.#waiters) synced();
+  }
+
+  *#resynced(): Steps<readonly Change<T>[]> {
+    const changes: Change<T>[] = [];
+    for (const object of this.#cache.list()) {
+      changes.push({type: 'updated', object, old: object});
+      if (changes.length % pieceSize === 0) yield;
+    }
+    return changes;
   }
 
   #remindEvery(periodMs: number): void {
     this.#resync = this.#options.clock.schedule(periodMs, () => {
       this.#remindEvery(periodMs);
-      this.#delivery.add(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
+      this.#delivery.add(() => this.#resynced());
     });
   }
 }

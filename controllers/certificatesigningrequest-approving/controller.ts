@@ -1,6 +1,6 @@
-import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
+import {dueRequests, requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
-import {approvingReconciler} from './reconcile.js';
+import {approvingReconciler, isUndecided} from './reconcile.js';
 
 /**
  * Approves client certificate requests of nodes when a SubjectAccessReview allows the requester to have them auto-approved.
@@ -10,5 +10,6 @@ export default defineController({
   ...requestController,
   doc: 'Approves certificate signing requests of nodes for client certificates if the requester is authorized.',
   name: 'certificatesigningrequest-approving-controller',
+  watches: [dueRequests(({signers}) => signers.apiserverClientAgent, isUndecided)],
   create: approvingReconciler,
 });

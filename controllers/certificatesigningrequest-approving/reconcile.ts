@@ -1,7 +1,7 @@
 import {
   conditionOf,
   signingRequestIn,
-  untilIssued,
+  whileDue,
   withCondition,
   type CachedRequest,
 } from '#controllers/shared/certificates/certificate-requests.js';
@@ -9,6 +9,9 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {recognizers} from './policy.js';
+
+/** Whether nobody has decided on a request. */
+export const isUndecided = (csr: Pick<CachedRequest, 'status'>): boolean => !conditionOf(csr, 'Approved') && !conditionOf(csr, 'Denied');
 
 /** Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed is retried, as permissions change. */
 export const approvingReconciler = (context: KeyedContext): Reconcile => {
@@ -35,8 +38,7 @@ export const approvingReconciler = (context: KeyedContext): Reconcile => {
     return status?.allowed ?? false;
   };
 
-  return untilIssued(context, async csr => {
-    if (conditionOf(csr, 'Approved') || conditionOf(csr, 'Denied')) return;
+  return whileDue(context, naming.signers.apiserverClientAgent, isUndecided, async csr => {
     const request = await signingRequestIn(csr, clock);
     const recognized = recognizers.filter(({recognizes}) => recognizes(csr, request, naming));
 

@@ -1,7 +1,7 @@
-import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
+import {dueRequests, requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
-import {signingConfiguration, signingPlan, type SigningOptions} from './key-files.js';
-import {signers} from './reconcile.js';
+import {signerTokens, signingConfiguration, signingPlan, type SigningOptions} from './key-files.js';
+import {isApproved, signers} from './reconcile.js';
 
 /**
  * Issues certificates for approved requests, with one loop for each built-in signer that has a key. A request that its signer may not sign
@@ -13,5 +13,6 @@ export default defineController<SigningOptions>({
   name: 'certificatesigningrequest-signing-controller',
   configuration: signingConfiguration,
   enabled: options => (signingPlan(options).length > 0 ? true : 'there is no certificate and key to sign with'),
+  watches: signerTokens.map(token => dueRequests(({signers: names}) => names[token], isApproved, token)),
   create: signers,
 });

@@ -1,7 +1,7 @@
 import {
   conditionOf,
   signingRequestIn,
-  untilIssued,
+  whileDue,
   withCondition,
   withStatus,
   type CachedRequest,
@@ -22,12 +22,8 @@ import {signingChecks} from './policy.js';
 
 type Context = KeyedContext<SigningOptions>;
 
-/** Whether a request is to be signed: approved, not denied, and not failed before. */
-const isToBeSigned = (csr: CachedRequest): boolean => {
-  const status = conditionOf(csr, 'Failed')?.status;
-  const hasFailed = status === 'True' || status === '';
-  return conditionOf(csr, 'Approved') !== undefined && conditionOf(csr, 'Denied') === undefined && !hasFailed;
-};
+/** Whether an open request is to be signed. */
+export const isApproved = (csr: Pick<CachedRequest, 'status'>): boolean => conditionOf(csr, 'Approved') !== undefined;
 
 /** Returns one loop for each signer that has a key pair. */
 export const signers = async (context: Context): Promise<Readonly<Record<string, Reconcile>>> => {
@@ -67,8 +63,7 @@ const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'c
     return withStatus(csr, {certificate: Buffer.from(certificatePem({raw})).toString('base64')});
   };
 
-  return untilIssued(context, async csr => {
-    if (!isToBeSigned(csr) || csr.spec.signerName !== signerName) return;
+  return whileDue(context, signerName, isApproved, async csr => {
     const request = await signingRequestIn(csr, clock);
     const failure = signingChecks[token](request, csr.spec.usages ?? []);
     await requests.updateStatus(failure === undefined ? await issued(csr, request) : failed(csr, failure));

@@ -1,10 +1,11 @@
+import {indexing} from '#informers/lister.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {parseTime} from '#src/api/time.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {childrenOf, syncActive, trimHistory, type CronJobSync} from './active-jobs.js';
-import type {CronJob} from './kinds.js';
+import {byControllerName, type CronJob} from './kinds.js';
 import {readDueStart, readSchedule} from './readable-schedule.js';
 import {nextStartIn} from './schedule.js';
 import {isStarted, replaceActive, start, type StartContext} from './start.js';
@@ -16,7 +17,7 @@ const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT'
 export const cronJobReconciler = (context: KeyedContext): Reconcile => {
   const {lister, writer, clock, events, meter} = context;
   const cronJobs = lister(kinds.cronJobs);
-  const jobs = lister(kinds.jobs);
+  const jobs = indexing(lister(kinds.jobs), byControllerName);
   const skew = meter.histogram({
     name: 'cronjob_controller_job_creation_skew_duration_seconds',
     help: 'Time between when a cronjob is scheduled to be run, and when the corresponding job is created',

@@ -35,7 +35,7 @@ export default defineController<Options>({
     watchPods(context, {
       parents: kinds.daemonSets,
       selecting: daemonSets,
-      created: key => expected.created(key),
+      created: (key, pod) => expected.created(key, keyText(keyOf(pod))),
       deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
       minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
     });

@@ -42,6 +42,8 @@ const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | unde
 
 /** Returns the requested pods of all sets. */
 export const wantedIn = (sets: readonly ReplicaSet[]): number => sum(sets, replicasOf);
+/** Returns the pods of all sets that are requested, or still there: those whose deletion failed or has not begun. */
+export const presentIn = (sets: readonly ReplicaSet[]): number => sum(sets, set => Math.max(replicasOf(set), set.status?.replicas ?? 0));
 /** Returns the sum of a status counter. */
 export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number =>
   sum(sets, ({status}) => status?.[counter]);

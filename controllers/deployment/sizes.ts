@@ -1,7 +1,7 @@
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {annotationsOf, wholeNumber, type AnnotationKeys} from './annotations.js';
 import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
-import {isActive, wantedIn} from './replica-sets.js';
+import {isActive, presentIn, wantedIn} from './replica-sets.js';
 
 /** Returns maxSurge and maxUnavailable as numbers. Never both 0, as no rollout could begin. */
 const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {
@@ -16,11 +16,14 @@ export const maxSurge = (deployment: Deployment): number => (isRolling(deploymen
 export const maxUnavailable = (deployment: Deployment): number =>
   isRolling(deployment) && replicasOf(deployment) > 0 ? Math.min(bounds(deployment).unavailable, replicasOf(deployment)) : 0;
 
-/** Returns the size of the newest set, within the surge limit. `present` is its current size. */
+/**
+ * Returns the size of the newest set, within the surge limit. `present` is its current size. Differs from upstream, which counts requested pods only: while
+ * deletions of old pods fail, more than the limit exist there.
+ */
 export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], present: number): number => {
   const desired = replicasOf(deployment);
   if (!isRolling(deployment)) return desired;
-  const room = desired + maxSurge(deployment) - wantedIn(all);
+  const room = desired + maxSurge(deployment) - presentIn(all);
   return room <= 0 ? present : present + Math.min(room, desired - present);
 };
 

@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {disruptPod} from '#controllers/shared/pods/disrupt.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync} from '#informers/change.js';
@@ -31,7 +32,7 @@ const evictionMetrics = ({meter}: KeyedContext) => ({
 
 /** Follows pods, claims, slices and rules, and finds out again when pods are to be evicted where anything has changed. */
 const follow = ({lister, listen, gates, clock}: KeyedContext, handlers: Omit<EvictionsParts, 'claims' | 'taints'>) => {
-  const [pods, claims, slices] = [lister(kinds.pods), lister(kinds.resourceClaims), lister(kinds.resourceSlices)];
+  const [pods, claims, slices] = [lister(kinds.pods), indexing(lister(kinds.resourceClaims), byDevice), lister(kinds.resourceSlices)];
   const rules = gates.enabled('DRADeviceTaintRules') ? lister(kinds.deviceTaintRules) : undefined;
   const taints = new DeviceTaints({slices, rules, now: () => clock.now()});
   const evictions = new Evictions({...handlers, claims, taints});

@@ -31,6 +31,9 @@ const unbounded: Index<PodDisruptionBudget> = {
   values: budget => (budget.spec?.selector && budgetSelection.selectorOf(budget)?.empty ? [budget.metadata?.namespace ?? ''] : []),
 };
 
+/** The indexes that `budgetsForPod` uses. */
+export const budgetIndexes = [budgetSelection.index, unbounded];
+
 /** Returns the budgets that cover a pod. */
 export const budgetsForPod = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<Pod>): Frozen<PodDisruptionBudget>[] => [
   ...budgetSelection.parentsOf(budgets, pod),

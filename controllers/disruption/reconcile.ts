@@ -1,3 +1,5 @@
+import {podsByLabel} from '#controllers/shared/children/selected.js';
+import {indexing} from '#informers/lister.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {sameContent} from '#src/api/equal.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
@@ -7,6 +9,7 @@ import {isConflict} from '#src/api/status.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {
+  budgetIndexes,
   podsCoveredBy,
   demandOf,
   evictionsOf,
@@ -23,8 +26,8 @@ import {staleTargetReconciler} from './targets.js';
 /** Two loops: of budgets, and of pods with a possibly stale DisruptionTarget condition. */
 export const budgetReconciler = (context: KeyedContext): Loops => {
   const {lister, writer, events, clock} = context;
-  const budgets = lister(kinds.podDisruptionBudgets);
-  const cachedPods = lister(kinds.pods);
+  const budgets = indexing(lister(kinds.podDisruptionBudgets), ...budgetIndexes);
+  const cachedPods = indexing(lister(kinds.pods), podsByLabel);
   const writes = writer(kinds.podDisruptionBudgets);
   const expectationOf = owners(context);
 

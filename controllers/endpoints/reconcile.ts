@@ -1,6 +1,8 @@
+import {podsByLabel} from '#controllers/shared/children/selected.js';
+import {indexing} from '#informers/lister.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
-import {hasSelector, podsOfService, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
+import {hasSelector, podsOfService, services as selectingServices, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
 import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -27,8 +29,8 @@ export const endpointsReconciler = ({
   naming,
   options,
 }: KeyedContext<Options>): Loops => {
-  const services = lister(kinds.services);
-  const pods = lister(kinds.pods);
+  const services = indexing(lister(kinds.services), selectingServices.index);
+  const pods = indexing(lister(kinds.pods), podsByLabel);
   const endpoints = lister(kinds.endpoints);
   const names = endpointsNames(naming);
   const {desiredOf, isUpToDate} = desiredEndpoints(naming, names);

@@ -1,5 +1,7 @@
+import {podsByLabel} from '#controllers/shared/children/selected.js';
+import {indexing} from '#informers/lister.js';
 import {servicesOfSliceChange, slicesOfService, sliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
-import {hasSelector, podsOfService, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
+import {hasSelector, podsOfService, services as selectingServices, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
 import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, parseKey} from '#src/api/key.js';
@@ -24,8 +26,8 @@ const sliceDelayMs = 1000;
 
 /** Reconciles the endpoint slices of services. */
 export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Loops => {
-  const services = lister(kinds.services);
-  const pods = lister(kinds.pods);
+  const services = indexing(lister(kinds.services), selectingServices.index);
+  const pods = indexing(lister(kinds.pods), podsByLabel);
   const nodes = lister(kinds.nodes);
   const slices = lister(kinds.endpointSlices);
   const names = sliceNames(naming);

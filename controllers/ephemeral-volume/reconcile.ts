@@ -1,3 +1,5 @@
+import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';
+import {indexing} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
@@ -13,7 +15,7 @@ export interface EphemeralVolumeOptions {
 /** Creates the missing claims of one pod. */
 export const ephemeralVolumes = (context: KeyedContext<EphemeralVolumeOptions>): Reconcile => {
   const {events, lister, meter, naming, writer} = context;
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), podsByClaim);
   const claims = lister(kinds.persistentVolumeClaims);
   const writes = writer(kinds.persistentVolumeClaims);
   const created = meter.counter({

@@ -1,3 +1,5 @@
+import {podsByLabel} from '#controllers/shared/children/selected.js';
+import {indexing} from '#informers/lister.js';
 import {NoSuchKind, Scales} from '#controllers/shared/scale.js';
 import type {Change} from '#informers/change.js';
 import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
@@ -21,7 +23,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
   const {lister, listen, enqueue, writer, clock, client, options, meter} = context;
   const autoscalers = lister(kinds.horizontalPodAutoscalers);
   const scales = new Scales(client, clock);
-  const selections = new Selections(lister(kinds.pods));
+  const selections = new Selections(indexing(lister(kinds.pods), podsByLabel));
   const histories = new Histories();
   const ownMetrics = autoscalerMetrics(meter, clock, () => selections.size);
   const demands = new Demands(context, {sources: metricSources(client, scales, clock), selections, ownMetrics});

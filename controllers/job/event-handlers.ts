@@ -81,7 +81,7 @@ export const watchJobs = (
       parents: kinds.jobs,
       selecting: jobPods,
       batchMs,
-      created: key => expected.created(key),
+      created: (key, pod) => expected.created(key, keyText(keyOf(pod))),
       deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
     },
   );

@@ -2,6 +2,7 @@ import {aggregate} from '#controllers/shared/aggregate.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import {createExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
+import {podNames, type PlannedPod, type PodNames} from '#controllers/shared/pods/pod-names.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
@@ -106,13 +107,18 @@ export interface PodManagerParts {
 /** Creates and deletes the pods of jobs, as `decide` says. */
 export class PodManager {
   readonly #control: ReturnType<typeof podControl>;
+  readonly #names: PodNames;
   readonly #parts: PodManagerParts;
 
   constructor(
-    context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>,
+    context: Pick<
+      KeyedContext<WaitingPodsOptions>,
+      'name' | 'lister' | 'client' | 'writer' | 'events' | 'naming' | 'options' | 'meter' | 'clock' | 'random'
+    >,
     parts: PodManagerParts,
   ) {
     this.#control = podControl(kinds.jobs, context, waitingPodsLimit(context));
+    this.#names = podNames(context.lister(kinds.pods), context.clock, context.random);
     this.#parts = parts;
   }
 
@@ -182,21 +188,31 @@ export class PodManager {
   async #createPods(sync: JobSync, count: number, indexes: readonly number[] | undefined): Promise<PodChanges> {
     const {key, job} = sync;
     const {marks, metrics, expected} = this.#parts;
-    expected.expectCreations(key, count);
     let failures = 0;
     const plain = trackedTemplate(job, marks);
-    const create = async (position: number): Promise<unknown> => {
+    const places = Array.from({length: count}, (_, position) => {
       const index = indexes?.[position];
-      if (index === undefined) return this.#control.create(job, plain);
-      return this.#control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {
-        generateName: indexedPrefix(job.metadata?.name ?? '', index),
-      });
+      return index === undefined ? {} : {slot: String(index), generateName: indexedPrefix(job.metadata?.name ?? '', index)};
+    });
+    const planned = this.#names.plan(job, places);
+    expected.expectCreations(
+      key,
+      planned.map(pod => pod.key),
+    );
+    const create = async (pod: PlannedPod, position: number): Promise<unknown> => {
+      const index = indexes?.[position];
+      return this.#control.create(job, index === undefined ? plain : indexedTemplate(job, index, sync.waiting.get(index), marks), pod);
     };
     const countFailure = (failure: unknown) => {
       if (!hasCause(failure, 'NamespaceTerminating')) failures++;
       throw failure;
     };
-    const {successes, error} = await createExpected(count, position => create(position).catch(countFailure), {key, expected});
+    const {successes, error} = await createExpected(planned, (pod, position) => create(pod, position).catch(countFailure), {
+      parent: job,
+      key,
+      expected,
+      names: this.#names,
+    });
     metrics.created(creationReason(sync), successes, failures);
     return {...nothingDone, action: 'pods_created', created: successes, error};
   }

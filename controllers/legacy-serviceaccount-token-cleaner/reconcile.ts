@@ -1,6 +1,6 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
-import type {Index} from '#informers/lister.js';
+import {indexing, type Index} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
@@ -28,8 +28,7 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const {client, clock, lister, log, naming, writer} = context;
   const {legacyServiceAccountTokenCleanUpPeriod: periodMs} = context.options;
   const accounts = lister(kinds.serviceAccounts);
-  const pods = lister(kinds.pods);
-  pods.count(podsBySecret, ''); // The index is created while the cache is empty, and grows with it.
+  const pods = indexing(lister(kinds.pods), podsBySecret);
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
   const pieces = new Pieces(clock);

@@ -1,23 +1,19 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
-import {isConflict, isInvalid, isNotFound, StatusError} from '#src/api/status.js';
+import {isNotFound, StatusError} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {OptionError} from '#src/options/option-error.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {allocator, type Allocator} from './allocator.js';
+import {cloudAllocator} from './cloud-allocator.js';
+import {rangesOf, recordStatus, writeRanges} from './node-ranges.js';
 import {cidrSets, type IpamOptions} from './plan.js';
 
 /** How often, and how many times, the nodes are requested at the start. */
 const pollMs = 10_000;
 const maxPolls = 60;
-
-/** The most attempts to write a node's CIDRs before a retry. */
-const maxWriteAttempts = 3;
-
-const rangesOf = ({spec}: Frozen<Node>): readonly string[] =>
-  spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : [];
 
 /** Whether the server rejected a write, so that it has no effect. A timeout or a broken connection leaves that open. */
 const wasRefused = (error: unknown): boolean => error instanceof StatusError && error.code !== 504 && error.code < 500;
@@ -49,10 +45,7 @@ const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void =>
 /** Allocates CIDRs to every node, and releases them when the node is deleted. */
 export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
   const {lister, listen, client, events, log, meter, options} = context;
-  if (options.cidrAllocatorType === 'CloudAllocator')
-    throw new OptionError(
-      '--cidr-allocator-type: CloudAllocator needs a cloud provider that allocates the ranges of nodes, and there is none',
-    );
+  if (options.cidrAllocatorType === 'CloudAllocator') return cloudAllocator(context);
   const nodes = lister(kinds.nodes);
   const allocations = allocator(cidrSets(options, {log, meter}));
   occupyExisting(allocations, await allNodes(context));
@@ -61,33 +54,17 @@ export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Pr
     if (type === 'deleted') allocations.release(object.metadata?.name ?? '');
   });
 
-  const recordStatusEvent = (node: Frozen<Node>, reason: string): void =>
-    events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
-
-  const write = async (node: Frozen<Node>, podCIDRs: readonly string[]): Promise<void> => {
-    const {name = '', uid} = node.metadata ?? {};
-    const patch = {metadata: {uid}, spec: {podCIDR: podCIDRs[0], podCIDRs}};
-    for (let left = maxWriteAttempts - 1; ; left--) {
-      try {
-        await client.resource(kinds.nodes).patch(name, 'strategic', patch);
-        return;
-      } catch (error) {
-        if (left === 0 || isNotFound(error) || isConflict(error) || isInvalid(error)) throw error;
-      }
-    }
-  };
-
   const allocateRanges = async (node: Frozen<Node>): Promise<void> => {
     const {name = '', uid} = node.metadata ?? {};
     const proposed = allocations.propose(name);
     if (!proposed) {
-      recordStatusEvent(node, 'CIDRNotAvailable');
+      recordStatus(events, node, 'CIDRNotAvailable');
       throw new Error(
         'failed to allocate cidr from cluster cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range',
       );
     }
     try {
-      await write(node, proposed);
+      await writeRanges(client, node, proposed);
     } catch (error) {
       // The cache may be stale: an earlier attempt or another client may have set CIDRs, or the node was recreated.
       const live = await client
@@ -98,7 +75,7 @@ export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Pr
       if (own?.length && sameJson(own, proposed)) return;
       if (own?.length) return allocations.occupy(name, own);
       if (live?.metadata?.uid !== uid) return allocations.release(name);
-      recordStatusEvent(node, 'CIDRAssignmentFailed');
+      recordStatus(events, node, 'CIDRAssignmentFailed');
       if (wasRefused(error)) allocations.release(name);
       throw error;
     }

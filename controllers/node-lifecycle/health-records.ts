@@ -12,6 +12,9 @@ import type {NodeCondition} from './taints.js';
 const maxAttempts = 5;
 const retryMs = 20;
 
+/** A wall clock that is off by more than this from the time that passed was set. */
+const jumpMs = 1000;
+
 /** A checked node, with the conditions that were written. */
 export type CheckedNode = Observation & {readonly node: Frozen<Node>};
 
@@ -21,9 +24,12 @@ export class HealthRecords {
   readonly #leases: Lister<Lease>;
   readonly #grace: Grace;
   readonly #records = new Map<string, Health>();
+  /** The difference between the wall clock and the time that passed. */
+  #offset: number;
 
   constructor(context: ControllerContext<LifecycleOptions>, leases: Lister<Lease>) {
     this.#context = context;
+    this.#offset = context.clock.now() - context.clock.monotonic();
     this.#leases = leases;
     this.#grace = graceOf(context.options);
   }
@@ -50,6 +56,7 @@ export class HealthRecords {
   /** Checks a node with retries; undefined if its conditions could not be written. */
   async check(cached: Frozen<Node>): Promise<CheckedNode | undefined> {
     const {clock, log, signal} = this.#context;
+    this.#noticeJump();
     for (let node = cached, attempt = 1; ; attempt++) {
       try {
         return await this.#update(node);
@@ -67,6 +74,14 @@ export class HealthRecords {
         return undefined;
       }
     }
+  }
+
+  /** A node was not silent because the wall clock was set forward, or this machine slept. */
+  #noticeJump(): void {
+    const {clock} = this.#context;
+    const offset = clock.now() - clock.monotonic();
+    if (Math.abs(offset - this.#offset) > jumpMs) this.startGraceAnew();
+    this.#offset = offset;
   }
 
   /** Checks a node, and writes the conditions that follow. */

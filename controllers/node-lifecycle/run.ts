@@ -1,3 +1,5 @@
+import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
+import {indexing} from '#informers/lister.js';
 import {changeTaints} from '#controllers/shared/node-taints.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -8,6 +10,7 @@ import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import type {Selection} from '#informers/selection.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
+import {ReconcileMetrics} from '#src/runtime/reconcile-metrics.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
 import {zones as zonesOf} from './disruption.js';
@@ -89,7 +92,7 @@ const periodicTask = (
 export const nodeLifecycle = (context: Context): Run => {
   const {name: controller, clock, lister, listen, log, meter, options} = context;
   const nodes = lister(kinds.nodes);
-  const podLister = lister(kinds.pods);
+  const podLister = indexing(lister(kinds.pods), podsByNode);
   const pods = nodePods(podLister, context);
   const zones = zonesOf({clock, meter, rules: zoneRulesOf(options)});
   const health = new HealthMonitor({context, nodes, leases: lister(heartbeats), pods, zones});
@@ -128,8 +131,9 @@ export const nodeLifecycle = (context: Context): Run => {
   };
 
   return async signal => {
+    const metrics = new ReconcileMetrics(meter, controller, nodeConcurrency + podConcurrency);
     const startWorkers = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
-      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+      work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), (error, key) =>
         log.error({key, err: error}, 'a worker failed'),
       );
     const workers = [

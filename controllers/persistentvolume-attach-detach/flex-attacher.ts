@@ -33,11 +33,11 @@ interface FlexAttacherParts {
 export const flexAttacher = async (program: string, {naming, log, signal}: FlexAttacherParts): Promise<Attacher | undefined> => {
   /** Returns what the program says; undefined for a call that it does not support. */
   const call = async (lifetime: AbortSignal, ...args: readonly string[]): Promise<Answer | undefined> => {
-    const answer = parsed(await runProgram(program, args, {signal: lifetime, maxBytes: maxAnswerBytes}), program);
-    if (answer.status === 'Not supported') return undefined;
-    if (answer.status !== 'Success')
-      throw new Error(`${args[0]} command failed, status: ${answer.status}, reason: ${answer.message ?? ''}`);
-    return answer;
+    const response = parsed(await runProgram(program, args, {signal: lifetime, maxBytes: maxAnswerBytes}), program);
+    if (response.status === 'Not supported') return undefined;
+    if (response.status !== 'Success')
+      throw new Error(`${args[0]} command failed, status: ${response.status}, reason: ${response.message ?? ''}`);
+    return response;
   };
   const optionsOf = ({name, source}: VolumeSpec): string =>
     JSON.stringify({

@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
@@ -31,7 +32,7 @@ type Context = ControllerContext<AttachDetachOptions>;
 
 export const attachDetach = async (context: Context): Promise<Run> => {
   const {clock, lister, listen, meter, naming, options} = context;
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), podsByClaim, podsByNode);
   const attaching = [
     csiPlugin(naming, new CsiAttacher(context)),
     simulatedPlugin(naming),

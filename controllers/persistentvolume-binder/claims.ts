@@ -1,4 +1,4 @@
-import type {Lister} from '#informers/lister.js';
+import {indexing, type Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
@@ -42,7 +42,7 @@ export class ClaimSync {
     const {meter, lister} = parts.context;
     this.#parts = parts;
     this.#classes = lister(kinds.storageClasses);
-    this.#pods = lister(kinds.pods);
+    this.#pods = indexing(lister(kinds.pods), podsByClaim);
     this.#defaulted = meter.counter({
       name: 'retroactive_storageclass_total',
       help: 'Total number of retroactive StorageClass assignments to persistent volume claim',

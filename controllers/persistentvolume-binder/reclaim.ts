@@ -1,5 +1,7 @@
+// What happens to volumes whose claim is gone, by their reclaim policy: retained, deleted by their plugin, or recycled by a pod and made available again.
+
 import {kinds} from '#src/api/kinds/index.js';
-import type {Lister} from '#informers/lister.js';
+import {indexing, type Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
@@ -31,7 +33,7 @@ export class Reclaimer {
 
   constructor(parts: ReclaimerParts) {
     this.#parts = parts;
-    this.#pods = parts.context.lister(kinds.pods);
+    this.#pods = indexing(parts.context.lister(kinds.pods), podsByClaim);
   }
 
   async reclaim(volume: Frozen<Volume>): Promise<void> {

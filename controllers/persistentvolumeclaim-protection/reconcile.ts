@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
@@ -11,7 +12,7 @@ import {groupedByClaim, uses, type PodsByClaim} from './uses.js';
 /** Two loops: one collects the claims of each namespace, the other checks them together, so that one live list of pods serves all. */
 export const protectionReconciler = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
   const claims = lister(kinds.persistentVolumeClaims);
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), podsByClaim);
   const writes = writer(kinds.persistentVolumeClaims);
   const finalizer = naming.key('pvc-protection');
   const batches = new Map<string, Set<string>>();

@@ -1,4 +1,4 @@
-import type {Index, Lister} from '#informers/lister.js';
+import {indexing, type Index, type Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -46,7 +46,7 @@ export class GeneratedClaims {
 
   constructor(parts: GeneratedClaimsParts) {
     this.#parts = parts;
-    this.#claims = parts.lister(kinds.resourceClaims);
+    this.#claims = indexing(parts.lister(kinds.resourceClaims), byOwner);
   }
 
   /** Notes that the cache has, or had, a claim. */

@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {recentUids} from '#controllers/shared/pods/recent-uids.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -16,7 +17,7 @@ const [ofPod, ofClaim] = ['pod:', 'claim:'];
 /** Reconciles pods with claims, and claims. */
 export const claimReconciler = (context: KeyedContext): Reconcile => {
   const {enqueue, lister, listen, meter, naming, signal} = context;
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), byDeviceClaim);
   const claims = lister(kinds.resourceClaims);
   const keys = claimKeys(naming);
   const metrics = claimMetrics(meter, keys, signal);

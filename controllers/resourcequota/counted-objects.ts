@@ -18,11 +18,14 @@ interface TrackedResource {
   readonly ended: AbortSignal;
 }
 
+const textOf = ({resource, group}: {readonly resource: string; readonly group: string}): string => `${resource}.${group}`;
+
 /** The objects that quotas count. Each resource is watched from the time a quota first limits it. */
 export class CountedObjects {
   readonly #context: KeyedContext;
   readonly #changed: (evaluator: QuotaEvaluator, change: Change) => void;
-  readonly #informers = new Map<QuotaEvaluator, TrackedResource>();
+  /** By the text of the resource. */
+  readonly #informers = new Map<string, TrackedResource>();
   #discovered: {readonly at: number; readonly found: Promise<Discovered>} | undefined;
 
   constructor(context: KeyedContext, changed: (evaluator: QuotaEvaluator, change: Change) => void) {
@@ -32,7 +35,7 @@ export class CountedObjects {
 
   /** Returns the objects of a namespace, or undefined if the server does not serve the resource. Rejects if discovery fails. */
   async list(evaluator: QuotaEvaluator, namespace: string, signal: AbortSignal): Promise<readonly Frozen<KubeObject>[] | undefined> {
-    const tracked = this.#informers.get(evaluator) ?? (await this.#watch(evaluator));
+    const tracked = this.#informers.get(textOf(evaluator)) ?? (await this.#watch(evaluator));
     if (!tracked) return undefined;
     using either = firstOf(signal, tracked.ended);
     await tracked.informer.whenSynced(either.signal).catch((error: unknown) => {
@@ -44,22 +47,19 @@ export class CountedObjects {
   /** Returns a check for whether a resource is served or already watched. Rejects if discovery fails. */
   async served(): Promise<(resource: string, group: string) => boolean> {
     const {resources} = await this.#discover();
-    const names = new Set(resources.map(({resource, group}) => `${resource}.${group}`));
-    return (resource, group) => names.has(`${resource}.${group}`) || this.isWatched(resource, group);
+    const names = new Set(resources.map(textOf));
+    return (resource, group) => names.has(textOf({resource, group})) || this.isWatched(resource, group);
   }
 
   /** Whether a resource is watched already. */
-  readonly isWatched = (resource: string, group: string): boolean => {
-    for (const evaluator of this.#informers.keys()) if (evaluator.resource === resource && evaluator.group === group) return true;
-    return false;
-  };
+  readonly isWatched = (resource: string, group: string): boolean => this.#informers.has(textOf({resource, group}));
 
   async #watch(evaluator: QuotaEvaluator): Promise<TrackedResource | undefined> {
     const {informers, naming, signal} = this.#context;
     const {resources} = await this.#discover();
     const found = resources.find(({group, resource}) => group === evaluator.group && resource === evaluator.resource);
     if (!found?.namespaced || !verbs.every(verb => found.verbs.includes(verb))) return undefined;
-    const known = this.#informers.get(evaluator); // Another call may have started it meanwhile.
+    const known = this.#informers.get(textOf(evaluator)); // Another call may have started it meanwhile.
     if (known) return known;
     const end = new AbortController();
     const stop = () => end.abort();
@@ -73,11 +73,11 @@ export class CountedObjects {
       signal.removeEventListener('abort', stop);
       registration[Symbol.dispose]();
       (borrowed as Partial<Disposable>)[Symbol.dispose]?.();
-      this.#informers.delete(evaluator);
+      this.#informers.delete(textOf(evaluator));
       this.#discovered = undefined;
     });
     const tracked = {informer: borrowed.informer, ended: end.signal};
-    this.#informers.set(evaluator, tracked);
+    this.#informers.set(textOf(evaluator), tracked);
     return tracked;
   }
 

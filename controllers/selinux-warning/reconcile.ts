@@ -1,3 +1,5 @@
+import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';
+import {indexing} from '#informers/lister.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
@@ -96,7 +98,7 @@ class Warnings {
 
 export const seLinuxWarnings = (context: KeyedContext): Reconcile => {
   const {enqueue, lister, listen, meter, signal} = context;
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), podsByClaim);
   const warnings = new Warnings(context);
   const {users} = warnings;
   const listed = meter.observed(

@@ -1,4 +1,4 @@
-import {keyOf} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
 import {messageOf} from '#src/base/message.js';
 import {ImplementedElsewhere, type CloudNode, type CloudService, type LoadBalancers} from '#src/runtime/cloud.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -33,14 +33,15 @@ export const nodeSync = ({context, balancers, known, eligibleNodes}: NodeSyncPar
 
   const update = async (balanced: Balanced, nodes: readonly CloudNode[]): Promise<void> => {
     const {service, nodes: before} = balanced;
-    balanced.nodes = nodes;
     if (
       sameNodes(
         before.filter(node => isEligible(node, naming)),
         nodes,
       )
-    )
+    ) {
+      balanced.nodes = nodes;
       return;
+    }
     const begun = clock.monotonic();
     try {
       await balancers.update(options.clusterName, service, nodes);
@@ -53,6 +54,9 @@ export const nodeSync = ({context, balancers, known, eligibleNodes}: NodeSyncPar
       metrics.nodeSyncFailed();
       enqueue(keyOf(service), {loop: 'service'});
     } finally {
+      // Noted last: if the service's loop has given newer nodes meanwhile, this call may have overwritten them, and the next pass is to repeat them.
+      const latest = known.get(keyText(keyOf(service)));
+      if (latest) latest.nodes = nodes;
       metrics.hostsUpdated((clock.monotonic() - begun) / 1000);
     }
   };

@@ -28,27 +28,27 @@ const goText = (list: readonly string[] | undefined): string => `[${(list ?? [])
 export const relevantChange = (old: CloudService, now: CloudService): ServiceChange | undefined => {
   if (!wantsLoadBalancer(old) && !wantsLoadBalancer(now)) return undefined;
   const [from, to] = [old.spec ?? {}, now.spec ?? {}];
-  const told = (reason: string, before: unknown, after: unknown): ServiceChange => ({
+  const change = (reason: string, before: unknown, after: unknown): ServiceChange => ({
     reason,
     message: `${String(before)} -> ${String(after)}`,
   });
-  if (wantsLoadBalancer(old) !== wantsLoadBalancer(now)) return told('Type', from.type, to.type);
+  if (wantsLoadBalancer(old) !== wantsLoadBalancer(now)) return change('Type', from.type, to.type);
   if (!sameJson(from.loadBalancerSourceRanges ?? [], to.loadBalancerSourceRanges ?? []))
-    return told('LoadBalancerSourceRanges', goText(from.loadBalancerSourceRanges), goText(to.loadBalancerSourceRanges));
+    return change('LoadBalancerSourceRanges', goText(from.loadBalancerSourceRanges), goText(to.loadBalancerSourceRanges));
   if (!sameJson(portsOf(old), portsOf(now))) return {};
   if (from.sessionAffinity !== to.sessionAffinity || !sameJson(from.sessionAffinityConfig, to.sessionAffinityConfig)) return {};
   if ((from.loadBalancerIP ?? '') !== (to.loadBalancerIP ?? ''))
-    return told('LoadbalancerIP', from.loadBalancerIP ?? '', to.loadBalancerIP ?? '');
+    return change('LoadbalancerIP', from.loadBalancerIP ?? '', to.loadBalancerIP ?? '');
   const [fromIps, toIps] = [from.externalIPs ?? [], to.externalIPs ?? []];
   if (fromIps.length !== toIps.length) return {reason: 'ExternalIP', message: `Count: ${fromIps.length} -> ${toIps.length}`};
   const added = toIps.find((ip, i) => ip !== fromIps[i]);
   if (added !== undefined) return {reason: 'ExternalIP', message: `Added: ${added}`};
   if (!sameJson(old.metadata?.annotations ?? {}, now.metadata?.annotations ?? {})) return {};
-  if (old.metadata?.uid !== now.metadata?.uid) return told('UID', old.metadata?.uid, now.metadata?.uid);
+  if (old.metadata?.uid !== now.metadata?.uid) return change('UID', old.metadata?.uid, now.metadata?.uid);
   if (from.externalTrafficPolicy !== to.externalTrafficPolicy)
-    return told('ExternalTrafficPolicy', from.externalTrafficPolicy ?? '', to.externalTrafficPolicy ?? '');
+    return change('ExternalTrafficPolicy', from.externalTrafficPolicy ?? '', to.externalTrafficPolicy ?? '');
   if ((from.healthCheckNodePort ?? 0) !== (to.healthCheckNodePort ?? 0))
-    return told('HealthCheckNodePort', from.healthCheckNodePort ?? 0, to.healthCheckNodePort ?? 0);
+    return change('HealthCheckNodePort', from.healthCheckNodePort ?? 0, to.healthCheckNodePort ?? 0);
   return (from.ipFamilies ?? []).length === (to.ipFamilies ?? []).length ? undefined : {};
 };
 

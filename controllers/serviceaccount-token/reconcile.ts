@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {accountKeyOf, byAccount, isOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
@@ -31,7 +32,7 @@ export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Prom
   const pieces = new Pieces(clock);
   const material = await tokenMaterial(files, options.serviceAccountPrivateKeyFile, options.rootCaFile, serverAuthority);
   const cachedAccounts = lister(kinds.serviceAccounts);
-  const cachedSecrets = lister(tokenSecrets);
+  const cachedSecrets = indexing(lister(tokenSecrets), byAccount);
   const secrets = writer(kinds.secrets);
   const remove = (secret: Frozen<Secret>) => unlessChanged(secrets.delete(secret));
 

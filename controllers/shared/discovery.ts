@@ -104,10 +104,10 @@ export const discover = async (client: Client): Promise<Discovered> => {
 /** Returns the versions below a root, from an aggregated document if the server supports it. */
 const versionsAt = async (client: Client, path: string): Promise<readonly FoundVersion[]> => {
   const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
-  const answer = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;
-  if (answer.kind === 'APIGroupDiscoveryList')
-    return answer.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
-  const groupVersions = answer.kind === 'APIVersions' ? (answer.versions ?? []) : (answer.groups ?? []).flatMap(inOrder);
+  const response = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;
+  if (response.kind === 'APIGroupDiscoveryList')
+    return response.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
+  const groupVersions = response.kind === 'APIVersions' ? (response.versions ?? []) : (response.groups ?? []).flatMap(inOrder);
   return Promise.all(groupVersions.map(groupVersion => fromPlain(client, groupVersion)));
 };
 

@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
@@ -8,6 +9,7 @@ import type {Taint} from '#src/model/taints.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
+import {ReconcileMetrics} from '#src/runtime/reconcile-metrics.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
 import {evictor, evictionEvents} from './evict.js';
@@ -23,7 +25,7 @@ const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] =>
 export const taintEviction = (context: ControllerContext): Run => {
   const {name: controller, clock, lister, listen, log, meter} = context;
   const nodes = lister(kinds.nodes);
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), podsByNode);
   const nodeQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_node'});
   const podQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_pod'});
   const evictions = timers(clock);
@@ -94,8 +96,9 @@ export const taintEviction = (context: ControllerContext): Run => {
   });
 
   return async signal => {
+    const metrics = new ReconcileMetrics(meter, controller, 2 * concurrency);
     const startWorkers = (queue: WorkQueue, reconcile: Reconcile) =>
-      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+      work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), (error, key) =>
         log.error({key, err: error}, 'a worker failed'),
       );
     const workers = [startWorkers(nodeQueue, nodeReconciler), startWorkers(podQueue, podReconciler)];

@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
@@ -9,8 +10,8 @@ type Class = ObjectOf<typeof kinds.volumeAttributesClasses>;
 /** Adds the protection finalizer, or removes it once the class is unused. */
 export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Reconcile => {
   const classes = lister(kinds.volumeAttributesClasses);
-  const volumes = lister(kinds.persistentVolumes);
-  const claims = lister(kinds.persistentVolumeClaims);
+  const volumes = indexing(lister(kinds.persistentVolumes), volumesByClass);
+  const claims = indexing(lister(kinds.persistentVolumeClaims), claimsByClass);
   const writes = writer(kinds.volumeAttributesClasses);
   const finalizer = naming.key('vac-protection');
   const isUsed = (name: string): boolean => volumes.by(volumesByClass, name).length > 0 || claims.by(claimsByClass, name).length > 0;

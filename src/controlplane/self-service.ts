@@ -1,3 +1,6 @@
+// Maintains the service of the API servers and its endpoints, one for each live server. Servers that share a store know of each other by leases in it; one that
+// stops removes itself.
+
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isInvalid} from '#src/api/status.js';
 import {every, sleep, type Clock} from '#src/base/clock.js';
@@ -120,32 +123,44 @@ const reconcile = async (parts: SelfServiceParts, signal: AbortSignal): Promise<
   await writeEndpoints(parts, peers);
 };
 
-/** The self service, with the action at shutdown. */
-export interface SelfService {
-  leave(): Promise<void>;
-}
+/** The service of the API servers, with an endpoint for each live server. */
+export class SelfService {
+  readonly #parts: SelfServiceParts;
+  #isEntered = false;
 
-/** Maintains the service of the API servers, with an endpoint for each live server. Resolves once it exists; later failures are logged and retried. */
-export const maintainSelfService = async (parts: SelfServiceParts, signal: AbortSignal): Promise<SelfService> => {
-  const {clock, log, peers, address, revision} = parts;
-  let settledAt: number | undefined;
-  const attempt = async (): Promise<void> => {
-    try {
-      const now = await revision?.();
-      if (now !== undefined && now === settledAt) return;
-      await reconcile(parts, signal);
-      settledAt = now;
-    } catch (error) {
-      if (!signal.aborted) log.warn({err: error}, 'the service that leads to this server could not be kept');
-    }
-  };
-  await attempt();
-  every(clock, periodMs, signal, attempt);
-  return {
-    async leave() {
-      if (!peers) return;
-      await peers.remove(address);
-      await writeEndpoints(parts, peers);
-    },
-  };
-};
+  constructor(parts: SelfServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** Maintains the service and its endpoints until the signal. Resolves once they exist; later failures are logged and retried. */
+  async maintain(signal: AbortSignal): Promise<void> {
+    const {clock, log, revision} = this.#parts;
+    let settledAt: number | undefined;
+    const attempt = async (): Promise<void> => {
+      try {
+        const now = await revision?.();
+        if (now !== undefined && now === settledAt) return;
+        await reconcile(this.#parts, signal);
+        settledAt = now;
+      } catch (error) {
+        if (!signal.aborted) log.warn({err: error}, 'the service that leads to this server could not be kept');
+      }
+    };
+    await attempt();
+    every(clock, periodMs, signal, attempt);
+    this.#isEntered = true;
+  }
+
+  /** Writes the service and its endpoints now. */
+  renew(signal: AbortSignal): Promise<void> {
+    return reconcile(this.#parts, signal);
+  }
+
+  /** Removes this server from the endpoints, if it is maintained. */
+  async leave(): Promise<void> {
+    const {peers, address} = this.#parts;
+    if (!peers || !this.#isEntered) return;
+    await peers.remove(address);
+    await writeEndpoints(this.#parts, peers);
+  }
+}

@@ -1,3 +1,7 @@
+// The scenarios of upstream's pkg/controller/bootstrap: of bootstrapsigner_test.go TestNoConfigMap, TestSimpleSign, TestNoSignNeeded, TestUpdateSignature and
+// TestRemoveSignature; of util_test.go TestValidateSecretForSigning, TestValidateSecret, TestBadSecretName and TestMismatchSecretName; and TestComputeDetachedSig of
+// cluster-bootstrap's jws_test.go.
+
 import {createHmac} from 'node:crypto';
 import test from 'ava';
 import {signingTokenOf} from '#controllers/bootstrap-signer/tokens.js';
@@ -19,11 +23,13 @@ const secrets: readonly (readonly [what: string, secret: Secret, isSigning: bool
   ['has a name with an id that is too long', {...aToken(), metadata: {name: 'bootstrap-token-tokens7'}}, false],
   ['has a name with capital letters', {...aToken(), metadata: {name: 'bootstrap-token-TOKENS'}}, false],
   ['has no id', aToken({'token-id': undefined}), false],
+  ['has an empty id', aToken({'token-id': ''}), false],
   ['has an id that is not that of its name', aToken({'token-id': 'others'}), false],
   ['has no secret', aToken({'token-secret': undefined}), false],
   ['has an empty secret', aToken({'token-secret': ''}), false],
   ['has no data at all', {...aToken(), data: {}}, false],
   ['is not for signing', aToken({'usage-bootstrap-signing': undefined}), false],
+  ['has an empty mark for signing', aToken({'usage-bootstrap-signing': ''}), false],
   ['is explicitly not for signing', aToken({'usage-bootstrap-signing': 'false'}), false],
   ['is for signing in other letters', aToken({'usage-bootstrap-signing': 'True'}), false],
   ['has expired', aToken({expiration: wireTime(now - 1000)}), false],
@@ -45,6 +51,13 @@ test('a signature is a JWS whose payload is detached', t => {
   t.is(
     detachedSignature(content, {id: 'joshua', key: Buffer.from('my voice is my passcode')}),
     'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8',
+  );
+});
+
+test('the signature of a short text with a short key is that of other signers', t => {
+  t.is(
+    detachedSignature('payload', {id: 'abc123', key: Buffer.from('tokenSecret')}),
+    'eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiYzEyMyJ9..QSxpUG7Q542CirTI2ECPSZjvBOJURUW5a7XqFpNI958',
   );
 });
 
@@ -82,7 +95,7 @@ const aSigningPlane = async (data: Record<string, string> | undefined) => {
   };
 };
 
-test('settings are signed with each token, anew when they change, and signatures of tokens that are gone are removed', async t => {
+test('settings are signed with each token, again when they change, and signatures of tokens that are gone are removed', async t => {
   await using at = await aSigningPlane({platconfig: 'one', other: 'kept'});
   const {clock, tokens, stored} = at;
   await tokens.create(aBootstrapToken(naming, 'aaaaaa'));
@@ -129,6 +142,12 @@ test('a signature that someone has changed is replaced', async t => {
   await clock.drain();
 
   t.deepEqual(await at.data(), {platconfig: 'one', 'jws-platconfig-aaaaaa': signed('one', 'aaaaaa')});
+});
+
+test('a signature is removed if there are no tokens at all', async t => {
+  await using at = await aSigningPlane({platconfig: 'one', 'jws-platconfig-aaaaaa': 'old signature'});
+
+  t.deepEqual(await at.data(), {platconfig: 'one'});
 });
 
 test('the config map is never created, and without settings it stays as it is', async t => {

@@ -78,7 +78,7 @@ test('a request with conditions of other types only is kept for ever', t => {
   t.is(reasonToDelete(aRequest({created: 1000 * hour, conditions: [['Other', 1000 * hour]]}), now), undefined);
 });
 
-test('an approved request goes at once when its certificate has expired, not before', async t => {
+test('an approved request is deleted once its certificate has expired, not before', async t => {
   const conditions = [['Approved', 0]] as const;
 
   t.is(reasonToDelete(aRequest({conditions, certificate: await aCertificate(now - second)}), now), 'expired');
@@ -101,7 +101,7 @@ for (const [what, certificate] of [
   });
 }
 
-test('passes run at the start and each hour, so that a request goes at the first pass after its rest', async t => {
+test('passes run at the start and each hour, so that a request is deleted at the first pass after its period', async t => {
   await using plane = await aPlane();
   const {clock} = plane;
   const requests = requestsOf(plane);

@@ -249,7 +249,7 @@ test('each signer objects in the words of the field, and of several objections t
   }
 });
 
-test('certificates live as long as requested, at least ten minutes, at most the maximum, and begin five minutes earlier', async t => {
+test('certificates are valid as long as requested, at least ten minutes, at most the maximum, from five minutes earlier', async t => {
   await using plane = await aPlane();
   const table: readonly (readonly [requested: number | undefined, fromNowMs: number])[] = [
     [undefined, 8760 * hour - 5 * minute],
@@ -269,7 +269,7 @@ test('certificates live as long as requested, at least ten minutes, at most the 
   }
 });
 
-test('the maximum comes from the option, and none or zero means a year', async t => {
+test('the option sets the maximum, and none or zero means a year', async t => {
   await using plane = await aPlane({controllerManagerArgs: ['--cluster-signing-duration=24h']});
   const {issued} = await outcome(plane, {signer: plane.naming.signers.apiserverClient, usages: ['client auth'], expirationSeconds: 90_000});
 

@@ -67,7 +67,7 @@ test('an orphan that is being deleted, fails the further condition, or is gone, 
   t.deepEqual(await claim(parent, [{...orphan, metadata: {...orphan.metadata, name: 'gone'}}], {selector}), []);
 });
 
-test('an orphan that was made again is not adopted for its predecessor, and others are all the same', async t => {
+test('an orphan that was made again is not adopted for its predecessor, and others are nevertheless', async t => {
   await using plane = await quiet();
   const {pods, parent, claim, selector} = await environmentOf(plane);
   const orphan = await pods.create(aPod('orphan'));
@@ -79,7 +79,7 @@ test('an orphan that was made again is not adopted for its predecessor, and othe
   t.deepEqual(ownersOf(await pods.get('second', {namespace})), ['parent*']);
 });
 
-test('finalizers come with the owner and go with it', async t => {
+test('finalizers are added with the owner and removed with it', async t => {
   await using plane = await quiet();
   const {pods, parent, claim, selector} = await environmentOf(plane);
   const finalizers = ['example.com/tracking'];

@@ -7,6 +7,7 @@ import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {naming} from '#src/api/naming.js';
 import type {Plane} from '#src/plane/plane.js';
+import {runSteps} from '#src/base/steps.js';
 import {aPlane} from './plane.js';
 
 export type ReplicaSet = ObjectOf<typeof kinds.replicaSets>;
@@ -46,7 +47,7 @@ export const ago = (seconds: number): string => new Date(noon - seconds * 1000).
 
 export const cacheOf = <T extends KubeObject>(objects: readonly T[]): Cache<T> => {
   const cache = new Cache<T>();
-  cache.replace(objects as readonly Frozen<T>[]);
+  runSteps(cache.replacing(objects as readonly Frozen<T>[]));
   return cache;
 };
 export const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [container]}};

@@ -1,3 +1,7 @@
+// The scenarios of upstream's cloud-provider/controllers/nodelifecycle/node_lifecycle_controller_test.go: Test_NodesDeleted and Test_NodesShutdown. Rows for clouds of
+// the first interface of instances are those of the second, since there is one interface here. Test_GetProviderID does not apply: the cloud is asked about a node, not
+// about an ID; nor does a machine that is both shut down and gone, since a simulated one has one state.
+
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
@@ -60,6 +64,10 @@ const cases: readonly (readonly [
   ['has no condition and is gone', undefined, {}, 'gone', 'deleted'],
   ['is not ready and is shut down', 'False', {}, 'stopped', 'tainted'],
   ['is unknown and is shut down', 'Unknown', {}, 'stopped', 'tainted'],
+  ['has a provider id and is shut down', 'False', {providerID: 'simulated:///other'}, 'stopped', 'tainted'],
+  ['has a provider id and is ready, although its machine is said to be gone', 'True', {providerID: 'simulated:///other'}, 'gone', 'there'],
+  ['has a provider id, is not ready and runs', 'False', {providerID: 'simulated:///other'}, 'running', 'there'],
+  ['is unknown and runs', 'Unknown', {}, 'running', 'there'],
   ['is ready and is said to be shut down', 'True', {}, 'stopped', 'there'],
   ['is found by its provider id', 'False', {providerID: 'simulated:///other'}, 'gone', 'deleted'],
 ];
@@ -92,12 +100,22 @@ test('a node that is started again loses the taint when it is ready', async t =>
   t.is(await stateOf('n'), 'there');
 });
 
-test('a new node without a provider id has a minute', async t => {
-  await using at = await aWatchedPlane({}, {n: {state: 'gone'}});
-  await at.make('n', 'False', {taints: [uninitialized]});
-  await at.clock.advance(60_000 - 1);
-  t.is(await at.stateOf('n'), 'there');
+for (const ready of ['False', 'Unknown']) {
+  test(`a new node without a provider id whose readiness is ${ready} has a minute`, async t => {
+    await using at = await aWatchedPlane({}, {n: {state: 'gone'}});
+    await at.make('n', ready, {taints: [uninitialized]});
+    await at.clock.advance(60_000 - 1);
+    t.is(await at.stateOf('n'), 'there');
+    await at.clock.advance(period);
+    t.is(await at.stateOf('n'), 'deleted');
+  });
+}
+
+test('a node that is gone is deleted although the cloud cannot tell whether it is shut down', async t => {
+  await using at = await aWatchedPlane({faults: [{call: 'instances.isShutDown', error: 'not now'}]}, {n: {state: 'gone'}});
+  await at.make('n', 'False');
   await at.clock.advance(period);
+
   t.is(await at.stateOf('n'), 'deleted');
 });
 

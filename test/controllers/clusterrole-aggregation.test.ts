@@ -38,7 +38,7 @@ test.serial('aggregated roles have the rules of their parts, through several ste
     for (const held of smaller) t.true(larger.some(other => JSON.stringify(other) === JSON.stringify(held)));
 });
 
-test.serial('a role that joins is gathered, and one that leaves or goes is gathered no longer', async t => {
+test.serial('a role that begins to match is aggregated, and one that no longer matches or is deleted is not', async t => {
   const label = plane.naming.labels.aggregateTo('view');
   const has = async (name: string) => (await formatted(name)).includes('get widgets');
   await create('widgets', {labels: [label], rules: [rule('get', 'widgets')]});
@@ -56,7 +56,7 @@ test.serial('a role that joins is gathered, and one that leaves or goes is gathe
   t.false(await has('admin'));
 });
 
-test.serial('rules come selector by selector, in the order of names, none twice, and none of the role itself', async t => {
+test.serial('rules are aggregated selector by selector, in the order of names, none twice, and none of the role itself', async t => {
   await create('part-z', {labels: ['first'], rules: [rule('get', 'a'), rule('get', 'b')]});
   await create('part-y', {labels: ['first', 'second'], rules: [rule('get', 'b'), rule('get', 'c')]});
   await create('part-a', {labels: ['second'], rules: [rule('get', 'd'), rule('get', 'a')]});
@@ -93,7 +93,7 @@ test.serial('a role that gathers nothing has no rules, whatever was written into
   t.deepEqual(await rulesOf('empty'), []);
 });
 
-test.serial('roles that gather from each other come to rest', async t => {
+test.serial('roles that aggregate each other reach a stable state', async t => {
   await create('circle-a', {labels: ['from-a'], from: [toLabel('from-b')]});
   await create('circle-b', {labels: ['from-b'], from: [toLabel('from-a')]});
   await create('circle-part', {labels: ['from-a'], rules: [rule('get', 'x')]});

@@ -11,11 +11,12 @@ import type {Source} from '#informers/selection.js';
 import type {Plane} from '#src/plane/plane.js';
 import type {Attempt, KeyedContext} from '#src/runtime/controller.js';
 import {writerOf} from '#src/runtime/writer.js';
+import {runSteps} from '#src/base/steps.js';
 
 /** A cache that stays as it is, whatever the server has come to hold. */
 const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Lister<T> => {
   const cache = new Cache<T>();
-  cache.replace(objects);
+  runSteps(cache.replacing(objects));
   return cache;
 };
 

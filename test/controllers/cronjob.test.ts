@@ -165,7 +165,7 @@ for (const [policy, jobs, event] of [
   });
 }
 
-test('a start that was forbidden is made as soon as the other job has ended, within its deadline', async t => {
+test('a start that the policy forbids happens once the other job has ended, within its deadline', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({concurrencyPolicy: 'Forbid', startingDeadlineSeconds: 120}));
   await at.clock.advance(21 * minute);
@@ -193,7 +193,7 @@ test('a suspended cron job starts nothing, and makes up for the last start only'
   );
 });
 
-test('starts whose deadline has passed are not made up for', async t => {
+test('starts whose deadline has passed are skipped', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({suspend: true, startingDeadlineSeconds: 60}));
   await at.clock.advance(2 * hour + 3 * minute);
@@ -227,7 +227,7 @@ test('a schedule that is never met is reported, and left alone', async t => {
   t.deepEqual(await at.jobs(), []);
 });
 
-test('a job that was made, but not noted, is noted at the next look', async t => {
+test('a job that was made, but not noted, is noted in the next pass', async t => {
   const at = await startEnvironment(t);
   const {metadata} = await at.create(kinds.cronJobs, aCronJob());
   const name = at.jobAt('2026-01-01T00:10:00Z');
@@ -240,7 +240,7 @@ test('a job that was made, but not noted, is noted at the next look', async t =>
   t.is((await at.cronJob()).status!.lastScheduleTime, '2026-01-01T00:10:00Z');
 });
 
-test('a job of the name that belongs to somebody else is left alone', async t => {
+test('a job of the name with another owner is not changed', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, {metadata: {name: at.jobAt('2026-01-01T00:10:00Z')}, spec: jobSpec()});
   await at.create(kinds.cronJobs, aCronJob());
@@ -250,7 +250,7 @@ test('a job of the name that belongs to somebody else is left alone', async t =>
   t.is((await at.cronJob()).status?.lastScheduleTime, undefined);
 });
 
-test('an active job that somebody deleted is missed', async t => {
+test('an active job that is deleted by others is reported as missing', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob());
   await at.clock.advance(10 * minute + 200);
@@ -317,7 +317,7 @@ for (const [what, spec, last, now, expected] of [
   });
 }
 
-test('the next look is a little after the next start, wherever the last one was', t => {
+test('the next pass is a little after the next start, wherever the last one was', t => {
   const cronJob: CronJob = {spec: {schedule: '', jobTemplate: {}}, status: {lastScheduleTime: wireTime(at('01T10:00:00'))}};
   const hourly = {next: (after: number) => nextCronTime(parseCron('0 * * * *'), after, 'UTC')};
   t.is(nextStartIn(cronJob, hourly, at('01T10:30:00')), 30 * minute + 100);

@@ -34,7 +34,7 @@ for (const [maxUnavailable, gone] of [
   });
 }
 
-test('a node that wants a pod and has none counts as unavailable in a rollout', t => {
+test('a node that lacks its pod counts as unavailable in a rollout', t => {
   const set = aSet('agent', rolling({maxUnavailable: 1}));
   const placements = ['n1', 'n2', 'n3', 'n4'].map(name => ({name, node: aNode(name), shouldRun: name !== 'n3', shouldStay: true}));
   const ready = {status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}]}} as Pod;
@@ -54,7 +54,7 @@ test('old pods that do not serve are replaced whatever the bound', async t => {
   t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2']);
 });
 
-test('new pods come before old ones go where surge is allowed', async t => {
+test('new pods are created before old ones are deleted where surge is allowed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
@@ -71,7 +71,7 @@ test('new pods come before old ones go where surge is allowed', async t => {
   t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2']);
 });
 
-test('where surge is allowed an old pod that is not ready goes once a new one is there', async t => {
+test('where surge is allowed an old pod that is not ready is deleted once a new one exists', async t => {
   const at = await startEnvironment(['n1', 'n2']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
@@ -84,7 +84,7 @@ test('where surge is allowed an old pod that is not ready goes once a new one is
   t.deepEqual(await at.shown(), ['n1 2', 'n2 1', 'n2 2']);
 });
 
-test('where surge is allowed a pod on a node that is not meant any more goes only when enough others serve', async t => {
+test('where surge is allowed a pod on a node that no longer matches is deleted only when enough others are available', async t => {
   const {metadata, spec} = image(1);
   const template = (zone: string): Spec['template'] => ({metadata: metadata!, spec: {...spec!, nodeSelector: {zone}}});
   const at = await startEnvironment([aNode('a', {labels: {zone: 'a', both: 'x'}}), aNode('b', {labels: {zone: 'b'}})]);
@@ -165,7 +165,7 @@ test('a name that another revision has makes another name, and counts', async t 
   t.is((await at.revisions()).filter(({metadata}) => metadata?.ownerReferences).length, 1);
 });
 
-test('several revisions of one template become one, and pods of the others belong to it', async t => {
+test('several revisions of one template are merged, and their pods are relabelled', async t => {
   const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());

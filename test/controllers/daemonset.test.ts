@@ -234,7 +234,7 @@ test('while created pods are missing from the cache, none are created, and obser
   await using _ = at.plane;
   const set = await at.create(kinds.daemonSets, aSet());
   const expected = trackingExpectations(at.clock);
-  expected.expectBoth('default/agent', 1, []);
+  expected.expectBoth('default/agent', ['default/agent-x'], []);
   const node = {...(await at.nodeClient.get('n1')), kind: 'Node'};
   const context = contextOver(at.plane, [{...set, kind: 'DaemonSet'}, node] as never[], {});
   await daemonSetReconciler(
@@ -247,7 +247,7 @@ test('while created pods are missing from the cache, none are created, and obser
   t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.observedGeneration], [1, 0, undefined]);
 });
 
-test('a pod that is over and held back by somebody does not keep the next one from its node', async t => {
+test('a terminated pod with a finalizer does not keep the next one from its node', async t => {
   const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   const {metadata, spec} = image(1);

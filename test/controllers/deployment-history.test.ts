@@ -7,7 +7,7 @@ import {naming} from '#src/api/naming.js';
 import {aTemplate} from './workloads.js';
 import {aDeployment, changed, conditions, image, keys, labels, revision, sized, sizes, startEnvironment} from './deployments.js';
 
-test('a change of annotations or of the time to be ready makes no new revision and goes on to the replica set', async t => {
+test('a change of annotations or of minReadySeconds creates no revision and is copied to the replica set', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
@@ -91,7 +91,7 @@ test('of several sets with the present template the oldest is the newest revisio
   t.is(newestOf(aDeployment('web', {template: image(3)}), sets), undefined);
 });
 
-test('a paused deployment makes no new set, can be scaled, and rolls out once it goes on', async t => {
+test('a paused deployment creates no set, can be scaled, and rolls out once it is resumed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
@@ -223,7 +223,7 @@ test('a rollback without a last revision is reported, and one to an invalid revi
   t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], undefined);
 });
 
-test('a paused deployment goes back only when it goes on, and forgets nothing until then', async t => {
+test('a paused deployment rolls back only when it is resumed, and keeps its history until then', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, revisionHistoryLimit: 0}));

@@ -9,7 +9,7 @@ import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
 import {aDeployment, changed, conditions, image, sizes, startEnvironment} from './deployments.js';
 
-test('a rollout that is paused amid is scaled in proportion, and its deadline starts anew when it goes on', async t => {
+test('a paused rollout is scaled in proportion, and its deadline restarts when it is resumed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(
@@ -35,7 +35,7 @@ test('a rollout that is paused amid is scaled in proportion, and its deadline st
   t.is(await reason(), 'ProgressDeadlineExceeded');
 });
 
-test('a rollout without progress is late after its deadline, until it moves again', async t => {
+test('a rollout without progress is reported after its deadline, until it progresses again', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));

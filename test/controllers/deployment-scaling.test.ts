@@ -100,7 +100,7 @@ for (const [title, replicas, sets, expected] of [
     ],
   ],
 ] as const) {
-  test(`sets amid a rollout ${title}`, t => {
+  test(`sets during a rollout ${title}`, t => {
     const deployment: Deployment = {...rolling(3, 2, replicas), status: {replicas: 12}};
 
     t.deepEqual(
@@ -117,7 +117,7 @@ test('without any former size a set takes no share, and the largest takes all', 
   );
 });
 
-test('a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was', async t => {
+test('a deployment that is scaled during a rollout scales all its sets in proportion, and continues the rollout', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(
@@ -138,7 +138,7 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
   t.deepEqual(await sizes(at), [0, 15]);
 });
 
-test('a set whose size stays as it is when the deployment is scaled notes the new size all the same', async t => {
+test('a set whose size stays as it is when the deployment is scaled notes the new size nevertheless', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(

@@ -69,7 +69,7 @@ test('a rollout is complete once all pods are available, with a condition', asyn
   t.deepEqual([lastTransitionTime, lastUpdateTime], ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z']);
 });
 
-test('a rolling update goes step by step and never beyond its bounds', async t => {
+test('a rolling update proceeds in steps within its bounds', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(
@@ -280,7 +280,7 @@ test('deployments with the same selector keep apart', async t => {
   ]);
 });
 
-test('a deployment that is deleted without its sets and made again adopts them, and no pod is made anew', async t => {
+test('a deployment that is deleted without its sets and made again adopts them, and no pod is made again', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));

@@ -7,7 +7,8 @@ import type {Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {aPodWithClaims, aClaim, consumer} from './device-claims.js';
-import {withRole} from './role-use.js';
+import {startServer} from '#test/fixtures/server.js';
+import {alone} from './workloads.js';
 
 const driver = 'driver.example.com';
 const mark = 'Normal DeviceTaintManagerEviction Marking for deletion';
@@ -16,15 +17,8 @@ const second = 1000;
 
 const start = async (t: ExecutionContext) => {
   const gates = ['DRADeviceTaints', 'DRADeviceTaintRules'];
-  const at = await withRole(
-    t,
-    deviceTaintEviction,
-    'device-taint-eviction-controller',
-    {gate: name => gates.includes(name)},
-    {
-      concurrentDeviceTaintEvictionSyncs: 8,
-    },
-  );
+  const server = startServer({gate: name => gates.includes(name)});
+  const at = await alone(t, [deviceTaintEviction], {concurrentDeviceTaintEvictionSyncs: 8}, server);
   const slices = at.client.resource(kinds.resourceSlices);
   const rules = at.client.resource(kinds.deviceTaintRules);
   const settle = async <T>(done: Promise<T>) => {
@@ -124,7 +118,7 @@ test('a claim that appears after the tainted slice is evicted as well', async t 
   t.false(await at.isThere('p'));
 });
 
-test('a pod that is not bound yet stays, and goes once it is bound', async t => {
+test('a pod that is not bound yet stays, and is deleted once it is bound', async t => {
   const at = await start(t);
   await at.publish('s', [at.taint()]);
   await at.runsWith('p', [], '');
@@ -255,15 +249,4 @@ test('an eviction is cancelled when its rule is deleted', async t => {
   await at.clock.advance(60 * second);
   t.true(await at.isThere('p'));
   t.deepEqual(await at.eventsOn('p'), [cancel]);
-});
-
-test('the role of the controller allows all that it does, and little more', async t => {
-  const at = await start(t);
-  await at.publish('s', [at.taint()]);
-  await at.runsWith('p');
-  await at.rule('r', 'NoExecute');
-  const {lacking, unused} = at.difference();
-  t.deepEqual(lacking, []);
-  // The original's role has these too: it lists both verbs for each status.
-  t.deepEqual(unused, ['update  pods/status', 'update resource.plat.io devicetaintrules/status']);
 });

@@ -5,6 +5,7 @@ import {Cache} from '#informers/cache.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
+import {runSteps} from '#src/base/steps.js';
 import {aPlaneWith, aTemplate, namespace} from './workloads.js';
 
 const at = Date.parse('2026-01-01T00:00:00Z');
@@ -26,7 +27,7 @@ for (const [title, spec, expected, desired] of demands) test(title, t => t.deepE
 
 test('an empty selector covers the namespace, an absent one nothing, and no budget covers another namespace', t => {
   const cache = new Cache<Pod>();
-  cache.replace([podOf('p')]);
+  runSteps(cache.replacing([podOf('p')]));
   const covers = (budget: PodDisruptionBudget) => podsCoveredBy(budget, cache).length > 0;
   t.deepEqual(
     [

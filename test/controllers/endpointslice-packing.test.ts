@@ -90,7 +90,7 @@ for (const [what, slices, wanted, expected] of [
   });
 }
 
-test('packs ten thousand endpoints into their slices by a look at each', t => {
+test('packs ten thousand endpoints into their slices with one read of each', t => {
   const all = Array.from({length: 10_000}, (_, i): Endpoint => ({
     addresses: [`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`],
     conditions: {},

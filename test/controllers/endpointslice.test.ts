@@ -86,7 +86,7 @@ const published = [
   ['nothing of a service without a selector', {selector: {}}, [{}], []],
 ] as const satisfies readonly (readonly [string, object, readonly Behind[], readonly string[]])[];
 
-test('slices have the ports and families of their service', async t => {
+test('slices have the ports and IP families of their service', async t => {
   const at = await start();
   await using _ = at.plane;
   for (const [i, [, service, pods]] of published.entries()) {
@@ -98,7 +98,7 @@ test('slices have the ports and families of their service', async t => {
   for (const [i, [what, , , expected]] of published.entries()) t.deepEqual(shown(await at.slices(`case-${i}`)), [...expected], what);
 });
 
-test('a service of two families has slices of each, and of one family only its own', async t => {
+test('a service has slices of each of its IP families, and of no other', async t => {
   const at = await startEnvironment(['endpointslice-controller'], [], ['--service-cluster-ip-range=10.96.0.0/16,fd00:1::/108']);
   await using _ = at.plane;
   await at.service('web', {ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6']});
@@ -113,7 +113,7 @@ test('a service of two families has slices of each, and of one family only its o
   t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
 });
 
-test('a pod that goes serves on until it is not ready any more', async t => {
+test('a terminating pod is serving until it is not ready any more', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');
@@ -162,7 +162,7 @@ test('slices hold no more than they may, stay as they are when pods go, and take
   t.deepEqual(await sizes(), [1, 2, 2]);
 });
 
-test('labels and ports of the service come to its slices, without new ones', async t => {
+test('labels and ports of the service are copied to its slices, without new slices', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');

@@ -82,7 +82,7 @@ test('a finalizer is taken off although others write to the object, up to four t
   );
 });
 
-test('after five conflicts the finalizer is tried to be taken off anew, later', async t => {
+test('after five conflicts the finalizer is tried to be taken off again, later', async t => {
   const {clock, own, create, remove, names, fields} = await collecting(t);
   await create('owner');
   own.fail('patch configmaps', ...taken(5));
@@ -104,7 +104,7 @@ for (const [what, policy] of [
   ['drops', 'Background'],
   ['is parted from', 'Orphan'],
 ] as const) {
-  test(`a kind without strategic merge ${what} its owners all the same`, async t => {
+  test(`a kind without strategic merge ${what} its owners nevertheless`, async t => {
     const {own, maps, create, remove} = await collecting(t);
     const [owner, other] = [await create('owner'), await create('other')];
     await create('child', [ref(owner), ref(other)]);
@@ -116,7 +116,7 @@ for (const [what, policy] of [
   });
 }
 
-test('a circle of a kind that knows no strategic merge is broken all the same', async t => {
+test('a circle that includes a kind without strategic merge patches is broken too', async t => {
   const {own, clock, maps, create, remove, names} = await collecting(t);
   const [one, two] = [await create('one'), await create('two')];
   for (const [child, owner] of [
@@ -195,7 +195,7 @@ const live = async (interrupt: (maps: ResourceClient<ConfigMap>) => Promise<unkn
   };
 };
 
-test('a deletion goes through although the object changed, if its owners did not', async t => {
+test('a deletion succeeds although the object changed, if its owners did not', async t => {
   const {server, identity, seen, exists} = await live(maps => maps.patch('child', 'merge', {data: {k: 'v'}}, {namespace}));
 
   await server.delete(identity, seen, 'Background');

@@ -64,7 +64,7 @@ test('an owner that was never observed is checked once, dependents that agree on
   t.is(graph.get('u')?.dependents.size, 2);
 });
 
-test('an owner that is found not to exist leaves the graph, is remembered, and its dependents are worth a look', t => {
+test('an owner that is found not to exist leaves the graph, is remembered, and its dependents are enqueued', t => {
   const {graph, saw, calls} = watching();
   saw(object('a', [owner('o')]));
   calls();
@@ -78,7 +78,7 @@ test('an owner that is found not to exist leaves the graph, is remembered, and i
   t.deepEqual(calls(), []);
 });
 
-test('an owner that goes is remembered only if somebody may ask for it', t => {
+test('a deleted owner is remembered only if a dependent may refer to it', t => {
   const {graph, saw, lost} = watching();
   saw(anOwner('o'), ownerKind);
   lost(anOwner('o'), ownerKind);
@@ -173,7 +173,7 @@ test('a deletion that begins with a finalizer of the collector is handled once, 
   t.true(graph.get('u')?.beingDeleted);
 });
 
-test('an owner that waits is worth a look when a dependent goes, parts from it, or holds it up no longer', t => {
+test('a waiting owner is enqueued when a dependent is deleted, drops the reference, or no longer blocks its deletion', t => {
   for (const leave of ['goes', 'parts', 'lets it'] as const) {
     const {saw, changed, lost, calls} = watching();
     saw(anOwner('o', dying('foregroundDeletion')), ownerKind);
@@ -187,7 +187,7 @@ test('an owner that waits is worth a look when a dependent goes, parts from it, 
   }
 });
 
-test('an object that comes to be served in another version keeps its place', t => {
+test('an object that is served in another version keeps its identity', t => {
   const {graph, saw, changed} = watching();
   saw(anOwner('o'), ownerKind);
   saw(object('a', [owner('o')]));
@@ -225,7 +225,7 @@ test('owners are compared by uid', t => {
 const holder = (name: string, owners: readonly Owner[], at = namespace): Node =>
   new Node({...pod, namespace: at, name, uid: name}, {owners});
 
-test('the opinion that comes after the one that was tried is next, and after the last the first', t => {
+test('versions are tried one after the other, and the first again after the last', t => {
   const holders = ['A', 'C', 'B'].map(kind => holder(kind, [owner('o', {kind}), owner('else', {kind, uid: 'v'})]));
   const nextAfter = (kind: string) => alternativeTo(identity('o', {kind}), holders)?.kind;
 

@@ -18,7 +18,7 @@ test.serial('dependents go after an owner that was deleted, and theirs after the
   t.deepEqual(await names(), ['stranger']);
 });
 
-test.serial('an owner that is deleted in the foreground goes after the dependents that hold it up', async t => {
+test.serial('an owner that is deleted in the foreground is removed after the dependents that block its deletion', async t => {
   const {create, remove, release, names, find} = await aFamily();
   const owner = await create('owner');
   const child = await create('child', [refTo(owner, blocking)]);
@@ -51,7 +51,7 @@ test.serial('an owner that is deleted without its dependents is parted from them
   t.is((await find('only'))?.metadata?.ownerReferences, undefined);
 });
 
-test.serial('an orphan that found a new owner goes with that one', async t => {
+test.serial('an orphan that got a new owner is deleted with that one', async t => {
   const {namespace, create, remove, names, ownersOf} = await aFamily();
   const owner = await create('owner');
   await create('child', [refTo(owner)]);
@@ -240,7 +240,7 @@ test.serial(
   },
 );
 
-test.serial('an owner of a kind that comes to be served late is looked for as soon as the kind is known', async t => {
+test.serial('an owner of a kind that is served later is looked up as soon as the kind is discovered', async t => {
   const {namespace, create, names} = await aFamily();
   await create('child', [{apiVersion: 'example.com/v1', kind: 'Gizmo', name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000003'}]);
   // Long enough that the next try on its own would be minutes away.

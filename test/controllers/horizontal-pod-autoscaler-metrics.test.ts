@@ -85,7 +85,7 @@ test('metrics of resources are summed over containers, and pods with a container
   t.is(requested[0], '/apis/metrics.k8s.io/v1beta1/namespaces/d/pods?labelSelector=app=web');
 });
 
-test('metrics of pods and objects come from the best version there is', async t => {
+test('metrics of pods and objects are read in the best version that is served', async t => {
   const root = '/apis/custom.metrics.k8s.io/v1beta2/namespaces/d';
   const discovered = {
     kind: 'APIGroupList',

@@ -311,7 +311,7 @@ test('a scale that others change at the same time is written in the same sync, u
   t.deepEqual(events, ['SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target']);
 });
 
-test('pods that two autoscalers select are scaled by neither, until one goes', async t => {
+test('pods that two autoscalers select are scaled by neither, until one is deleted', async t => {
   const env = await startEnvironment();
   await using _ = env.plane;
   await env.clock.advance(60_000);

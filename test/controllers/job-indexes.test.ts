@@ -55,7 +55,7 @@ test('an indexed job grows and shrinks with both its numbers, and forgets indexe
   t.like(await at.status(), {completedIndexes: '0', active: 2});
 });
 
-test('of two pods with one index one goes, and so does one without', async t => {
+test('of two pods with one index one is deleted, and so is one without an index', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2}));
   const pod = await at.byIndex(0);

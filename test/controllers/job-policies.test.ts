@@ -162,7 +162,7 @@ for (const [policy, atOnce] of [
   });
 }
 
-test('a pod that somebody deletes counts as failed and is replaced', async t => {
+test('a pod that is deleted by others counts as failed and is replaced', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work'));
   const [pod] = await at.active();

@@ -103,7 +103,7 @@ test('without a number of completions one success is enough, once the other pods
   t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached', 'Complete=True CompletionsReached']);
 });
 
-test('more pods go when fewer may run, those first that have come least far', async t => {
+test('pods above the parallelism are deleted, those that progressed least first', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 9, parallelism: 3}));
   const [first, ...others] = await at.active();
@@ -219,7 +219,7 @@ test('a job that is active for too long fails at its deadline, which may be move
   t.is((await at.active()).length, 0);
 });
 
-test('a suspended job loses its pods, which count as nothing, and begins its time anew when it is resumed', async t => {
+test('a suspended job loses its pods, which count as nothing, and restarts its time when it is resumed', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 2, completions: 2, activeDeadlineSeconds: 50}));
   await at.batch();

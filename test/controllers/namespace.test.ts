@@ -138,7 +138,7 @@ test('pods go first, and all else waits for them', async t => {
   t.is(await namespaceIn(plane), undefined);
 });
 
-test('pods that outlive their grace period are reported as a failure', async t => {
+test('pods that remain after their grace period are reported as a failure', async t => {
   const {clock, plane} = await doomed();
   await using _ = plane;
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 40, containers: [{name: 'c', image: 'i'}]};

@@ -153,7 +153,7 @@ const nodesOf = (plane: Plane) => plane.client().resource(kinds.nodes);
 const rangesOf = async (plane: Plane) =>
   Object.fromEntries((await nodesOf(plane).list()).items.map(({metadata, spec}) => [metadata?.name ?? '', spec?.podCIDRs?.join() ?? '']));
 
-test('every node gets a range, and the range of a deleted node goes to a waiting one', async t => {
+test('every node gets a range, and a waiting node gets the range of a deleted one', async t => {
   await using plane = await aPlane(args('10.0.0.0/23'));
   const nodes = nodesOf(plane);
   for (const name of ['a', 'b', 'c']) await nodes.create({metadata: {name}});
@@ -167,7 +167,7 @@ test('every node gets a range, and the range of a deleted node goes to a waiting
   t.deepEqual(await rangesOf(plane), {b: '10.0.1.0/24', c: '10.0.0.0/24'});
 });
 
-test('ranges that nodes bring with them are theirs, and a node comes with finalizers and goes with its range once', async t => {
+test('nodes keep the ranges that they are created with, and a range is released once when its node is deleted', async t => {
   await using plane = await aPlane(args('10.0.0.0/22'));
   const nodes = nodesOf(plane);
   await nodes.create({metadata: {name: 'a'}, spec: {podCIDR: '10.0.1.0/24', podCIDRs: ['10.0.1.0/24']}});

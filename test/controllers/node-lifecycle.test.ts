@@ -255,7 +255,7 @@ const taintsOf = async (plane: NodesPlane, name = 'plat-node-0') =>
 const readyOf = async (plane: NodesPlane, name = 'plat-node-0') =>
   (await node(plane, name)).status?.conditions?.find(({type}) => type === 'Ready');
 
-test('a node that falls silent becomes unknown, its pods not ready, and it is tainted; when it is back, all is well again', async t => {
+test('a node without heartbeats becomes unknown and tainted and its pods not ready, until heartbeats resume', async t => {
   await using plane = await startEnvironment(3);
   const {clock} = plane;
   await clock.advance(10_000);
@@ -290,7 +290,7 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
   t.is(conditionsOf(await podNamed(plane))['Ready'], 'True');
 });
 
-test('the taint that evicts pods comes in the same look that finds a node silent', async t => {
+test('the taint that evicts pods is set in the same pass that marks a node unknown', async t => {
   await using plane = await startEnvironment(2);
   const {clock} = plane;
   await clock.advance(10_000);
@@ -319,7 +319,7 @@ test('a node that never posts a status is unknown after the startup grace period
   t.true((await eventsOf(plane, 'mute')).includes('RemovingNode: Node mute event: Removing Node mute from Controller'));
 });
 
-test('where all nodes fall silent none is given up, and each gets its time anew when the first is back', async t => {
+test('where all nodes fall silent none is given up, and each gets its full time again when the first is back', async t => {
   await using plane = await startEnvironment(2);
   const {clock} = plane;
   await clock.advance(10_000);

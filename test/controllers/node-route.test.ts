@@ -1,3 +1,5 @@
+// The scenarios of upstream's cloud-provider/controllers/route/route_controller_test.go: TestIsResponsibleForRoute and TestReconcile.
+
 import test from 'ava';
 import {actionsFor, clusterRanges, isResponsibleFor, routesToDelete} from '#controllers/node-route/policy.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -20,7 +22,19 @@ const aRoute = (targetNode: string, destinationCIDR: string, more: Partial<Route
 });
 const cluster = clusterRanges(['10.120.0.0/16', 'fd00::/48']);
 
-const lefts: readonly (readonly [cidr: string, isOurs: boolean])[] = [
+const lefts: readonly (readonly [cidr: string, isOurs: boolean, ranges?: string])[] = [
+  ['10.244.0.0/24', true, '10.244.0.0/16'],
+  ['10.244.10.0/24', true, '10.244.0.0/16'],
+  ['10.244.255.0/24', true, '10.244.0.0/16'],
+  ['10.244.0.0/24', true, '10.244.0.0/14'],
+  ['10.247.255.0/24', true, '10.244.0.0/14'],
+  ['a00:100::/24', true, 'a00:100::/10'],
+  ['10.224.0.0/24', false, '10.244.0.0/16'],
+  ['10.0.10.0/24', false, '10.244.0.0/16'],
+  ['10.255.255.0/24', false, '10.244.0.0/16'],
+  ['10.248.0.0/24', false, '10.244.0.0/14'],
+  ['10.243.255.0/24', false, '10.244.0.0/14'],
+  ['b00:100::/24', false, 'a00:100::/10'],
   ['10.120.0.0/24', true],
   ['10.120.255.0/24', true],
   ['10.0.0.0/8', false],
@@ -31,11 +45,18 @@ const lefts: readonly (readonly [cidr: string, isOurs: boolean])[] = [
   ['fd01::/64', false],
   ['nonsense', false],
 ];
-for (const [cidr, isOurs] of lefts) {
-  test(`a route to ${cidr} is ${isOurs ? '' : 'not '}one of the cluster`, t => {
-    t.is(isResponsibleFor(aRoute('n', cidr), cluster), isOurs);
+for (const [cidr, isOurs, range] of lefts) {
+  test(`a route to ${cidr} is ${isOurs ? '' : 'not '}one of the cluster${range ? ` with ${range}` : ''}`, t => {
+    t.is(isResponsibleFor(aRoute('n', cidr), range ? clusterRanges([range]) : cluster), isOurs);
   });
 }
+
+const [a4, b4, a6, b6] = ['10.120.0.0/24', '10.120.1.0/24', 'fd00:0:0:1::/64', 'fd00:0:0:2::/64'] as const;
+const two = [aNode('a', a4), aNode('b', b4)];
+const both = [aRoute('a', a4), aRoute('b', b4)];
+const twoOfBothFamilies = [aNode('a', a4, a6), aNode('b', b4, b6)];
+const all = [aRoute('a', a4), aRoute('b', b4), aRoute('a', a6), aRoute('b', b6)];
+const keepAll = {a: ['keep', 'keep'], b: ['keep', 'keep']};
 
 const cases: readonly (readonly [
   what: string,
@@ -79,6 +100,47 @@ const cases: readonly (readonly [
     [aRoute('', '10.120.3.0/24', {blackhole: true})],
     {a: ['add']},
     ['-10.120.3.0/24'],
+  ],
+  ['there are none', two, [], {a: ['add'], b: ['add']}, []],
+  [
+    'there are more than nodes',
+    two,
+    [...both, aRoute('c', '10.120.2.0/24'), aRoute('d', '10.120.3.0/24')],
+    {a: ['keep'], b: ['keep']},
+    ['c-10.120.2.0/24', 'd-10.120.3.0/24'],
+  ],
+  ['one is wrong', two, [aRoute('a', a4), aRoute('c', '10.120.2.0/24')], {a: ['keep'], b: ['add']}, ['c-10.120.2.0/24']],
+  [
+    'one of the cluster leads nowhere as well',
+    two,
+    [...both, aRoute('', '10.120.2.0/24', {blackhole: true})],
+    {a: ['keep'], b: ['keep']},
+    ['-10.120.2.0/24'],
+  ],
+  ['a foreign one leads nowhere as well', two, [...both, aRoute('', '10.1.2.0/24', {blackhole: true})], {a: ['keep'], b: ['keep']}, []],
+  ['nodes of both families have none', twoOfBothFamilies, [], {a: ['add', 'add'], b: ['add', 'add']}, []],
+  ['nodes of both families have theirs', twoOfBothFamilies, all, keepAll, []],
+  ['nodes of both families have some', twoOfBothFamilies, [all[0]!, all[3]!], {a: ['keep', 'add'], b: ['add', 'keep']}, []],
+  [
+    'nodes of both families have those of each other',
+    twoOfBothFamilies,
+    [aRoute('a', b4), aRoute('b', a4), aRoute('a', b6), aRoute('b', a6)],
+    {a: ['add', 'add'], b: ['add', 'add']},
+    [`a-${b4}`, `b-${a4}`, `a-${b6}`, `b-${a6}`],
+  ],
+  [
+    'nodes of both families have theirs, and there are more',
+    twoOfBothFamilies,
+    [...all, aRoute('x', '10.120.2.0/24'), aRoute('y', 'fd00:0:0:3::/64')],
+    keepAll,
+    ['x-10.120.2.0/24', 'y-fd00:0:0:3::/64'],
+  ],
+  [
+    'nodes of both families have other addresses',
+    twoOfBothFamilies,
+    all.map(route => ({...route, enableNodeAddresses: true, targetNodeAddresses: [{...address, address: '192.168.0.9'}]})),
+    {a: ['update', 'update'], b: ['update', 'update']},
+    all.map(({name}) => name),
   ],
   ['a node has no range', [aNode('a'), aNode('b', '10.120.1.0/24')], [], {b: ['add']}, []],
   ['a node has two ranges', [aNode('a', '10.120.0.0/24', 'fd00:0:0:1::/64')], [aRoute('a', '10.120.0.0/24')], {a: ['keep', 'add']}, []],
@@ -155,7 +217,7 @@ const aRoutedPlane = async (configuration: object = {}, ...args: string[]) => {
   };
 };
 
-test('each node gets a route, under a name of the cluster, and a condition that says so; both once', async t => {
+test('each node gets a route under a name of the cluster, and a condition, both once', async t => {
   await using at = await aRoutedPlane();
   const {cloud, clock, nodes, make, condition} = at;
   const {metadata} = await make('n1', '10.244.1.0/24');
@@ -188,7 +250,7 @@ test('a route that cannot be created is reported on the node, and tried again', 
   t.deepEqual(await condition('n1'), ['False', 'RouteCreated']);
 });
 
-test('a route to a machine that is gone is made anew', async t => {
+test('a route to a machine that is gone is made again', async t => {
   await using at = await aRoutedPlane();
   const {cloud, clock, make} = at;
   await make('n1', '10.244.1.0/24');

@@ -211,7 +211,7 @@ for (const {title, ready, taint, disabled = false, waitMs, detached, reason} of 
     t.is(at.meter.value('attachdetach_controller_forced_detaches', {reason: reason ?? 'timeout'}) ?? 0, reason ? 1 : 0);
   });
 
-test('a pod that wants the volume again ends the wait for its detachment', async t => {
+test('a pod that uses the volume again ends the wait for its detachment', async t => {
   const at = await start(t);
   await aNode(at, 'n');
   await isReady(at, 'n', 'Unknown');
@@ -251,18 +251,24 @@ test('an attachment that fails is reported, and tried again', async t => {
   t.true(at.meter.value('storage_operation_duration_seconds', {operation_name: 'volume_attach', status: 'fail-unknown'})! > 2);
 });
 
-test('a volume of a CSI driver is attached by an object that the driver answers to', async t => {
+/** Starts the controller with a pod that uses a volume of a CSI driver. Returns the attachment that it requests. */
+const startWithAttachment = async (t: ExecutionContext) => {
   const at = await start(t);
-  const attachments = at.client.resource(kinds.volumeAttachments);
   await aNode(at, 'n');
   await aBoundClaim(at, 'v', csi('h'));
   await aPod(at, 'p', 'n');
+  const attachments = at.client.resource(kinds.volumeAttachments);
   const [attachment] = (await attachments.list()).items;
-  t.regex(attachment!.metadata!.name!, /^csi-[0-9a-f]{64}$/);
-  t.deepEqual(attachment!.spec, {attacher: 'disk.example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}});
+  return {at, attachments, attachment: attachment!};
+};
+
+test('a volume of a CSI driver is attached by an object whose status the driver sets', async t => {
+  const {at, attachments, attachment} = await startWithAttachment(t);
+  t.regex(attachment.metadata!.name!, /^csi-[0-9a-f]{64}$/);
+  t.deepEqual(attachment.spec, {attacher: 'disk.example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}});
   t.deepEqual(await attachedTo(at, 'n'), []);
 
-  await attachments.update({...attachment!, status: {attached: true}}, {subresource: 'status'});
+  await attachments.update({...attachment, status: {attached: true}}, {subresource: 'status'});
   await at.clock.advance(2_000);
   t.deepEqual(await attachedTo(at, 'n'), ['plat.io/csi/disk.example.com^h']);
   await removePod(at, 'p');
@@ -270,13 +276,8 @@ test('a volume of a CSI driver is attached by an object that the driver answers 
 });
 
 test('an error of a CSI driver is that of the attachment', async t => {
-  const at = await start(t);
-  const attachments = at.client.resource(kinds.volumeAttachments);
-  await aNode(at, 'n');
-  await aBoundClaim(at, 'v', csi('h'));
-  await aPod(at, 'p', 'n');
-  const [attachment] = (await attachments.list()).items;
-  await attachments.update({...attachment!, status: {attached: false, attachError: {message: 'busy'}}}, {subresource: 'status'});
+  const {at, attachments, attachment} = await startWithAttachment(t);
+  await attachments.update({...attachment, status: {attached: false, attachError: {message: 'busy'}}}, {subresource: 'status'});
   await at.clock.advance(100);
   t.deepEqual(await at.eventsOn('p'), ['Warning FailedAttachVolume AttachVolume.Attach failed for volume "v" : busy']);
 });
@@ -291,20 +292,15 @@ test('volumes of a driver that needs no attaching are not attached', async t => 
 });
 
 test('an attachment that vanishes is made again by the periodic sync', async t => {
-  const at = await start(t);
-  const attachments = at.client.resource(kinds.volumeAttachments);
-  await aNode(at, 'n');
-  await aBoundClaim(at, 'v', csi('h'));
-  await aPod(at, 'p', 'n');
-  const [attachment] = (await attachments.list()).items;
-  await attachments.update({...attachment!, status: {attached: true}}, {subresource: 'status'});
+  const {at, attachments, attachment} = await startWithAttachment(t);
+  await attachments.update({...attachment, status: {attached: true}}, {subresource: 'status'});
   await at.clock.advance(2_000);
-  await attachments.delete(attachment!.metadata!.name!);
+  await attachments.delete(attachment.metadata!.name!);
   await at.clock.advance(61_000);
   t.is((await attachments.list()).items.length, 1);
 });
 
-test('attachments that nobody wants any more are removed when the controller starts', async t => {
+test('attachments that no pod needs any more are removed when the controller starts', async t => {
   const {startServer} = await import('#test/fixtures/server.js');
   const server = startServer();
   const client = server.clientOf('admin');

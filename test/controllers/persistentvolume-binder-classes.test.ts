@@ -1,11 +1,7 @@
-import test from 'ava';
 import type {StorageClass} from '#src/model/volumes.js';
-import {binderBench, type BinderCase} from './volumes.js';
+import {noVolume, testBinder, type BinderCase} from './volumes.js';
 
 // Claims with and without classes, by the numbers of upstream's binder_test.go.
-const bench = binderBench();
-const noVolume = 'Normal FailedBinding no persistent volumes available for this claim and no storage class is set';
-
 const aDefault = (name: string, creationTimestamp = '2026-01-01T00:00:00Z'): StorageClass => ({
   metadata: {name, creationTimestamp, annotations: {'storageclass.plat.io/is-default-class': 'true'}},
   provisioner: 'disk.example.com',
@@ -18,21 +14,18 @@ const cases: readonly BinderCase[] = [
     title: '13-1 a volume of the requested class is chosen even if a smaller one is available',
     volumes: ['v1 1Gi Available', 'v2 10Gi Available class=gold'],
     claims: ['c 1Gi Pending class=gold'],
-    sync: 'c',
     end: ['v1 Available', 'v2 Bound claim=c ctl', 'c Bound volume=v2 capacity=10Gi class=gold ctl done'],
   },
   {
     title: '13-2 a claim without a class gets a volume without one even if a smaller one is available',
     volumes: ['v1 1Gi Available class=gold', 'v2 10Gi Available'],
     claims: ['c 1Gi Pending'],
-    sync: 'c',
     end: ['v1 Available', 'v2 Bound claim=c ctl', 'c Bound volume=v2 capacity=10Gi ctl done'],
   },
   {
     title: '13-3 a volume of the requested class is chosen even if a smaller one of another is available',
     volumes: ['v1 1Gi Available class=silver', 'v2 10Gi Available class=gold'],
     claims: ['c 1Gi Pending class=gold'],
-    sync: 'c',
     end: ['v1 Available', 'v2 Bound claim=c ctl', 'c Bound volume=v2 capacity=10Gi class=gold ctl done'],
   },
   {
@@ -40,14 +33,12 @@ const cases: readonly BinderCase[] = [
     volumes: ['v 1Gi Available'],
     claims: ['c 1Gi Pending class='],
     classes: [aDefault('gold')],
-    sync: 'c',
     end: ['v Bound claim=c ctl', 'c Bound volume=v capacity=1Gi ctl done'],
   },
   {
     title: '13-5 the class of the annotation takes precedence',
     volumes: ['v1 1Gi Available class0=gold', 'v2 1Gi Available class=silver'],
     claims: ['c 1Gi Pending class0=gold'],
-    sync: 'c',
     end: ['v1 Bound claim=c ctl class0=gold', 'v2 Available', 'c Bound volume=v1 capacity=1Gi ctl done class0=gold'],
   },
   {
@@ -58,14 +49,12 @@ const cases: readonly BinderCase[] = [
       aDefault('silver', '2026-01-02T00:00:00Z'),
       aDefault('tin', '2026-01-02T00:00:00Z'),
     ],
-    sync: 'c',
     end: ['c Pending class=silver'],
   },
   {
     title: '15-2 a claim of the empty class does not get the default one',
     claims: ['c 1Gi Pending class='],
     classes: [aDefault('gold')],
-    sync: 'c',
     end: ['c Pending'],
     events: [noVolume],
   },
@@ -74,15 +63,8 @@ const cases: readonly BinderCase[] = [
     volumes: ['v 1Gi Available'],
     claims: ['c 1Gi Pending'],
     classes: [aDefault('gold')],
-    sync: 'c',
     end: ['v Bound claim=c ctl', 'c Bound volume=v capacity=1Gi ctl done'],
   },
 ];
 
-for (const one of cases)
-  test(one.title, async t => {
-    const {state, events, failure} = await bench.play(one);
-    t.deepEqual(state, one.end);
-    t.deepEqual(events, one.events ?? []);
-    t.is(failure, one.failure);
-  });
+testBinder(cases);

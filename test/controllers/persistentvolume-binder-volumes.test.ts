@@ -1,11 +1,8 @@
-import test from 'ava';
 import type {Pod} from '#src/api/pod.js';
 import type {StorageClass} from '#src/model/volumes.js';
-import {binderBench, type BinderCase} from './volumes.js';
+import {testBinder, type BinderCase} from './volumes.js';
 
 // The scenarios of upstream's binder_test.go, recycle_test.go, delete_test.go and provision_test.go, by their numbers.
-const bench = binderBench();
-
 const classOf = (provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
   metadata: {name: 'gold'},
   provisioner,
@@ -225,7 +222,6 @@ const cases: readonly BinderCase[] = [
     title: '11-1 a volume is provisioned for a claim of a class',
     claims: ['c 1Gi Pending class=gold'],
     classes: simulated(),
-    sync: 'c',
     end: [`pvc-c Pending claim=c ctl by=plat.io/simulated ${own}`, 'c Pending class=gold by=plat.io/simulated'],
     events: ['Normal ProvisioningSucceeded Successfully provisioned volume pvc-c using plat.io/simulated'],
   },
@@ -233,7 +229,6 @@ const cases: readonly BinderCase[] = [
     title: '11-2 a claim of a plugin that does not exist is reported',
     claims: ['c 1Gi Pending class=gold'],
     classes: [classOf('plat.io/no-provisioner')],
-    sync: 'c',
     end: ['c Pending class=gold'],
     events: ['Warning ProvisioningFailed no volume plugin matched name: plat.io/no-provisioner'],
   },
@@ -241,7 +236,6 @@ const cases: readonly BinderCase[] = [
     title: '11-3 a claim of a plugin that cannot provision is reported',
     claims: ['c 1Gi Pending class=gold'],
     classes: [classOf('plat.io/host-path')],
-    sync: 'c',
     end: ['c Pending class=gold'],
     events: ['Warning ProvisioningFailed no provisionable volume plugin matched'],
   },
@@ -250,14 +244,12 @@ const cases: readonly BinderCase[] = [
     claims: ['c 1Gi Pending class=gold node=n'],
     classes: simulated({provisionError: 'no room'}),
     others: [{kind: 'Node', metadata: {name: 'n', namespace: ''}}],
-    sync: 'c',
     end: ['c Pending class=gold by=plat.io/simulated'],
     events: ['Warning ProvisioningFailed Failed to provision volume with StorageClass "gold": no room'],
   },
   {
     title: '11-6 a claim of a class that does not exist is reported',
     claims: ['c 1Gi Pending class=gold'],
-    sync: 'c',
     end: ['c Pending class=gold'],
     events: ['Warning ProvisioningFailed storageclass.storage.plat.io "gold" not found'],
   },
@@ -266,14 +258,12 @@ const cases: readonly BinderCase[] = [
     volumes: ['v 1Gi Available class=gold'],
     claims: ['c 1Gi Pending class=gold'],
     classes: simulated(),
-    sync: 'c',
     end: ['v Bound claim=c ctl', 'c Bound volume=v capacity=1Gi class=gold ctl done'],
   },
   {
     title: '11-13 an external provisioner is named on the claim',
     claims: ['c 1Gi Pending class=gold'],
     classes: external,
-    sync: 'c',
     end: ['c Pending class=gold by=disk.example.com'],
     events: [
       "Normal ExternalProvisioning Waiting for a volume to be created either by the external provisioner 'disk.example.com' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
@@ -283,7 +273,6 @@ const cases: readonly BinderCase[] = [
     title: '11-17 no volume is provisioned for a claim with delayed binding before a node is selected',
     claims: ['c 1Gi Pending class=gold'],
     classes: simulated({}, {volumeBindingMode: 'WaitForFirstConsumer'}),
-    sync: 'c',
     end: ['c Pending class=gold'],
     events: ['Normal WaitForFirstConsumer waiting for first consumer to be created before binding'],
   },
@@ -292,7 +281,6 @@ const cases: readonly BinderCase[] = [
     claims: ['c 1Gi Pending class=gold node=n'],
     classes: simulated({topology: 'node'}, {volumeBindingMode: 'WaitForFirstConsumer'}),
     others: [{kind: 'Node', metadata: {name: 'n', namespace: '', labels: {'plat.io/hostname': 'n'}}}],
-    sync: 'c',
     end: [`pvc-c Pending claim=c ctl by=plat.io/simulated ${own}`, 'c Pending class=gold node=n by=plat.io/simulated'],
     events: ['Normal ProvisioningSucceeded Successfully provisioned volume pvc-c using plat.io/simulated'],
   },
@@ -300,7 +288,6 @@ const cases: readonly BinderCase[] = [
     title: '11-19 a selected node that does not exist is reported',
     claims: ['c 1Gi Pending class=gold node=n'],
     classes: simulated(),
-    sync: 'c',
     end: ['c Pending class=gold node=n by=plat.io/simulated'],
     events: ['Warning ProvisioningFailed Failed to get target node: node "n" not found'],
   },
@@ -309,7 +296,6 @@ const cases: readonly BinderCase[] = [
     claims: ['c 1Gi Pending class=gold'],
     classes: [classOf('plat.io/host-path', {mountOptions: ['ro', 'soft']})],
     options: {enableHostpathProvisioner: true},
-    sync: 'c',
     end: ['c Pending class=gold by=plat.io/host-path'],
     events: [
       'Warning ProvisioningFailed Mount options are not supported by the provisioner but StorageClass "gold" has mount options [ro soft]',
@@ -320,23 +306,15 @@ const cases: readonly BinderCase[] = [
     claims: ['c 1Gi Pending class=gold'],
     classes: simulated(),
     options: {enableDynamicProvisioning: false},
-    sync: 'c',
     end: ['c Pending class=gold'],
   },
   {
     title: '11-22 a provisioned volume is not retained if the class says so',
     claims: ['c 1Gi Pending class=gold'],
     classes: simulated({}, {reclaimPolicy: 'Retain'}),
-    sync: 'c',
     end: ['pvc-c Pending claim=c ctl by=plat.io/simulated', 'c Pending class=gold by=plat.io/simulated'],
     events: ['Normal ProvisioningSucceeded Successfully provisioned volume pvc-c using plat.io/simulated'],
   },
 ];
 
-for (const one of cases)
-  test(one.title, async t => {
-    const {state, events, failure} = await bench.play(one);
-    t.deepEqual(state, one.end);
-    t.deepEqual(events, one.events ?? []);
-    t.is(failure, undefined);
-  });
+testBinder(cases);

@@ -10,7 +10,7 @@ const aVolume = (name: string, finalizers: readonly string[] = []): Volume => ({
   spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/x'}},
 });
 
-test('a volume that is bound waits for its claim before it goes; another goes at once', async t => {
+test('a bound volume is removed after its claim, another one at once', async t => {
   await using plane = await aPlane({controllers: ['persistentvolume-protection-controller']});
   const {clock, naming} = plane;
   const volumes = plane.client().resource(kinds.persistentVolumes);

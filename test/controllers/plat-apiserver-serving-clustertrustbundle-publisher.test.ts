@@ -1,3 +1,5 @@
+// The scenarios of upstream's pkg/controller/certificates/clustertrustbundlepublisher/publisher_test.go: TestCTBPublisherSync.
+
 import {createHash} from 'node:crypto';
 import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -5,7 +7,9 @@ import {join} from 'node:path';
 import test from 'ava';
 import {publisher} from '#controllers/plat-apiserver-serving-clustertrustbundle-publisher/reconcile.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
+import type {Frozen} from '#src/api/key.js';
 import {isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {attempt, contextOver} from './context.js';
@@ -40,7 +44,7 @@ const aPublishingPlane = async (content: string, {versions = ['v1beta1']}: {read
   return {plane, clock: plane.clock, of, ...of(kinds.clusterTrustBundles), [Symbol.asyncDispose]: () => plane.stop()};
 };
 
-test('the bundle is published under a name made from its content, and comes back in its content', async t => {
+test('the bundle is published under a name derived from its content, and its content is restored', async t => {
   await using at = await aPublishingPlane(first);
   const {clock, bundles, names} = at;
   const name = nameOf(first);
@@ -70,6 +74,60 @@ test('other bundles of the signer are deleted, those of others are not', async t
   const {metadata} = await bundles.get(nameOf(first));
   t.deepEqual([metadata?.uid, metadata?.resourceVersion], [uid, resourceVersion]);
 });
+
+const old = {name: nameOf(first), signerName, trustBundle: second};
+const current = {...old, trustBundle: first};
+const another = {name: 'plat.io:plat-apiserver-serving:another', signerName, trustBundle: first};
+const foreign = [
+  {name: 'unsigned', trustBundle: second},
+  {name: 'example.com:signer:one', signerName: 'example.com/signer', trustBundle: second},
+];
+const published = nameOf(first);
+const existing: readonly (readonly [
+  what: string,
+  bundles: readonly {name: string; signerName?: string; trustBundle: string}[],
+  writes: string[],
+])[] = [
+  ['there are no bundles', [], [`create ${published}`]],
+  ['there are bundles of others only', foreign, [`create ${published}`]],
+  ['the bundle has other content', [old], [`update ${published}`]],
+  ['there is another bundle as well', [current, another], [`delete ${another.name}`]],
+  ['the bundle has other content, and there is another one', [old, another], [`update ${published}`, `delete ${another.name}`]],
+  ['there is a bundle under another name', [another], [`create ${published}`, `delete ${another.name}`]],
+  ['the bundle is as it should be', [...foreign, current], []],
+];
+for (const [what, bundles, writes] of existing) {
+  test(`what is written if ${what}: ${writes.join(', ') || 'nothing'}`, async t => {
+    await using plane = await aPlane({apiserverArgs: [gates, '--runtime-config=certificates.plat.io/v1beta1=true'], controllers: []});
+    const stored = plane.client().resource(kinds.clusterTrustBundles);
+    for (const {name, ...spec} of bundles) await stored.create({metadata: {name}, spec});
+    const {items} = await stored.list({fieldSelector: `spec.signerName=${signerName}`});
+    const context = contextOver(plane, items, {rootCaFile: fileOf(first)});
+    const done: string[] = [];
+    const reconcile = await publisher({
+      ...context,
+      writer(of) {
+        const writer = context.writer(of);
+        const noted =
+          <O extends Frozen<KubeObject>, A extends readonly unknown[], R>(verb: string, write: (object: O, ...more: A) => R) =>
+          (object: O, ...more: A): R => {
+            done.push(`${verb} ${object.metadata?.name}`);
+            return write(object, ...more);
+          };
+        return {
+          ...writer,
+          create: noted('create', writer.create.bind(writer)),
+          update: noted('update', writer.update.bind(writer)),
+          delete: noted('delete', writer.delete.bind(writer)),
+        };
+      },
+    });
+    await reconcile({namespace: '', name: 'all'}, attempt);
+
+    t.deepEqual(done, writes);
+    t.is((await stored.get(published)).spec.trustBundle, first);
+  });
+}
 
 test('of a server that has only v1alpha1, that version is used', async t => {
   await using at = await aPublishingPlane(first, {versions: ['v1alpha1']});

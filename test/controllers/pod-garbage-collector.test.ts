@@ -109,7 +109,7 @@ for (const [what, ready, taint, stays] of [
   });
 }
 
-test('a pod that is to go and never had a node has failed and goes', async t => {
+test('a terminating pod without a node fails and is removed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.pod('going', {finalizers: ['example.com/hold']});

@@ -4,6 +4,7 @@ import {servicesOfPodChange, type Service} from '#controllers/shared/endpoints/s
 import {Cache} from '#informers/cache.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
+import {runSteps} from '#src/base/steps.js';
 import {ago, aPod, container, namespace, noon, plat} from './children.js';
 
 interface Shape {
@@ -87,7 +88,7 @@ test('deletion costs count only with the gate', t => {
 
 test('the endpoints of a service follow a pod that gets an address or another state, not one that is bound to a node', t => {
   const cache = new Cache<Service>();
-  cache.replace([{metadata: {namespace, name: 'web', uid: 'u'}, spec: {selector: {app: 'a'}}}]);
+  runSteps(cache.replacing([{metadata: {namespace, name: 'web', uid: 'u'}, spec: {selector: {app: 'a'}}}]));
   const old = aPod('p');
   const bound: Pod = {...old, spec: {...old.spec!, nodeName: 'n'}};
   const addressed: Pod = {...bound, status: {podIPs: [{ip: '10.0.0.1'}]}};

@@ -1,3 +1,5 @@
+// The scenarios of upstream's pkg/controller/certificates/cleaner/pcrcleaner_test.go: TestPCRCleaner.
+
 import test from 'ava';
 import {cleaner} from '#controllers/podcertificaterequest-cleaner/reconcile.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -42,6 +44,33 @@ test('a request is deleted at the first pass after 15 minutes, whatever its stat
   t.deepEqual(await names(), ['young']);
   await clock.advance(5 * minute);
   t.deepEqual(await names(), []);
+});
+
+const terminal = (type: string) => [{type, status: 'True', reason: 'Test', message: 'no', lastTransitionTime: '2026-01-01T00:00:00Z'}];
+const ages: readonly (readonly [what: string, conditions: readonly object[], ageMs: number, isDeleted: boolean])[] = [
+  ['a pending request of almost 15 minutes', [], 15 * minute - 1000, false],
+  ['a pending request of more than 15 minutes', [], 15 * minute + 1000, true],
+  ['a denied request of almost 15 minutes', terminal('Denied'), 15 * minute - 1000, false],
+  ['a denied request of more than 15 minutes', terminal('Denied'), 15 * minute + 1000, true],
+  ['a failed request of almost 15 minutes', terminal('Failed'), 15 * minute - 1000, false],
+  ['a failed request of more than 15 minutes', terminal('Failed'), 15 * minute + 1000, true],
+];
+
+test('requests are deleted by their age alone', async t => {
+  await using at = await aCleaningPlane();
+  const {plane, clock, requests, names} = at;
+  for (const i of ages.keys()) await requests.create(aRequest(`request${i}`));
+  const {items} = await requests.list({namespace});
+  const aged = ages.map(([, conditions, ageMs], i) => ({
+    ...items[i]!,
+    kind: 'PodCertificateRequest',
+    metadata: {...items[i]!.metadata, creationTimestamp: wireTime(clock.now() - ageMs)},
+    status: {conditions},
+  }));
+  await cleaner(contextOver(plane, aged, {}))({namespace: '', name: 'all'}, attempt);
+
+  const left = await names();
+  for (const [i, [what, , , isDeleted]] of ages.entries()) t.is(left.includes(`request${i}`), !isDeleted, what);
 });
 
 test('a request that was replaced under the same name stays, and does not keep the pass from the others', async t => {

@@ -67,7 +67,7 @@ test('a deleted pod that is still in the cache is not deleted again', async t =>
   t.is(deletions, 2);
 });
 
-test('a pod that becomes ready makes its set be looked at again when it has been so for long enough', async t => {
+test('a pod that becomes ready enqueues its set for the time at which it is available', async t => {
   const at = await still();
   await using _ = at.plane;
   const parent = await at.create(kinds.replicaSets, aSet('web', {minReadySeconds: 10}));
@@ -119,7 +119,7 @@ test('an unchanged status is not written again', async t => {
   t.is(writes, 1);
 });
 
-test('a status that meets a newer version of its set is written to that', async t => {
+test('a status whose write conflicts is written to the newer version of its set', async t => {
   const at = await still();
   await using _ = at.plane;
   const parent = await at.create(kinds.replicaSets, aSet('web', {replicas: 0}));

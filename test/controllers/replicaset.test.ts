@@ -156,7 +156,7 @@ test('a matching orphan is adopted, and surplus pods are deleted', async t => {
   t.false(left.includes('d'));
 });
 
-test('a pod that is labelled away is let go and replaced, and adopted again when it comes back', async t => {
+test('a pod whose labels no longer match is released and replaced, and adopted again when they match', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));

@@ -7,13 +7,12 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {conflict} from '#src/api/status.js';
 import {aClaim, aClaimTemplate, allocation, aPodWithClaims, consumer, finalizer, podClaimKey} from './device-claims.js';
-import {withRole} from './role-use.js';
 import {startManager} from '#test/runtime/environment.js';
-import {startServer} from '#test/fixtures/server.js';
-import {actionsOn, namespace} from './workloads.js';
+import {startServer, type ServerOptions} from '#test/fixtures/server.js';
+import {actionsOn, alone, namespace} from './workloads.js';
 
-const start = async (t: ExecutionContext, options: Parameters<typeof withRole>[3] = {}) => {
-  const at = await withRole(t, resourceClaim, 'resource-claim-controller', options);
+const start = async (t: ExecutionContext, options: ServerOptions = {}) => {
+  const at = await alone(t, [resourceClaim], {}, startServer(options));
   const claims = () => at.list(kinds.resourceClaims);
   return {
     ...at,
@@ -64,7 +63,7 @@ test('a claim is created from a template, once, and its name is in the status of
   t.regex(body, /resourceclaim_controller_resource_claims\{allocated="false",admin_access="false",source="resource_claim_template"\} 1/);
 });
 
-test('a pod with several claims gets all, and keeps those that it has when one is created anew', async t => {
+test('a pod with several claims gets all, and keeps those that it has when one is created again', async t => {
   const at = await start(t);
   for (const name of ['one', 'two']) await at.create(kinds.resourceClaimTemplates, aClaimTemplate(name));
   await at.create(kinds.pods, aPodWithClaims('p', {a: {template: 'one'}, b: {template: 'two'}, c: {claim: 'own'}}));
@@ -229,7 +228,7 @@ test('a claim that was allocated for no pod yet stays so, and is deallocated whe
   t.deepEqual(await at.names(), []);
 });
 
-test('a claim that is deleted while in use goes with its last pod', async t => {
+test('a claim that is deleted while in use is removed with its last pod', async t => {
   const at = await start(t);
   const pod = await at.create(kinds.pods, aPodWithClaims('p', {c: {claim: 'own'}}, {nodeName: 'n'}));
   await at.reserved('own', pod);
@@ -286,26 +285,4 @@ test('the claim of extended resources is released and deleted with its pod', asy
   await at.runs('p', {phase: 'Succeeded', ready: false});
 
   t.deepEqual(await at.names(), []);
-});
-
-test('the role of the controller allows all that it does, and little more', async t => {
-  const at = await start(t);
-  await at.create(kinds.resourceClaimTemplates, aClaimTemplate());
-  await at.create(kinds.pods, aPodWithClaims('generated'));
-  await at.create(kinds.pods, aPodWithClaims('missing', {x: {template: 'none'}}));
-  const pod = await at.create(kinds.pods, aPodWithClaims('p', {c: {claim: 'own'}}, {nodeName: 'n'}));
-  await at.reserved('own', pod, {metadata: {name: 'ghost', uid: 'ghost'}});
-  await at.runs('p', {phase: 'Succeeded', ready: false});
-  await at.runs('generated', {phase: 'Succeeded', ready: false});
-  await at.clock.advance(60_000);
-
-  const {lacking, unused} = at.difference();
-  t.deepEqual(lacking, []);
-  // The original's role has these too: the first two for writes that are made by another verb, the others for admission and older releases.
-  t.deepEqual(unused, [
-    'patch resource.plat.io resourceclaims',
-    'patch resource.plat.io resourceclaims/status',
-    'update  pods/finalizers',
-    'update  pods/status',
-  ]);
 });

@@ -65,7 +65,7 @@ test('a new quota soon has its usage, also of earlier objects', async t => {
   t.deepEqual(status?.used, {pods: '1', 'requests.cpu': '0', 'count/configmaps': '0', secrets: '0', 'count/deployments.apps': '0'});
 });
 
-test('a quota of custom resources is counted on when their definition goes, and counts them again when it is back', async t => {
+test('a quota of custom resources keeps its usage while their definition is absent, and counts them again afterwards', async t => {
   const {log, lines} = recordingLog();
   const at = over(await aPlane({log, controllers: ['resourcequota-controller']}));
   await using _ = at.plane;
@@ -124,7 +124,7 @@ test('pods are charged as they are made, refused beyond the quota, and given bac
   t.deepEqual(await at.used(), {pods: '0', 'requests.cpu': '0', 'limits.memory': '0'});
 });
 
-test('requests that come at the same time do not take the same room', async t => {
+test('concurrent requests do not use the same part of a quota', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.quota({configmaps: '5'});

@@ -67,7 +67,7 @@ test('a description is written again when it is taken away, and left alone in ot
   t.is((await published(plane)).metadata?.annotations?.[annotation], metadata?.annotations?.[annotation]);
 });
 
-test('a deleted bundle comes back', async t => {
+test('a deleted bundle is created again', async t => {
   await using plane = await aPlane();
   const {clock} = plane;
   const before = await published(plane);

@@ -65,7 +65,7 @@ test.serial('a range is made ready and held, the first one too, and is written o
   t.is((await ranges.get('more')).metadata?.resourceVersion, metadata?.resourceVersion);
 });
 
-test.serial('a range without services goes after ten seconds', async t => {
+test.serial('a range without services is removed after ten seconds', async t => {
   await drop('more');
   await clock.advance(9000);
   t.true(await isThere('more'));
@@ -161,7 +161,7 @@ test.serial('of two equal ranges that are both deleted one stays for the service
   t.deepEqual([await isThere('a'), await isThere('b')], [false, true]);
 });
 
-test.serial('addresses that somebody else wrote down hold no range', async t => {
+test.serial('addresses of other managers hold no range', async t => {
   await range('free', '192.168.9.0/24');
   await addresses.create({metadata: {name: '192.168.9.5'}, spec: {parentRef: {group: 'example.com', resource: 'things', name: 'x'}}});
   await drop('free');
@@ -170,7 +170,7 @@ test.serial('addresses that somebody else wrote down hold no range', async t => 
   t.false(await isThere('free'));
 });
 
-test.serial('a finalizer of somebody else is left alone', async t => {
+test.serial('a finalizer of others is kept', async t => {
   await range('held', '192.168.10.0/24');
   await settled(ranges.patch('held', 'strategic', {metadata: {finalizers: ['example.com/mine']}}));
   await drop('held');

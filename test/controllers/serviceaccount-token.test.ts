@@ -54,7 +54,7 @@ test.serial('a secret made for an account gets a token, the CA bundle, the names
   });
 });
 
-test.serial('the server knows the account by that token until the secret is gone', async t => {
+test.serial('the server authenticates the account by that token until the secret is deleted', async t => {
   await anAccount('caller');
   await aSecret('caller-token', 'caller');
   await clock.drain();

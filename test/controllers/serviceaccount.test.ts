@@ -13,7 +13,7 @@ test('every namespace there is at the start gets its default account', async t =
     t.true((await accountsIn(plane, namespace)).includes('default'), namespace);
 });
 
-test('a new namespace gets its default account, and gets it again when somebody deletes it', async t => {
+test('a new namespace gets its default account, and gets it again when it is deleted', async t => {
   await using plane = await aPlane();
   const {clock} = plane;
   const accounts = plane.client().resource(kinds.serviceAccounts);

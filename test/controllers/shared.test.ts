@@ -1,6 +1,7 @@
 import test from 'ava';
-import {expectations, trackingExpectations} from '#controllers/shared/children/expectations.js';
+import {trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-changes.js';
+import type {PlannedPod} from '#controllers/shared/pods/pod-names.js';
 import {podControl, podNamePrefix} from '#controllers/shared/pods/pod-control.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {slowStart} from '#controllers/shared/pods/slow-start.js';
@@ -13,28 +14,28 @@ import {aPod, container, environmentOf, namespace, ownersOf, quiet} from './chil
 
 test('expectations are met once everything was seen, and count for five minutes at most', async t => {
   const clock = new VirtualClock();
-  const expected = expectations(clock);
+  const expected = trackingExpectations(clock);
   t.true(expected.satisfied('a'));
-  expected.expect('a', {creations: 2, deletions: 1});
-  expected.created('a');
-  expected.deleted('a');
+  expected.expectBoth('a', ['x/1', 'x/2'], ['x/3']);
+  expected.created('a', 'x/1');
+  expected.deleted('a', 'x/3');
   t.false(expected.satisfied('a'));
   t.true(expected.satisfied('b'));
-  expected.created('a');
+  expected.created('a', 'x/2');
   t.true(expected.satisfied('a'));
 
-  expected.expect('a', {creations: 1});
+  expected.expectCreations('a', ['x/1']);
   await clock.advance(300_000);
   t.false(expected.satisfied('a'));
   await clock.advance(1);
   t.true(expected.satisfied('a'));
 
-  expected.expect('a', {deletions: 1});
+  expected.expectDeletions('a', ['x/1']);
   expected.forget('a');
   t.true(expected.satisfied('a'));
 });
 
-test('a deletion that is seen twice counts once, and others do not count', t => {
+test('a creation or deletion that is seen twice counts once, and others do not count', t => {
   const expected = trackingExpectations(new VirtualClock());
   expected.expectDeletions('a', ['x/1', 'x/2']);
   expected.deleted('a', 'x/1');
@@ -44,7 +45,8 @@ test('a deletion that is seen twice counts once, and others do not count', t => 
   expected.deleted('a', 'x/2');
   t.true(expected.satisfied('a'));
 
-  expected.expectCreations('a', 1);
+  expected.expectCreations('a', ['x/1', 'x/2']);
+  for (const child of ['x/1', 'x/1', 'x/3']) expected.created('a', child);
   t.false(expected.satisfied('a'));
   expected.forget('a');
   t.true(expected.satisfied('a'));
@@ -86,7 +88,7 @@ const controlOf = (plane: Plane) => {
   const client = plane.client();
   return {
     events,
-    control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming}),
+    control: podControl(kinds.replicaSets, {client, writer: kind => writerOf(client, kind), events: recorder, naming: client.naming}),
   };
 };
 
@@ -99,9 +101,9 @@ test('a pod is created from the template, with its controller reference and an e
     spec: {containers: [container]},
   };
 
-  const pod = await control.create(parent, template);
+  const pod = await control.create(parent, template, {name: 'parent-x'});
 
-  t.regex(pod.metadata!.name!, /^parent-[a-z0-9]{5}$/);
+  t.deepEqual([pod.metadata?.name, pod.metadata?.generateName], ['parent-x', 'parent-']);
   t.deepEqual(
     [pod.metadata?.labels, pod.metadata?.annotations, pod.metadata?.finalizers, ownersOf(pod)],
     [{app: 'a'}, {note: 'x'}, ['example.com/hold'], ['parent*']],
@@ -117,10 +119,12 @@ test('a pod that cannot be created gives an event, but not in a terminating name
   await client.resource(kinds.namespaces).delete('ending');
   const labelled = {metadata: {labels: {app: 'a'}}, spec: {containers: [] as (typeof container)[]}};
 
-  await t.throwsAsync(control.create(parent, {spec: {containers: [container]}}), {message: 'unable to create pods, no labels'});
-  const refused = await t.throwsAsync(control.create(parent, labelled));
+  await t.throwsAsync(control.create(parent, {spec: {containers: [container]}}, {name: 'x'}), {
+    message: 'unable to create pods, no labels',
+  });
+  const refused = await t.throwsAsync(control.create(parent, labelled, {name: 'x'}));
   await t.throwsAsync(
-    control.create({metadata: {...parent.metadata, namespace: 'ending'}}, {...labelled, spec: {containers: [container]}}),
+    control.create({metadata: {...parent.metadata, namespace: 'ending'}}, {...labelled, spec: {containers: [container]}}, {name: 'x'}),
   );
 
   t.deepEqual(events, [`Warning FailedCreate Error creating: ${refused.message}`]);
@@ -165,21 +169,28 @@ test('an object is from before the last own write while its version is lower, an
 
 test('expectations are lowered by the pods that were not created, and by deletions that failed or had nothing to delete', async t => {
   const expected = trackingExpectations(new VirtualClock());
-  const at = {key: 'default/parent', expected};
+  const failed: string[] = [];
+  const names = {plan: () => [], notCreated: (_: unknown, {name}: PlannedPod) => void failed.push(name)};
+  const at = {key: 'default/parent', expected, parent: {metadata: {name: 'parent'}}, names};
 
-  expected.expectCreations(at.key, 3);
+  const planned = ['a', 'b', 'c', 'd'].map(name => ({name, key: `default/${name}`, slot: '', generateName: '', isRepeated: false}));
+  expected.expectCreations(
+    at.key,
+    planned.map(({key}) => key),
+  );
   const created: number[] = [];
   const {successes, error} = await createExpected(
-    3,
-    async index => {
+    planned,
+    async (_, index) => {
       if (index > 0) throw new Error('no room');
       created.push(index);
     },
     at,
   );
-  t.deepEqual([created, successes, (error as Error).message], [[0], 1, 'no room']);
+  t.deepEqual([created, failed, successes, (error as Error).message], [[0], ['b', 'c', 'd'], 1, 'no room']);
+  expected.created(at.key, 'default/b');
   t.false(expected.satisfied(at.key));
-  expected.created(at.key);
+  expected.created(at.key, 'default/a');
   t.true(expected.satisfied(at.key));
 
   const pods = ['a', 'b', 'c'].map(name => aPod(name));

@@ -83,7 +83,7 @@ test('a revision with the same content in other bytes is kept, unless the gate i
   }
 });
 
-test('places before the partition keep their template, also when they are made anew', async t => {
+test('places before the partition keep their template, also when they are made again', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {partition: 2}}}));
@@ -203,7 +203,7 @@ for (const gate of [false, true]) {
   });
 }
 
-test('a surplus pod that is ready but not yet available goes at once when it is the only unavailable one', async t => {
+test('a surplus pod that is ready but not yet available is deleted at once when it is the only unavailable one', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));
@@ -215,7 +215,7 @@ test('a surplus pod that is ready but not yet available goes at once when it is 
   t.deepEqual(await at.names(), ['web-0']);
 });
 
-test('a pod counts and the next one comes once it has been ready for long enough', async t => {
+test('a pod counts as available, and the next one is created, once it has been ready for minReadySeconds', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));

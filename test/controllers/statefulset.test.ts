@@ -20,7 +20,7 @@ test('the place of a pod is read from its name', t => {
   for (const [name, set, ordinal] of cases) t.deepEqual([setNameOf(name), ordinalOf(name)], [set, ordinal], name);
 });
 
-test('pods come one after the other, each with its name, place and claims', async t => {
+test('pods are created one after the other, each with its name, ordinal and claims', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(
@@ -83,7 +83,7 @@ test('pods come one after the other, each with its name, place and claims', asyn
   t.deepEqual([event?.source?.component, event?.involvedObject.kind], ['statefulset-controller', 'StatefulSet']);
 });
 
-test('all pods come and go at once where their order does not matter', async t => {
+test('all pods are created and deleted at once under parallel pod management', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', ordinals: {start: 7}}));
@@ -129,7 +129,7 @@ test('another first place makes pods before and takes pods away behind', async t
   t.deepEqual(await at.names(), ['web-1', 'web-2']);
 });
 
-test('a pod whose work is over is made anew under its name', async t => {
+test('a pod whose work is over is made again under its name', async t => {
   for (const phase of ['Failed', 'Succeeded']) {
     const at = await startEnvironment();
     await using _ = at.plane;
@@ -165,7 +165,7 @@ test('a set of zero replicas is reported as such', async t => {
   t.is(currentRevision, updateRevision);
 });
 
-test('a pod of that name that belongs to somebody else is waited for without a word', async t => {
+test('a pod of the name with another owner is waited for without an Event', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.pods, {metadata: {name: 'web-0'}, spec: image(1).spec!});
@@ -230,7 +230,7 @@ test('a claim with another controller is left alone, with an event', async t => 
   );
 });
 
-test('a claim that was deleted while its pod waits is made anew', async t => {
+test('a claim that was deleted while its pod waits is made again', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, withClaims(undefined, 1));
@@ -268,7 +268,7 @@ test('a pod that cannot be created gives an event', async t => {
   t.deepEqual((await at.set()).status?.observedGeneration, 1);
 });
 
-test('pods that outlive their set are taken over by the next, without a restart', async t => {
+test('pods that remain after their set are adopted by the next one, without a restart', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet());

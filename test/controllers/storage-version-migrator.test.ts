@@ -40,7 +40,7 @@ const versions = (stored: string) =>
     schema: {openAPIV3Schema: {type: 'object', properties: {size: {type: 'integer'}}}},
   }));
 
-test('objects of a custom resource are written anew in the version that is stored, but for those written since', async t => {
+test('objects of a custom resource are written again in the version that is stored, but for those written since', async t => {
   await using env = await migrating();
   const {plane, post, patch, get} = env;
   await post(definitions, {

@@ -9,6 +9,7 @@ import type {Pod, Toleration} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Taint} from '#src/model/taints.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
+import {runSteps} from '#src/base/steps.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 import {eventsOf, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/environment.js';
 import {contextOver} from './context.js';
@@ -79,7 +80,7 @@ test('a taint evicts pods at once, after their time, or never; with an event', a
   t.deepEqual(await still(plane, 'some', 'ever', 'elsewhere'), ['ever', 'elsewhere']);
 });
 
-test('a taint that goes in time changes nothing, and one that stays makes no second chance', async t => {
+test('a taint that is removed in time changes nothing, and one that stays evicts the pod once', async t => {
   await using plane = await startEnvironment();
   const {clock} = plane;
   await run(plane, tolerant('pod', 60, {tolerations: [forSeconds('example.com/bad', 60), forSeconds('example.com/worse', 60)]}));
@@ -100,7 +101,7 @@ test('a taint that goes in time changes nothing, and one that stays makes no sec
   t.false(await isThere(plane, 'pod'));
 });
 
-test('a pod that comes to a node that is tainted already goes as well, and one that comes under an old name begins anew', async t => {
+test('a pod that is bound to a tainted node is evicted too, and another pod of the same name gets its full time', async t => {
   await using plane = await startEnvironment();
   const {clock} = plane;
   await put(plane, [bad]);
@@ -136,12 +137,12 @@ test('a pod that takes the name of one that was to go, before the controller loo
   };
   const stop = new AbortController();
   const running = taintEviction(context)(stop.signal);
-  cache.replace([old]);
+  runSteps(cache.replacing([old]));
   receive({type: 'added', object: old, initial: false});
   await clock.advance(50_000);
   await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
   const next = await run(plane, tolerant('pod', 60));
-  cache.replace([next]);
+  runSteps(cache.replacing([next]));
   receive({type: 'deleted', object: old, tombstone: false});
   receive({type: 'added', object: next, initial: false});
   await clock.advance(59_000);
@@ -176,7 +177,7 @@ for (const [title, seconds] of [
   });
 }
 
-test('a pod that comes to tolerate the taint for ever stays', async t => {
+test('a pod that begins to tolerate the taint without limit stays', async t => {
   await using plane = await startEnvironment();
   const {clock} = plane;
   await put(plane, [bad]);
@@ -193,7 +194,7 @@ test('a pod that comes to tolerate the taint for ever stays', async t => {
   t.true(await isThere(plane, 'pod'));
 });
 
-test('a pod that cannot be deleted is tried again a few times, and anew when its node changes', async t => {
+test('a pod that cannot be deleted is tried again a few times, and again when its node changes', async t => {
   await using plane = await startEnvironment();
   const {clock} = plane;
   const roles = plane.client().resource(kinds.clusterRoles);
@@ -210,7 +211,7 @@ test('a pod that cannot be deleted is tried again a few times, and anew when its
   t.false(await isThere(plane, 'pod'));
 });
 
-test('the pods of a node that is lost go after five minutes and come up elsewhere', async t => {
+test('the pods of a lost node are evicted after five minutes and started elsewhere', async t => {
   await using plane = await aPlane({
     nodes: 3,
     controllers: ['node-lifecycle-controller', 'taint-eviction-controller', 'serviceaccount-controller', 'replicaset-controller'],

@@ -17,7 +17,7 @@ test('more nodes may believe longer, and bands that overlap keep a swaying count
   t.deepEqual(path(1001, 2000, 2001, 1800, 1799), [60, 60, 300, 300, 60]);
 });
 
-test('every node is annotated, and again when somebody changes the annotation', async t => {
+test('every node is annotated, and again when others change the annotation', async t => {
   await using plane = await aPlane({controllers: ['ttl-controller']});
   const nodes = plane.client().resource(kinds.nodes);
   const annotation = plane.naming.subKey('node.alpha', 'ttl');

@@ -141,7 +141,7 @@ for (const [title, look] of Object.entries(looks)) {
   });
 }
 
-test('live pods are gone through once for all claims of a namespace', async t => {
+test('pods are listed once for all claims of a namespace', async t => {
   const work = async (count: number): Promise<number> => {
     let reads = 0;
     const pods = several(count, index => ({
@@ -254,7 +254,7 @@ test('deleted ranges around an address are found by what each contains', t => {
   }
 });
 
-test('a pass over all certificate signing requests leaves turns to everybody else', async t => {
+test('a pass over all certificate signing requests yields to other work', async t => {
   const clock = new WorkingClock();
   const requests = several(100, index => ({
     ...named(`request-${index}`),

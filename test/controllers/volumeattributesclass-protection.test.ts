@@ -6,7 +6,7 @@ import {aPlane} from './plane.js';
 const controllers = ['volumeattributesclass-protection-controller'];
 const driverName = 'driver.example.com';
 
-test('a class that a volume or a claim refers to waits for them before it goes; another goes at once', async t => {
+test('a class is removed after the volumes and claims that refer to it, another one at once', async t => {
   await using plane = await aPlane({controllers});
   const {clock, naming} = plane;
   const finalizer = naming.key('vac-protection');

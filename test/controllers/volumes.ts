@@ -1,3 +1,4 @@
+import test from 'ava';
 import {binder} from '#controllers/persistentvolume-binder/reconcile.js';
 import type {BinderOptions} from '#controllers/persistentvolume-binder/options.js';
 import {parseKey, type Frozen} from '#src/api/key.js';
@@ -154,8 +155,8 @@ export interface BinderCase {
   readonly title: string;
   readonly volumes?: readonly string[];
   readonly claims?: readonly string[];
-  /** What is synced: the key of a claim, or the name of a volume with `pv `. */
-  readonly sync: string;
+  /** What is synced: the key of a claim, or the name of a volume with `pv `; by default the claim `c`. */
+  readonly sync?: string;
   readonly end: readonly string[];
   readonly events?: readonly string[];
   /** The error of the sync. */
@@ -168,7 +169,7 @@ export interface BinderCase {
 }
 
 /** Plays cases on one server: each in a namespace of its own, with caches of its own objects alone. */
-export const binderBench = () => {
+const binderBench = () => {
   const server = startServer();
   const {clock} = server;
   const client = server.clientOf('admin');
@@ -180,7 +181,7 @@ export const binderBench = () => {
     return {apiVersion: apiVersionOf(naming, kind), kind: kind.kind, ...full};
   };
 
-  const play = async ({volumes = [], claims = [], sync, classes = [], others = [], options = {}, times = 1}: BinderCase) => {
+  const play = async ({volumes = [], claims = [], sync = 'c', classes = [], others = [], options = {}, times = 1}: BinderCase) => {
     const namespace = `case-${++count}`;
     const cached: Frozen<KubeObject>[] = [];
     const uids = new Map<string, string>();
@@ -237,3 +238,18 @@ export const binderBench = () => {
   };
   return {play, client, clock, server};
 };
+
+/** Declares a test for each case. */
+export const testBinder = (cases: readonly BinderCase[]): void => {
+  const bench = binderBench();
+  for (const one of cases)
+    test(one.title, async t => {
+      const {state, events, failure} = await bench.play(one);
+      t.deepEqual(state, one.end);
+      t.deepEqual(events, one.events ?? []);
+      t.is(failure, one.failure);
+    });
+};
+
+/** The Event of a claim without a class that no volume matches. */
+export const noVolume = 'Normal FailedBinding no persistent volumes available for this claim and no storage class is set';

@@ -234,7 +234,7 @@ test('the condition NonStructuralSchema is removed when the schema is structural
   t.deepEqual(await env.conditions('ones.example.com'), [accepted, established]);
 });
 
-test('a definition that is deleted goes when its objects have gone', async t => {
+test('a deleted definition is removed once its objects are', async t => {
   const instances = objects({a: 2, b: 1});
   using env = await start(instances);
   await env.create(aDefinition('ones'));
@@ -245,7 +245,7 @@ test('a definition that is deleted goes when its objects have gone', async t => 
   t.false(await env.exists('ones.example.com'));
 });
 
-test('a definition that was never established goes without a look at objects', async t => {
+test('a definition that was never established is removed without reading objects', async t => {
   const instances = objects({a: 1});
   using env = await start(instances);
   await env.create(aDefinition('ones'));

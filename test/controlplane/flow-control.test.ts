@@ -57,7 +57,7 @@ test('a pass over objects that are as they should be writes nothing', async t =>
   t.is(await store.revision(), before);
 });
 
-test('deleted objects come back, suggested or mandatory', async t => {
+test('deleted objects are created again, suggested or mandatory', async t => {
   const {settle, levels, schemas} = await start();
   await schemas.delete('exempt');
   await schemas.delete('probes');

@@ -181,7 +181,7 @@ test('a strategy of another controller gets a lease without holder, which is the
   t.is((await lease())!.spec!.preferredHolder, undefined);
 });
 
-test('programs of one version that differ in the strategy elect nobody', async t => {
+test('programs of one version that differ in the strategy elect no leader', async t => {
   const {clock, aCandidate, lease} = await elections(t);
   await aCandidate('b', {strategy: 'example.com/by-moon'});
   await clock.advance(second);
@@ -199,7 +199,7 @@ test('a lease without candidates is left alone', async t => {
   t.deepEqual(await leases.get('mine', {namespace: place.namespace}), made);
 });
 
-test('a candidate renews every five minutes and when it is asked, and is deleted half an hour after it ended', async t => {
+test('a candidate renews every five minutes and on request, and is deleted half an hour after it ended', async t => {
   const {clock, replica, candidates} = await elections(t);
   const life = await replica('a');
   const get = () => candidates.get('a', {namespace: place.namespace});

@@ -1,17 +1,19 @@
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {ConfigMap} from '#src/api/types.js';
+import {expired} from '#src/api/status.js';
+import type {ConfigMap, KubeObject} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {seededRandom} from '#src/base/random.js';
 import type {Index} from '#informers/lister.js';
 import {listerWatcher} from '#informers/lister-watcher.js';
-import {resolveSelection} from '#informers/selection.js';
+import {resolveSelection, type Shape} from '#informers/selection.js';
 import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
 import {recordingLog} from '#test/runtime/environment.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
+import {FaultyApi} from './faults.js';
 
 const count = 250;
 
@@ -204,4 +206,53 @@ test('an informer that stops while a late handler receives its cache tells no mo
   await clock.drain();
 
   t.is(late.length, 30);
+});
+
+test('the objects of a list that is not paged, as after 410 Gone, are trimmed in pieces', async t => {
+  const clock = new WorkingClock();
+  const client = startServer({clock}).clientOf();
+  const maps = client.resource(kinds.configMaps);
+  for (let index = 0; index < count; index++) await maps.create({metadata: {namespace: 'default', name: `map-${index}`}});
+  const life = new AbortController();
+  t.teardown(() => life.abort());
+  const api = new FaultyApi<ConfigMap>(listerWatcher(client, resolveSelection(kinds.configMaps, client.naming)));
+  api.listFaults.push(expired('the page is too old'));
+  /** How many objects were trimmed in each turn of the event loop. */
+  const turns: number[] = [];
+  let isNewTurn = true;
+  const shape: Shape<KubeObject> = {
+    name: 'counted',
+    of(object) {
+      if (isNewTurn) {
+        isNewTurn = false;
+        turns.push(0);
+        setImmediate(() => (isNewTurn = true));
+      }
+      turns[turns.length - 1]!++;
+      clock.work(1);
+      return object;
+    },
+  };
+  const informer = new SharedInformer<ConfigMap>(api, {
+    clock,
+    random: seededRandom(3),
+    log: noLog,
+    meter: noMeter,
+    name: 'configmaps',
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    minResyncMs: 0,
+    shape,
+  });
+
+  informer.start(life.signal);
+  await clock.advance(60_000);
+
+  t.deepEqual(api.calls.slice(1), ['list rv= limit=', 'watch']);
+  t.is(informer.lister.list().length, count);
+  t.is(
+    turns.reduce((sum, each) => sum + each),
+    count,
+  );
+  t.true(Math.max(...turns) <= 6, `${Math.max(...turns)} objects in one turn`);
 });

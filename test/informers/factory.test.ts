@@ -1,11 +1,13 @@
 import test, {type ExecutionContext} from 'ava';
 import {kindOnWire, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
-import type {KubeObject} from '#src/api/types.js';
+import type {Frozen} from '#src/api/key.js';
+import type {ConfigMap, KubeObject} from '#src/api/types.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {InformerFactory} from '#informers/factory.js';
+import type {Shape} from '#informers/selection.js';
 import {startServer} from '#test/fixtures/server.js';
 import {recordingLog} from '#test/runtime/environment.js';
 
@@ -95,6 +97,30 @@ test('metadata of a kind that is followed as a whole is borrowed from there', as
   await clock.drain();
 
   t.is(whole.lister.size, 2);
+});
+
+test('a cache that keeps a part of each object is one of its own, and holds their metadata for borrowers', async t => {
+  const {clock, factory, create} = manufacturing(t);
+  await create('x', 'one');
+  const held: number[] = [];
+  const shape: Shape<ConfigMap> = {
+    name: 'names',
+    of({metadata}, count) {
+      held.push(count);
+      return {metadata} as Frozen<ConfigMap>;
+    },
+  };
+  const reduced = factory.informer({kind: kinds.configMaps, shape});
+  factory.start();
+  await clock.drain();
+  await create('x', 'two');
+  await clock.drain();
+
+  t.is(factory.informer({kind: kinds.configMaps, shape}), reduced);
+  t.not(factory.informer(kinds.configMaps), reduced);
+  t.deepEqual(held, [0, 1]);
+  t.deepEqual(Object.keys(reduced.lister.get('x/two')!), ['metadata']);
+  t.is(factory.borrowMetadata(foundMaps).informer as unknown, reduced);
 });
 
 test('a user of the metadata of a kind is notified when it is not served, and that is no fault', async t => {

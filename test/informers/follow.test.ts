@@ -138,7 +138,7 @@ test('lists the newest version when the server is behind the last one seen', asy
   t.is(api.calls[3], 'list rv= limit=');
 });
 
-test('survives a server that starts anew over the same store, and one that lost its store', async t => {
+test('survives a server that starts again over the same store, and one that lost its store', async t => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});
   let env = startServer({clock, store});
@@ -306,7 +306,7 @@ test('waits longer with each failing list, and never gives up', async t => {
   }
 });
 
-test('the backoff begins anew after two quiet minutes', async t => {
+test('the backoff begins again after two quiet minutes', async t => {
   const clock = new VirtualClock();
   const backoff = new Backoff(clock, {...seededRandom(1), float: () => 0});
 

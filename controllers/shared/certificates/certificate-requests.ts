@@ -5,13 +5,24 @@ import {held, type Clock} from '#src/base/clock.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {parseSigningRequestInSteps, type SigningRequest} from '#src/pki/signing-request.js';
-import {settled, type Attempt, type KeyedContext, type QueueSettings, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {
+  forLoop,
+  sameKey,
+  settled,
+  type Attempt,
+  type KeyedContext,
+  type QueueSettings,
+  type Reconcile,
+  type Result,
+} from '#src/runtime/controller.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Selection} from '#informers/selection.js';
 import {messageOf} from '#src/base/message.js';
 
 /** What the controllers of certificate signing requests share: the account and the queue. */
 export const requestController = {
   serviceAccount: 'certificate-controller',
-  primary: kinds.certificateSigningRequests,
   workers: 5,
   queue: {name: 'certificate', baseDelayMs: 200, maxDelayMs: 1_000_000},
 } as const satisfies {readonly queue: QueueSettings; readonly [key: string]: unknown};
@@ -21,19 +32,83 @@ export type CachedRequest = Frozen<CertificateSigningRequest>;
 
 /** Returns the condition of a type, whatever its status: the API allows only one. */
 export const conditionOf = (
-  csr: CachedRequest,
+  csr: Pick<CachedRequest, 'status'>,
   type: 'Approved' | 'Denied' | 'Failed',
 ): Frozen<CertificateSigningRequestCondition> | undefined => csr.status?.conditions?.find(condition => condition.type === type);
 
-/** Reconciles requests without a certificate with `handle`. */
-export const untilIssued = (
-  context: Pick<KeyedContext, 'lister'>,
+/** What is cached of a request: of a finished one metadata alone, and of one whose body is not cached what decides whether it is handled. */
+type PartialRequest = Pick<CachedRequest, 'metadata'> & {
+  readonly spec?: {readonly signerName: string; readonly request?: string};
+  readonly status?: CachedRequest['status'];
+};
+
+/** The most objects of the cache before requests are cached without their bodies, and the longest body that is cached: together 80 MB. */
+const cachedWhole = 5_000;
+const longestCached = 16_384;
+
+const hasFailed = (csr: CachedRequest): boolean => {
+  const status = conditionOf(csr, 'Failed')?.status;
+  return status === 'True' || status === '';
+};
+
+/** Whether a request may still be handled: it has no certificate, was not denied, and did not fail. */
+const isOpen = (csr: CachedRequest): boolean => !csr.status?.certificate && !conditionOf(csr, 'Denied') && !hasFailed(csr);
+
+/**
+ * The requests as their controllers cache them. There may be any number, since they pile up where nobody handles them: of those that are finished only metadata is
+ * kept, and of the others the body up to a bound.
+ */
+const requests: Selection<CertificateSigningRequest> = {
+  kind: kinds.certificateSigningRequests,
+  shape: {
+    name: 'open',
+    of(csr, held) {
+      const {apiVersion, kind, metadata, spec, status} = csr;
+      const common = {apiVersion, kind, metadata};
+      if (!isOpen(csr)) return common as CachedRequest;
+      if (held < cachedWhole && JSON.stringify(csr).length <= longestCached) return csr;
+      const conditions = status?.conditions?.map(({type, status: value}) => ({type, status: value}));
+      return {...common, spec: {signerName: spec.signerName}, status: {conditions}} as unknown as CachedRequest;
+    },
+  },
+};
+
+/** Whether an open request of a signer is to be handled now. */
+type IsDue = (csr: Pick<CachedRequest, 'status'>) => boolean;
+
+/** Queues the requests of one signer that are due, for one loop if given. */
+export const dueRequests = (signerOf: (naming: Naming) => string, isDue: IsDue, loop?: string) => {
+  const watch = sameKey(
+    requests,
+    ({type, object}, {naming}) => type !== 'deleted' && object.spec?.signerName === signerOf(naming) && isDue(object),
+  );
+  return loop === undefined ? watch : forLoop(loop, watch);
+};
+
+/** Reconciles open requests of one signer that are due with `handle`. Those that are cached without their body are read from the server. */
+export const whileDue = (
+  {lister, client}: Pick<KeyedContext, 'lister' | 'client'>,
+  signerName: string,
+  isDue: IsDue,
   handle: (csr: CachedRequest, attempt: Attempt) => Promise<void>,
 ): Reconcile => {
-  const requests = context.lister(kinds.certificateSigningRequests);
+  const cached = lister(requests);
+  const isMine = (csr: CachedRequest): boolean => csr.spec.signerName === signerName && isOpen(csr) && isDue(csr);
+
+  const whole = async (csr: PartialRequest): Promise<CachedRequest | undefined> => {
+    if (csr.spec?.request !== undefined) return csr as CachedRequest;
+    try {
+      return await client.resource(kinds.certificateSigningRequests).get(csr.metadata?.name ?? '');
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
   return async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
-    const csr = requests.get(key);
-    if (csr && !csr.status?.certificate) await handle(csr, attempt);
+    const known: PartialRequest | undefined = cached.get(key);
+    if (!known?.spec || !isMine(known as CachedRequest)) return settled;
+    const csr = await whole(known);
+    if (csr && isMine(csr)) await handle(csr, attempt);
     return settled;
   };
 };

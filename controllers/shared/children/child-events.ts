@@ -1,3 +1,4 @@
+import {indexing} from '#informers/lister.js';
 import {isResync, type Change} from '#informers/change.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
@@ -33,7 +34,7 @@ export const watchChildren = <P extends KubeObject, C extends KubeObject>(
   options: ChildEventsOptions<P, C>,
 ): void => {
   const {parents: kind, children, selecting, created, deleted, batchMs = 0, requeueAfterMs} = options;
-  const lister = context.lister(kind);
+  const lister = indexing(context.lister(kind), selecting.index);
   const parentOf = (child: Frozen<C>) => controllingParent(child, kind, lister, context.naming);
   const enqueueParent = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), afterMs > 0 ? {afterMs} : {});
   const enqueueSelecting = (child: Frozen<C>) => {

@@ -47,7 +47,8 @@ const selected = <T extends KubeObject>(
     : found.filter(({metadata}) => selector.matches(metadata?.labels));
 };
 
-const podsByLabel = byLabel<Pod>('label', () => true);
+/** Pods by namespace, and by each of their labels. */
+export const podsByLabel = byLabel<Pod>('label', () => true);
 const orphansByLabel = byLabel<KubeObject>('label of orphans', object => controllerOf(object) === undefined);
 
 /** Creates the index of orphans in a cache that is still empty: later it would have to visit all objects. */

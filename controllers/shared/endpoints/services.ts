@@ -11,7 +11,8 @@ import {selectedPods} from '#controllers/shared/children/selected.js';
 
 export type Service = ObjectOf<typeof kinds.services>;
 
-const services = selecting<Service, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
+/** Finds services by the labels of pods. */
+export const services = selecting<Service, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
 /** Whether the service has a selector. Without one its endpoints are managed manually. */
 export const hasSelector = ({spec}: Frozen<Service>): boolean => Object.keys(spec?.selector ?? {}).length > 0;

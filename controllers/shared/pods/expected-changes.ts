@@ -2,6 +2,8 @@ import type {TrackingExpectations} from '#controllers/shared/children/expectatio
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {PlannedPod, PodNames} from './pod-names.js';
 import {slowStart, type Started} from './slow-start.js';
 
 /** Where changes of pods are expected, and for which parent. */
@@ -10,21 +12,31 @@ interface Expecting {
   readonly expected: TrackingExpectations;
 }
 
-/** Calls `create` for pods that are expected, until calls fail, and lowers the expectations by the pods that were not created. */
+/**
+ * Calls `create` for pods that were just expected, until calls fail, and lowers the expectations by the pods that were not created. One whose creation may have
+ * succeeded all the same is created under the same name the next time.
+ */
 export const createExpected = async (
-  count: number,
-  create: (index: number) => Promise<unknown>,
-  {key, expected}: Expecting,
+  planned: readonly PlannedPod[],
+  create: (pod: PlannedPod, index: number) => Promise<unknown>,
+  {parent, key, expected, names}: Expecting & {readonly parent: Frozen<KubeObject>; readonly names: PodNames},
 ): Promise<Started> => {
-  const started = await slowStart(count, async index => {
+  const left = new Set(planned);
+  const skipped = new Set(planned);
+  const started = await slowStart(planned.length, async index => {
+    const pod = planned[index]!;
+    skipped.delete(pod);
     try {
-      await create(index);
+      await create(pod, index);
     } catch (failure) {
+      names.notCreated(parent, pod, failure);
       // Nothing can be created in a terminating namespace.
       if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
     }
+    left.delete(pod);
   });
-  expected.created(key, count - started.successes);
+  for (const pod of skipped) names.notCreated(parent, pod);
+  for (const pod of left) expected.created(key, pod.key);
   return started;
 };
 

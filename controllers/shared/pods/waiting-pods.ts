@@ -1,4 +1,4 @@
-import type {Index, Lister} from '#informers/lister.js';
+import {indexing, type Index, type Lister} from '#informers/lister.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -26,7 +26,7 @@ interface WaitingPodsContext {
  * Differs from upstream, where only request rates limit how many unschedulable pods a large replica count creates.
  */
 export const waitingPodsLimit = ({name, options: {maxWaitingPods}, meter, lister}: WaitingPodsContext): (() => void) => {
-  const pods = lister(kinds.pods);
+  const pods = indexing(lister(kinds.pods), waiting);
   const refused = meter
     .counter({
       name: 'controller_pods_not_created_total',

@@ -2,6 +2,7 @@ import {controlledBy} from '#controllers/shared/children/children.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
+import {podNames} from '#controllers/shared/pods/pod-names.js';
 import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
@@ -30,15 +31,28 @@ export const replicaManager = <T extends Replicated>(
   context: KeyedContext<WaitingPodsOptions>,
   {parents, pods, expected}: ManagerParts<T>,
 ): ReplicaManager<T> => {
-  const {clock, naming, gates} = context;
+  const {clock, naming, gates, random} = context;
   const control = podControl(kind, context, waitingPodsLimit(context));
+  const names = podNames(pods, clock, random);
   const costAnnotation = gates.enabled('PodDeletionCost') ? naming.subKey('controller', 'pod-deletion-cost') : undefined;
 
   const createPods = async (parent: Frozen<T>, missing: number): Promise<unknown> => {
     const key = keyText(keyOf(parent));
     const count = Math.min(missing, burst);
-    expected.expectCreations(key, count);
-    const {error} = await createExpected(count, () => control.create(parent, parent.spec!.template!), {key, expected});
+    const planned = names.plan(
+      parent,
+      Array.from({length: count}, () => ({})),
+    );
+    expected.expectCreations(
+      key,
+      planned.map(pod => pod.key),
+    );
+    const {error} = await createExpected(planned, pod => control.create(parent, parent.spec!.template!, pod), {
+      parent,
+      key,
+      expected,
+      names,
+    });
     return error;
   };
 

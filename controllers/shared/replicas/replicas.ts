@@ -45,7 +45,7 @@ export const replicaReconciler = <T extends Replicated>(
   watchPods(context, {
     parents: kind,
     selecting,
-    created: key => expected.created(key),
+    created: (key, pod) => expected.created(key, keyText(keyOf(pod))),
     deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
     minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
   });

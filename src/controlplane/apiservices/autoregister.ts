@@ -6,6 +6,8 @@ import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {builtInPriority, customPriority, type Priority} from '#src/resources/apiregistration/priorities.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
+import type {Client} from '#src/client/client.js';
+import {ensureObject} from '#src/controlplane/ensure.js';
 import {ignoring} from '#src/controlplane/ignoring.js';
 import type {ApiService} from './condition.js';
 
@@ -54,6 +56,14 @@ export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, '
       : [];
   });
   return new Map(wanted.map(object => [object.metadata!.name!, object]));
+};
+
+/** Creates the registrations that are missing, which the loop does at the start only. */
+export const ensureRegistrations = async (client: Client, registrations: ReadonlyMap<string, ApiService>): Promise<void> => {
+  const objects = client.resource(kinds.apiServices);
+  await Promise.all(
+    [...registrations].map(([name, wanted]) => ensureObject(objects, {name}, found => (found ? undefined : {create: wanted}))),
+  );
 };
 
 /** Definitions by the names of the APIServices of their versions. */

@@ -43,7 +43,7 @@ export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
   'job-controller': ['delete pods', 'patch jobs.batch', 'update jobs.batch'],
   'namespace-controller': ['delete *.*', 'delete namespaces'],
   'node-controller': ['patch nodes/status', 'update nodes'],
-  'persistent-volume-binder': ['create pods', 'delete pods', 'get services'],
+  'persistent-volume-binder': ['get services'],
   'replicaset-controller': ['patch pods', 'update replicasets.apps'],
   'replication-controller': ['patch pods', 'update replicationcontrollers'],
   'resource-claim-controller': [

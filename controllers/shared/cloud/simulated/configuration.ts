@@ -7,6 +7,7 @@ export const calls = [
   'instances.exists',
   'instances.isShutDown',
   'instances.metadata',
+  'instances.podRanges',
   'loadBalancers.get',
   'loadBalancers.ensure',
   'loadBalancers.update',

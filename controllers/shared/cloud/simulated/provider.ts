@@ -42,7 +42,7 @@ const instancesOf = (enter: Enter, states: StateStore): Instances => {
     },
     async metadata(node) {
       const {region, zone, instanceType} = await enter('instances.metadata', nodeName(node));
-      const {state, ...own} = (await instanceOf(node)) ?? {state: 'running'};
+      const {state, podRanges: _, ...own} = (await instanceOf(node)) ?? {state: 'running' as const};
       if (state === 'gone') throw new Error('instance not found');
       return {
         providerID: node.spec?.providerID ?? `simulated:///${nodeName(node)}`,
@@ -52,6 +52,12 @@ const instancesOf = (enter: Enter, states: StateStore): Instances => {
         addresses: node.status?.addresses ?? [],
         ...own,
       };
+    },
+    async podRanges(node) {
+      await enter('instances.podRanges', nodeName(node));
+      const {state, podRanges = []} = (await instanceOf(node)) ?? {state: 'running' as const};
+      if (state === 'gone') throw new Error('instance not found');
+      return podRanges;
     },
   };
 };

@@ -5,6 +5,8 @@ import type {InstanceMetadata, LoadBalancerStatus, Route} from '#src/runtime/clo
 /** A machine. Machines that are not listed run. */
 export interface SimulatedInstance extends Partial<InstanceMetadata> {
   readonly state: 'running' | 'stopped' | 'gone';
+  /** The ranges of its pods, in CIDR notation. */
+  readonly podRanges?: readonly string[];
 }
 
 export interface SimulatedLoadBalancer {
@@ -32,9 +34,13 @@ const parseState = (text: string): SimulatedState => {
   const {instances = {}, loadBalancers = {}, routes = {}} = value;
   if (!isRecord(instances) || !isRecord(loadBalancers) || !isRecord(routes))
     throw new Error('instances, loadBalancers and routes must be objects');
-  for (const [name, instance] of Object.entries(instances))
+  for (const [name, instance] of Object.entries(instances)) {
     if (!isRecord(instance) || !['running', 'stopped', 'gone'].includes(instance['state'] as string))
       throw new Error(`instances.${name}.state must be running, stopped or gone`);
+    const {podRanges = []} = instance;
+    if (!Array.isArray(podRanges) || !podRanges.every(range => typeof range === 'string'))
+      throw new Error(`instances.${name}.podRanges must be a list of texts`);
+  }
   return {instances, loadBalancers, routes} as unknown as SimulatedState;
 };
 

@@ -3,8 +3,8 @@ import type {PodCertificateRequest} from '#src/api/kinds/certificates.js';
 import {wireTime} from '#src/api/time.js';
 import {samples} from '#test/apiserver/samples.js';
 import {aBootstrapToken} from '#test/controllers/bootstrap-tokens.js';
-import type {Scenario} from './harness.js';
-import type {Stage} from './stage.js';
+import type {Scenario} from '#test/controllers/faults/harness.js';
+import type {Stage} from '#test/controllers/faults/stage.js';
 
 const minute = 60_000;
 

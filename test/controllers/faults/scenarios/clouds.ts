@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {aCloud} from '#test/controllers/clouds.js';
-import type {Scenario} from './harness.js';
-import type {Stage} from './stage.js';
+import type {Scenario} from '#test/controllers/faults/harness.js';
+import type {Stage} from '#test/controllers/faults/stage.js';
 
 const gone = {instances: {gone: {state: 'gone'}, off: {state: 'stopped'}}} as const;
 
