@@ -59,6 +59,14 @@ fuzz: build
 	@node --expose-gc dist/test/fuzz/index.js
 	@node dist/test/sweep/index.js
 
+## faults: kill, pause and cut off servers under concurrent clients, and check what the clients saw; FAULTS_MINUTES, FAULTS_SEED, FAULTS_ONLY and others choose (docs/testing.md)
+faults: build
+	@node dist/test/faults/index.js
+
+## soak: wear out a whole plane with churn, faults and clock jumps; check its caches, and that memory, handles, timers and files stay level; SOAK_MINUTES and others choose
+soak: build
+	@node --expose-gc dist/test/faults/soak/index.js
+
 ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
 
 ## alike: send the recorded requests of the original to a server, and print where the responses differ; ALIKE names the folder with run.sh and the recording
@@ -79,4 +87,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz alike docs bench clean
+.PHONY: help install build up demo lint format test fuzz faults soak alike docs bench clean

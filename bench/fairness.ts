@@ -1,4 +1,5 @@
 import {execFile} from 'node:child_process';
+import {availableParallelism} from 'node:os';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
 import type {Load, Loaded} from './load.js';
@@ -68,7 +69,7 @@ export const fairnessRows = async (): Promise<Row[]> => {
     await plane.stop();
     rows.push(
       row(`GET beside ${greedyClients} greedy clients, p99, ${name}`, modest.p99Ms, 'ms', {
-        note: `median ${modest.p50Ms.toFixed(1)} ms, alone ${alone.p99Ms.toFixed(1)} ms; the others get ${Math.round(greedy.perSecond)} lists of ${objects} objects a second, median ${greedy.p50Ms.toFixed(0)} ms`,
+        note: `median ${modest.p50Ms.toFixed(1)} ms, alone ${alone.p99Ms.toFixed(1)} ms; the others get ${Math.round(greedy.perSecond)} lists of ${objects} objects a second, median ${greedy.p50Ms.toFixed(0)} ms; the server and two client processes on ${availableParallelism()} cores`,
       }),
     );
   }

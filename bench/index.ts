@@ -13,6 +13,7 @@ import {servingRows} from './serving.js';
 import {simulationRows} from './simulation.js';
 import {startUpRows} from './start-up.js';
 import {storeRows} from './store.js';
+import {stuckRequestRows} from './stuck-requests.js';
 import {watchRows} from './watch.js';
 
 /** The benchmarks by subject. Arguments select some of them. */
@@ -29,6 +30,7 @@ const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   rollout: rolloutRows,
   looks: controllerSyncRows,
   many: manyRows,
+  stuck: stuckRequestRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,

@@ -1,8 +1,7 @@
-import {type ChildProcess, fork} from 'node:child_process';
 import https from 'node:https';
 import {loadavg} from 'node:os';
 import {setTimeout as wait} from 'node:timers/promises';
-import {fileURLToPath} from 'node:url';
+import {Child} from './child.js';
 import {operations, adminTls, collection, type ManyLoad} from './many-load.js';
 import type {ServerStatistics, ManyServer} from './many-server.js';
 import {scratch} from './programs.js';
@@ -15,40 +14,6 @@ const readers = Number(PLAT_BENCH_READERS);
 const limits = {holdMs: 50, getMs: 20, mb: 1024};
 /** The interval of the concurrent GETs. */
 const probeMs = 5;
-
-/** A process that sends one reply to each message. */
-class Child {
-  readonly #child: ChildProcess;
-
-  constructor(file: string, argument: unknown) {
-    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(argument)], {
-      execArgv: ['--expose-gc'],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-  }
-
-  answer<T>(): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`));
-      this.#child.once('exit', ended).once('message', answer => {
-        this.#child.off('exit', ended);
-        resolve(answer as T);
-      });
-    });
-  }
-
-  ask<T>(message: string): Promise<T> {
-    const answer = this.answer<T>();
-    this.#child.send(message);
-    return answer;
-  }
-
-  async stop(): Promise<void> {
-    const ended = new Promise(resolve => this.#child.once('exit', resolve));
-    this.#child.disconnect();
-    await ended;
-  }
-}
 
 const get = (url: URL, agent: https.Agent): Promise<void> =>
   new Promise((resolve, reject) => {

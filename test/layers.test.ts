@@ -56,6 +56,8 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/simulation': {layers: acting, packages: ['rxjs']},
   'src/platlet': {layers: acting, packages: ['rxjs']},
   'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
+  'src/operator': {layers: ['src/transport', 'src/serving', ...acting], packages: ['rxjs']},
+  'src/testing': {layers: ['src/operator', 'src/client', ...below], packages: ['rxjs']},
 };
 
 /** These may import everything that stands before them. */

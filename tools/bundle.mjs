@@ -12,6 +12,8 @@ const target = 'dist/bundle';
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name =>
   existsSync(`dist/src/cli/${name}.js`),
 );
+/** Programs that others start, without a command in `bin`. */
+const internal = ['plat-envtest-apiserver', 'plat-envtest-store'];
 const {engines} = JSON.parse(readFileSync('package.json', 'utf8'));
 
 mkdirSync('dist', {recursive: true});
@@ -41,6 +43,9 @@ const requireLate = {
 const disposeSymbols =
   "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
 
+/** The public modules of the package by their path in it, as `exports` of package.json lists them. They share one script, so that their values are the same. */
+const doors = {index: 'plane/index', operator: 'operator/index', 'operator-kinds': 'operator/kinds', testing: 'testing/index'};
+
 const settings = {
   bundle: true,
   platform: 'node',
@@ -56,14 +61,20 @@ const settings = {
 
 /** The API server has its own script, since the other programs would slow down its start. All others share one. */
 const scripts = {
-  plat: programs.filter(name => name !== 'plat-apiserver'),
+  plat: [...programs.filter(name => name !== 'plat-apiserver'), ...internal],
   'plat-apiserver': programs.filter(name => name === 'plat-apiserver'),
 };
 
 /** Each program, and the library, is loaded by its own function, so that a start runs only what it needs. */
 const entryOf = script => `
 export const programs = {${scripts[script].map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
-${script === 'plat' ? "export const library = () => require('./dist/src/plane/index.js');" : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"}
+${
+  script === 'plat'
+    ? `export const doors = {${Object.entries(doors)
+        .map(([door, path]) => `${JSON.stringify(door)}: () => require('./dist/src/${path}.js')`)
+        .join(', ')}};`
+    : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"
+}
 `;
 const made = await Promise.all(
   Object.keys(scripts).map(script =>
@@ -94,19 +105,21 @@ writeFileSync(
   join(fresh, 'request-worker.js'),
   "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n",
 );
-for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
+for (const file of ['launch.cjs', 'run.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
-/** The exports for `import` and `require` of the package. Names are listed because `import` detects them statically. */
-const names = Object.keys(await import('../dist/src/plane/index.js'));
-writeFileSync(
-  join(fresh, 'index.cjs'),
-  `'use strict';
+// The exports for `import` and `require`. Names are listed because `import` detects them statically.
+for (const [door, path] of Object.entries(doors)) {
+  const names = Object.keys(await import(`../dist/src/${path}.js`));
+  writeFileSync(
+    join(fresh, `${door}.cjs`),
+    `'use strict';
 const problem = require('./node-version.cjs').problemOf('${engines.node}');
 if (problem) throw new Error('plat: ' + problem);
-const library = require('./plat.cjs').library();
+const library = require('./plat.cjs').doors[${JSON.stringify(door)}]();
 ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 `,
-);
+  );
+}
 writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
 
 /** Starts a program, calls `act` while it is ready, and stops it. By then its code cache is stored. */
@@ -130,7 +143,7 @@ const record = (name, args, whileReady = async () => {}) =>
     child.once('exit', code => {
       children.delete(child);
       if (code === 0) resolve();
-      else reject(new Error(`${name} ${args.join(' ')} ended with code ${code} when it was tried out:\n${said}`));
+      else reject(new Error(`${name} ${args.join(' ')} ended with code ${code} when it was tried out:\n${output}`));
     });
   });
 

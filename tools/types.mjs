@@ -19,6 +19,7 @@ const leadsTo = (specifier, from) => {
   if (specifier === '@kubernetes/client-node') return 'api/models.js';
   if (specifier === 'rxjs') return 'observable.js';
   if (specifier.startsWith('#src/')) return specifier.slice('#src/'.length);
+  if (specifier.startsWith('#informers/')) return specifier.slice(1);
   if (specifier.startsWith('.')) return posix.join(dirname(from), specifier);
   throw new Error(`the public types need the package ${specifier} (${from})`);
 };
@@ -46,7 +47,7 @@ const take = path => {
   const file = path.replace(/\.js$/, '.d.ts');
   if (files.has(file)) return;
   files.set(file, '');
-  let text = readFileSync(join('dist/src', file), 'utf8');
+  let text = readFileSync(join(file.startsWith('informers/') ? 'dist' : 'dist/src', file), 'utf8');
   if (file === 'api/kinds/index.d.ts') text = withNames(text);
   text = text.replaceAll(/Wire<upstream\.(\w+)>/g, (_, name) => {
     named.add(name);
@@ -75,7 +76,10 @@ const wireModel = name => {
     .replaceAll(/^(    '\w+'\??: .*?)\bIntOrString\b/gm, '$1number | string')}}\n`;
 };
 
-take('plane/index.js');
+/** The public modules, by the names of their declarations. */
+const doors = {index: 'plane/index.js', operator: 'operator/index.js', 'operator-kinds': 'operator/kinds.js', testing: 'testing/index.js'};
+
+for (const path of Object.values(doors)) take(path);
 const texts = [];
 for (const name of named) texts.push(wireModel(name)); // Models added during the loop are written last.
 
@@ -88,16 +92,15 @@ for (const [file, text] of files) write(file, text);
 write('api/models.d.ts', texts.join('\n'));
 copyFileSync('tools/observable.d.ts', join(target, 'observable.d.ts'));
 write('package.json', '{"type": "commonjs"}\n'); // The bundle is a CommonJS script.
-write(
-  'index.d.ts',
-  `/// <reference lib="esnext.disposable" />
-export * from './plane/index.js';
-export type * from './api/models.js';
-export type * from './observable.js';
-
+for (const [door, path] of Object.entries(doors))
+  write(
+    `${door}.d.ts`,
+    `/// <reference lib="esnext.disposable" />
+export * from './${path}';
+${door === 'index' ? "export type * from './api/models.js';\nexport type * from './observable.js';\n" : ''}
 declare global {
   /** Declared by the types of Node.js and of browsers. */
   interface AbortSignal {}
 }
 `,
-);
+  );

@@ -7,8 +7,9 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   }
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  for (const key in left) if (!sameJson(left[key], right[key])) return false;
-  for (const key in right) if (right[key] !== undefined && !(key in left)) return false;
+  // Keys are data: `constructor` is one, which every object seems to have.
+  for (const key in left) if (!sameJson(left[key], Object.hasOwn(right, key) ? right[key] : undefined)) return false;
+  for (const key in right) if (right[key] !== undefined && !Object.hasOwn(left, key)) return false;
   return true;
 };
 

@@ -166,6 +166,10 @@ const partyNames = (vocabulary: Vocabulary) => {
     nodeLeaseNamespace: `${vocabulary.prefix}-node-lease`,
     /** A component's program name, for example `component('controller-manager')`. */
     component: (name: string): string => `${vocabulary.prefix}-${name}`,
+    /** The program of the store. */
+    storeProgram: vocabulary.store,
+    /** The first words of flags that name the store, the node agent or the self service. */
+    flagWords: [vocabulary.store, vocabulary.agent, vocabulary.self] as const,
     /** A component's user. */
     componentUser: (name: string): string => `system:${vocabulary.prefix}-${name}`,
     serviceAccountUser: (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`,

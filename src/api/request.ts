@@ -42,6 +42,9 @@ export interface ApiRequest {
   readonly inProcess?: boolean;
 }
 
+/** The longest body that the API accepts, in bytes, whatever it arrives by. */
+export const bodyLimit = 3 * 1024 * 1024;
+
 export type ApiBody =
   | {readonly kind: 'object'; readonly value: unknown}
   /** `read` returns the whole body. Rejects with `RequestEntityTooLarge` beyond the limit. */
@@ -135,6 +138,8 @@ export interface ApiResponse {
 export interface Delivery extends Disposable {
   /** The deadline for the last byte, by the monotonic clock. */
   readonly endsAt: number;
+  /** The user whose request it answers: the responses of several users are sent in turns. */
+  readonly flow?: string;
 }
 
 /** Yields the pages of a body in order; ending the iteration early closes it. */

@@ -44,9 +44,10 @@ export const reasons = {
   TooManyRequests: 429,
   InternalError: 500,
   ServerTimeout: 500,
-  StoreReadError: 500,
+  StorageReadError: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
+  InsufficientStorage: 507,
 } as const;
 export type Reason = keyof typeof reasons;
 
@@ -183,6 +184,10 @@ export const plainFailure = (message: string, cause?: unknown): StatusError =>
   new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500}, {cause});
 export const serviceUnavailable = (message: string, retryAfterSeconds = 0): StatusError =>
   statusError('ServiceUnavailable', message, retryAfterSeconds ? {details: {retryAfterSeconds}} : {});
+
+/** A write for which the store has no space. The original has no reason of its own for it. */
+export const insufficientStorage = (cause: Error): StatusError =>
+  statusError('InsufficientStorage', cause.message, {details: {retryAfterSeconds: 10}, cause});
 
 /** A success without an object. */
 export const success = (of?: StatusDetails): Status => ({

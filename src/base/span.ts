@@ -12,6 +12,8 @@ export interface Span {
   child(name: string, options?: {readonly isClient?: boolean; readonly attributes?: SpanAttributes}): Span;
   set(attributes: SpanAttributes): void;
   event(name: string, attributes?: SpanAttributes): void;
+  /** Adds a child for an operation that is over, by the times of the monotonic clock. */
+  past(name: string, from: number, to: number): void;
   /** Ends the span, as failed if there is an error. */
   end(error?: unknown): void;
 }
@@ -20,6 +22,9 @@ let spans: AsyncLocalStorage<Span> | undefined;
 
 /** The span of the operation that is running; undefined without one. */
 export const currentSpan = (): Span | undefined => spans?.getStore();
+
+/** Adds an event to the current span. */
+export const spanEvent = (name: string, attributes?: SpanAttributes): void => currentSpan()?.event(name, attributes);
 
 /** Runs an operation as the current span. */
 export const inSpan = <T>(span: Span, act: () => T): T => {

@@ -1,22 +1,50 @@
 import type {Clock} from './clock.js';
 
+// How long work shares the one thread: it runs in pieces, and waits between them for a turn of the event loop of its own. Lists, large encodings, relists and
+// compactions all wait here, so that a request waits for one piece of each user at most.
+
 /** Resolves in the next turn of the event loop. */
 export const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-const waiting: (() => void)[] = [];
+/** A task that waits for a turn. */
+interface Waiter {
+  /** Of a flow, the lowest is next. */
+  readonly order: number;
+  resume(): void;
+}
+
+/** The tasks that wait for a turn, by flow. The flow that is next comes first. */
+const waiting = new Map<string, Waiter[]>();
+
+let lastOrder = 0;
 
 /**
  * Resolves in a turn of the event loop of its own: one waiter is resumed in each turn. Long work awaits it between pieces of a few milliseconds, so that
- * other requests wait for one piece only, however many tasks run at the same time.
+ * other requests wait for one piece only, however many tasks run at the same time. Flows take turns: the tasks of one user, however many, delay a task of
+ * another by one piece each time. The server's own work has no flow and counts as one.
  */
-export const ownTurn = (): Promise<void> =>
+export const ownTurn = (flow = '', order = ++lastOrder): Promise<void> =>
   new Promise(resolve => {
-    if (waiting.push(resolve) === 1) setImmediate(resumeNext);
+    const waiter = {order, resume: resolve};
+    const tasks = waiting.get(flow);
+    if (tasks) return void tasks.push(waiter);
+    waiting.set(flow, [waiter]);
+    if (waiting.size === 1) setImmediate(resumeNext);
   });
 
+const takeOldest = (tasks: Waiter[]): Waiter => {
+  let oldest = 0;
+  for (let at = 1; at < tasks.length; at++) if (tasks[at]!.order < tasks[oldest]!.order) oldest = at;
+  return tasks.splice(oldest, 1)[0]!;
+};
+
 const resumeNext = (): void => {
-  waiting.shift()!();
-  if (waiting.length > 0) setImmediate(resumeNext);
+  const [flow, tasks] = waiting.entries().next().value!;
+  const next = takeOldest(tasks);
+  waiting.delete(flow);
+  if (tasks.length > 0) waiting.set(flow, tasks);
+  if (waiting.size > 0) setImmediate(resumeNext);
+  next.resume();
 };
 
 /** How long work may last in one turn of the event loop: a request waits for two or three such turns before it is answered. */
@@ -42,9 +70,9 @@ class TurnBudget {
     });
   }
 
-  get isExhausted(): boolean {
+  isExhausted(ms: number): boolean {
     if (this.#begunAt === undefined) this.begin();
-    return this.#clock.monotonic() - this.#begunAt! >= sliceMs;
+    return this.#clock.monotonic() - this.#begunAt! >= ms;
   }
 }
 
@@ -68,11 +96,37 @@ export class Pieces {
 
   /** Returns a promise to await before going on, once work with this clock has lasted 5 ms in this turn of the event loop; undefined before. */
   pause(): Promise<void> | undefined {
-    if (this.#next || !this.#budget.isExhausted) return this.#next;
+    if (this.#next || !this.#budget.isExhausted(sliceMs)) return this.#next;
     this.#next = ownTurn().then(() => {
       this.#next = undefined;
       this.#budget.begin();
     });
     return this.#next;
+  }
+}
+
+/** How long the requests that are executed may work in one turn of the event loop before the next piece of one of them waits. */
+const requestSliceMs = 1;
+
+/**
+ * The turns of one request among those of all others: each waits for a turn of its own, in which flows alternate. Of one flow the request that began first goes
+ * on first: if all went on together they would end together, and hold their seats until then.
+ */
+export class FairTurns {
+  readonly #budget: TurnBudget;
+  readonly #order = ++lastOrder;
+
+  constructor(clock: Monotonic) {
+    this.#budget = budgetOf(clock);
+  }
+
+  /** Returns a promise to await before going on, once work with this clock has lasted 1 ms in this turn of the event loop; undefined before. */
+  pause(flow: string): Promise<void> | undefined {
+    return this.#budget.isExhausted(requestSliceMs) ? this.next(flow) : undefined;
+  }
+
+  /** Resolves in a turn of its own. */
+  next(flow: string): Promise<void> {
+    return ownTurn(flow, this.#order).then(() => this.#budget.begin());
   }
 }

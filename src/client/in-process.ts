@@ -1,12 +1,13 @@
 import {jsonText, withNumbers} from '#src/base/json/json.js';
 import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
-import type {ApiBody, ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
+import {bodyLimit, type ApiBody, type ApiRequest, type ApiResponse, type ApiHandler, type WatchSink} from '#src/api/request.js';
+import {entityTooLarge} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import {held, systemClock, type Clock} from '#src/base/clock.js';
 import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
-import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {encodedWithin} from '#src/base/json/json-text-steps.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {nextTurn, Pieces} from '#src/base/turn.js';
@@ -29,7 +30,8 @@ const mostWeight = 4000;
 
 /**
  * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is shared with the
- * server and frozen; what it writes is copied. What is large is copied in pieces, and must not change before the answer.
+ * server and frozen; what it writes is copied. What is large is copied in pieces, and must not change before the answer; bodies have the limit of those of
+ * the network, and what is longer is refused without being copied as a whole.
  */
 export const inProcessClient = (handler: ApiHandler, options: InProcessOptions): Client =>
   clientOver(inProcessCaller(handler, options), options.naming);
@@ -48,7 +50,7 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
     if (weightLeft(body, mostWeight, heavy) >= 0) return {kind: 'object', value: detached(body)};
     // In another turn: the caller made the body in this one, and weighing it took as long as it has keys.
     return held(clock, nextTurn)
-      .then(() => slowly(encodedInSteps(body, heavy)))
+      .then(() => slowly(encodedWithin(body, bodyLimit, heavy)))
       .then(ofBytes);
   };
   const request = (call: Call, body: ApiBody | undefined): ApiRequest => ({
@@ -87,7 +89,11 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
   };
 };
 
-const ofBytes = (bytes: Buffer): ApiBody => ({kind: 'bytes', read: () => Promise.resolve(bytes)});
+/** A body of these bytes; undefined stands for more than any server reads. */
+const ofBytes = (bytes: Buffer | undefined): ApiBody => ({
+  kind: 'bytes',
+  read: limit => (bytes && bytes.length <= limit ? Promise.resolve(bytes) : Promise.reject(entityTooLarge(`limit is ${limit}`))),
+});
 
 /** Copies a value as JSON would. Callers keep and share what they send, and the server may modify its copy. */
 const detached = (value: unknown): unknown => {

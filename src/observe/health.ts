@@ -20,6 +20,7 @@ export const healthContentType = 'text/plain; charset=utf-8';
 /** Named checks of a component that may come and go while it runs. Run in the order they were added. */
 export class HealthChecks {
   readonly #checks = new Map<string, Check>();
+  readonly #groups = new Map<string, string>();
   readonly #log: Log;
   /** Called with the result of each check when an endpoint runs all of them. */
   observed: (endpoint: string, check: string, passed: boolean) => void = () => {};
@@ -32,12 +33,15 @@ export class HealthChecks {
     return [...this.#checks.keys()];
   }
 
-  /** Adds a check, replacing one of that name, until the returned handle is disposed of. */
-  add(name: string, check: Check): Disposable {
+  /** Adds a check, replacing one of that name, until the returned handle is disposed of. Excluding the check named `group` excludes this one too. */
+  add(name: string, check: Check, group = name): Disposable {
     this.#checks.set(name, check);
+    this.#groups.set(name, group);
     return {
       [Symbol.dispose]: () => {
-        if (this.#checks.get(name) === check) this.#checks.delete(name);
+        if (this.#checks.get(name) !== check) return;
+        this.#checks.delete(name);
+        this.#groups.delete(name);
       },
     };
   }
@@ -50,7 +54,7 @@ export class HealthChecks {
     // Run concurrently: a slow check must not delay the others.
     const lines = await Promise.all(
       [...this.#checks].map(async ([name, check]) => {
-        if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
+        if (excluded.has(name) || excluded.has(this.#groups.get(name)!)) return `[+]${name} excluded: ok\n`;
         const error = await failureOf(check);
         this.observed(endpoint, name, error === undefined);
         if (error === undefined) return `[+]${name} ok\n`;

@@ -4,6 +4,8 @@ import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec
 import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
 import {annotatedHelp, isHidden, stabilityOf} from './stability.js';
 
+// The metrics of a process: what is counted, limited to stable label values, and written for scrapers. Code that counts gets a `Meter` (src/base/meter.ts) only.
+
 interface Metric {
   readonly spec: MetricSpec;
   readonly type: 'counter' | 'gauge' | 'histogram';

@@ -200,7 +200,23 @@ class RecordedSpan implements Span {
     if (this.#events.length < maxEvents) this.#events.push({atMs: this.#now(), name, attributes: limited(attributes)});
   }
 
+  past(name: string, from: number, to: number): void {
+    new RecordedSpan({
+      ...this.#options,
+      name,
+      kind: 'internal',
+      parentId: this.#spanId,
+      link: undefined,
+      attributes: {},
+      startedAt: from,
+    }).#close(this.#options.offset + to);
+  }
+
   end(error?: unknown): void {
+    this.#close(this.#now(), error);
+  }
+
+  #close(endMs: number, error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const {name, kind, traceId, parentId, link, startedAt, offset, ended} = this.#options;
@@ -210,7 +226,7 @@ class RecordedSpan implements Span {
       name,
       kind,
       startMs: offset + startedAt,
-      endMs: this.#now(),
+      endMs,
       attributes: this.#attributes,
       events: this.#events,
       link,

@@ -18,6 +18,7 @@ export const nodeEvents = (old: Frozen<Node>, now: Frozen<Node>): EventKind[] =>
   if (uncordoned || !sameJson(old.spec?.taints, now.spec?.taints)) changes.push('NodeUpdateNodeTaint');
   if (!sameJson(conditionsOf(old), conditionsOf(now))) changes.push('NodeUpdateNodeCondition');
   if (!sameJson(old.metadata?.annotations, now.metadata?.annotations)) changes.push('NodeUpdateNodeAnnotation');
+  if (!sameJson(old.status?.declaredFeatures, now.status?.declaredFeatures)) changes.push('NodeUpdateNodeDeclaredFeature');
   return changes;
 };
 

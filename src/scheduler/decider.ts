@@ -104,7 +104,7 @@ export class Decider {
   ): Steps<Decision> {
     const {clock, cluster, metrics} = this.#parts;
     const text = (afterwards?: string) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards);
-    if (!preempts) return {type: 'none', nominatedNode: '', text: text(), filterResult};
+    if (!preempts) return {type: 'none', nominatedNode: '', text: yield* text(), filterResult};
     const startedAt = clock.monotonic();
     const released = filterResult.filterSet.filters.map(({check}) => check.release?.()).find(each => each !== undefined);
     const outcome = yield* findVictims(info, nominatedNode, filterResult, this.#preemptionSearch());
@@ -115,11 +115,11 @@ export class Decider {
       clock.monotonic() - startedAt,
     );
     metrics.countPreemption(isCandidate(outcome) ? outcome.victims.length : 0);
-    if (isCandidate(outcome)) return {type: 'preempt', candidate: outcome, text: text(), filterResult};
+    if (isCandidate(outcome)) return {type: 'preempt', candidate: outcome, text: yield* text(), filterResult};
     return {
       type: 'none',
       nominatedNode: outcome.clearNominatedNode ? '' : undefined,
-      text: text(`${released ?? noClaimsText}, preemption: ${outcome.text}`),
+      text: yield* text(`${released ?? noClaimsText}, preemption: ${outcome.text}`),
       filterResult,
     };
   }

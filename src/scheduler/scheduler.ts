@@ -178,9 +178,12 @@ export class Scheduler {
   }
 
   /** Returns the plugin that gates a pod. */
-  #gateOf({pod, uid}: PodInfo): PluginName | undefined {
+  #gateOf(info: PodInfo): PluginName | undefined {
+    const {pod, uid} = info;
     if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
-    return this.#preemptor.isPreemptingFor(uid) ? 'DefaultPreemption' : undefined;
+    if (this.#preemptor.isPreemptingFor(uid)) return 'DefaultPreemption';
+    const filters = this.#parts.profiles.get(pod.spec?.schedulerName ?? '')?.filters;
+    return filters?.find(filter => filter.gates?.(info, this.#cluster))?.plugin;
   }
 
   async #schedule(queued: QueuedPod, signal: AbortSignal): Promise<void> {

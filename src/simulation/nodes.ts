@@ -11,8 +11,8 @@ import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface NodeHooks {
-  /** Announces on a node that has registered what it can do. */
-  announce?(agent: Agent, node: Frozen<Node>): Promise<void>;
+  /** Announces on a node that has registered what it can do. Returns after how many milliseconds to do so again. */
+  announce(agent: Agent, node: Frozen<Node>): Promise<number>;
   /** Called after the first sync of a node, whatever its result. */
   registered(name: string): void;
   /** Called when a node has reported its status, or cannot because it is off or deleted. */
@@ -59,13 +59,13 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
     if (!agent) return settled;
     const now = clock.monotonic();
     const requeueIn = (afterMs: number) => {
-      const wait = Math.min(afterMs, nextPowerChange(agent, now) - now);
+      const wait = Math.min(afterMs, nextPowerChange(agent, now) - now, agent.announceAt - now);
       return wait === Infinity ? settled : requeueAfter(Math.max(0, wait));
     };
     // A deleted Node is not created again until the agent restarts.
     const wasRegistered = agent.registered;
     const node = wasRegistered ? nodes.get(name) : await register(context, agent).catch(reportRefusal);
-    if (!wasRegistered && node) await announce?.(agent, node);
+    if (node && (!wasRegistered || agent.announceAt <= now)) agent.announceAt = now + (await announce(agent, node));
     const wasPoweredOff = agent.isPoweredOff;
     agent.isPoweredOff = isSwitchedOff(naming, agent, node, now);
     try {

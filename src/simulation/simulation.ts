@@ -1,3 +1,7 @@
+// Simulated nodes against a server: registers them, keeps them in sync with the pods that are bound to them, and looks them up for the network. All work runs on
+// the given clock and through clients with the identity of each node.
+
+import {indexing} from '#informers/lister.js';
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
@@ -19,6 +23,7 @@ import {defaultLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
+import {ReconcileMetrics} from '#src/runtime/reconcile-metrics.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import {AddressPool} from './node/addresses.js';
@@ -29,12 +34,13 @@ import {emptyAllocation} from './node/allocation.js';
 import {createNodeReconciler} from './nodes.js';
 import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
+import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {nodeAgent} from './node-agent.js';
 import {usageReader} from './usage.js';
 import {announceOn} from './volumes/objects.js';
 import {createDriver} from './volumes/driver.js';
-import {podsByAddress, type SimulationContext} from '#src/simulation/node/context.js';
+import {podsByNode, podsByAddress, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface SimulationOptions {
   /** The number of nodes. */
@@ -116,6 +122,7 @@ const createAgent = (index: number, {naming, clock, random, log, rules, placemen
     volumesInUse: new Map(),
     deferred: new Set(),
     registered: false,
+    announceAt: Infinity,
     startedAt: clock.monotonic(),
     isPoweredOff: false,
     renewAt: 0,
@@ -150,18 +157,19 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     client,
     agents,
     nodes: nodes.lister,
-    pods: pods.lister,
+    pods: indexing(pods.lister, podsByNode, podsByAddress),
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
     fileBudget: {left: maxFileBytes},
     enqueuePod,
   };
   const volumes = driver?.mounts(enqueuePod, name => nodeQueue.add(name));
+  const binding = deviceBinding(context, informers, queueOf);
   const podReconciler = createPodReconciler(context, volumes);
   const [registered, reported] = [countdown(agents.keys()), countdown(agents.keys())];
   const nodeReconcile = createNodeReconciler(context, {
     async announce(agent: Agent, node: Frozen<Node>) {
       if (driver) await announceOn(agent.client, naming, agent.machine, node);
-      if (rules.devices.length > 0) await publishDevices(agent, naming, rules.devices, node);
+      return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
@@ -183,17 +191,18 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   for (const pod of pods.lister.list()) podReconciler.restore(pod);
   const listeners = [pods.listen(onPodChange), nodes.listen(onNodeChange)];
   const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-    work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) =>
+    work(queue, hands, reconcileHandler({queue, reconcile, clock, log, metrics: metricsOf(meter, queue, hands), signal}), (error, key) =>
       log.error({key, err: error}, 'a simulated node failed'),
     );
   if (rules.devices.length > 0) await createDeviceClasses(client, rules.devices);
   for (const name of agents.keys()) nodeQueue.add(name);
   const endDriver = await driver?.start(run);
   const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
+  const endBinding = binding?.(run);
   const stop = async () => {
     for (const listener of listeners) listener[Symbol.dispose]();
     for (const queue of [podQueue, nodeQueue]) queue.shutDown();
-    await Promise.all([...hands.map(hand => hand.stop()), endDriver?.()]);
+    await Promise.all([...hands.map(hand => hand.stop()), endDriver?.(), endBinding?.()]);
     lifetime.abort();
   };
   try {
@@ -205,6 +214,8 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   hands.push(run(podQueue, podConcurrency, podReconciler.reconcile));
   return {usage: usageReader(context, podReconciler), reported: reported.done, ...lookups(context, podReconciler), stop};
 };
+
+const metricsOf = (meter: Meter, {name}: WorkQueue, workers: number) => new ReconcileMetrics(meter, name, workers);
 
 /** Waits for a set of names: `done` resolves when all are complete. */
 const countdown = (names: Iterable<string>): {readonly done: Promise<void>; complete(name: string): void; fail(error: unknown): void} => {

@@ -29,7 +29,7 @@ test('a cache evicts the least recently used entries once its bytes are used up'
   t.deepEqual([map.size, dropped, countsOf('test used')?.bytes], [9, [1000, 1000], 9001]);
 });
 
-test('an entry that is set anew, deleted or cleared away counts no more', t => {
+test('an entry that is set again, deleted or cleared away counts no more', t => {
   const bound = new CacheBound('test counted', 100_000);
   const map = new Lru<string, number>(bound, sized);
   map.set('a', 1000);

@@ -88,7 +88,7 @@ for (const [what, expr, count, first] of [
   });
 }
 
-test('a deeply broken expression is reported all the same', t => {
+test('a deeply broken expression is reported nevertheless', t => {
   for (const expr of ['-'.repeat(200) + '[-1--'.repeat(50), '('.repeat(240), 'a.b['.repeat(200), '{'.repeat(200), '[1, '.repeat(200)]) {
     const ast = checked(environment, expr);
     t.false('types' in ast);

@@ -14,7 +14,9 @@ const named = (row: string): {file: string; title: string}[] =>
 const isThere = (file: string, title: string): boolean => {
   const path = join(root, file);
   if (!existsSync(path)) return false;
-  const text = readFileSync(path, 'utf8').replaceAll(/\\(['`])/g, '$1');
+  const text = readFileSync(path, 'utf8')
+    .replaceAll(/\\(['`])/g, '$1')
+    .replaceAll(/\(\s+/g, '(');
   return ["'", '`', '"'].some(quote => text.includes(`(${quote}${title}${quote}`));
 };
 

@@ -185,7 +185,7 @@ test('two registries know nothing of each other, one name is one metric, and ano
   t.throws(() => a.gauge(spec), {message: 'metric n_total is a counter already'});
 });
 
-test('metrics of several components are one exposition, in which no family and no series comes twice', async t => {
+test('metrics of several components are one exposition, in which no family and no series is repeated', async t => {
   const [first, second] = [new MetricsRegistry({process: true}), new MetricsRegistry({process: true})];
   for (const metrics of [first, second]) {
     metrics.counter({name: 'calls_total', help: 'Calls.', labels: ['of']}).add({of: 'both'});
@@ -266,7 +266,7 @@ test('one check is answered alone, with its reason', async t => {
   t.is(await checks.one('nothing'), undefined);
 });
 
-test('a check comes and goes, and one put in its place stays', t => {
+test('a check can be removed, and one that replaced it stays', t => {
   const checks = new HealthChecks(noLog);
   const first = checks.add('a', () => {});
   checks.add('a', () => {});
@@ -293,7 +293,7 @@ test('one series of a metric counts with the whole', t => {
   t.is(meter.value('asked_total', {by: 'a'}), 1);
 });
 
-test('an error that no caller can receive is logged with where it comes from, and counted', t => {
+test('an error that no caller can receive is logged with its origin, and counted', t => {
   const {log, lines} = logging();
   const metrics = new MetricsRegistry();
   const unhandled = new UnhandledErrors(log);

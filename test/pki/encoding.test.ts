@@ -76,7 +76,7 @@ test('writes PEM in lines of 64 characters', t => {
   t.deepEqual(firstPemBlock(pem)?.bytes, Buffer.alloc(49, 1));
 });
 
-test('reads hostile PEM to its end, which it would not live to see if it began again at every line', t => {
+test('reads hostile PEM in linear time', t => {
   for (const piece of ['\n-----END ', '-----BEGIN X-----\n', 'a:b\n', '\n-----BEGIN X-----\n-----END Y']) {
     t.is([...pemBlocks(piece.repeat(100_000))].length, 0);
   }

@@ -29,7 +29,7 @@ test('returns keys in the order of addition, and each once however often it was 
   t.deepEqual(takeAll(), ['a', 'b', 'c']);
 });
 
-test('a wait of fractions of milliseconds comes to an end', async t => {
+test('a wait of fractions of milliseconds ends', async t => {
   const {clock, queue, takeAll} = aQueue();
   queue.addAfter('a', 30_408.935);
   await clock.advance(30_409);
@@ -37,7 +37,7 @@ test('a wait of fractions of milliseconds comes to an end', async t => {
   t.deepEqual(takeAll(), ['a']);
 });
 
-test('an item added while it is worked on comes back when that is done, once', t => {
+test('an item added while it is processed is processed again afterwards, once', t => {
   const {queue, takeAll} = aQueue();
   queue.add('a');
   queue.take();
@@ -59,7 +59,7 @@ test('keeps its order over many thousands of items', t => {
   t.deepEqual(takeAll(), items);
 });
 
-test('a delayed item comes at its time, at the earlier of two', async t => {
+test('a delayed item is added at its time, at the earlier of two', async t => {
   const {clock, queue, takeAll} = aQueue();
   queue.addAfter('a', 5000);
   queue.addAfter('a', 1000);
@@ -278,7 +278,7 @@ test('a drain finishes everything that was ready', async t => {
   t.deepEqual(finished, ['a', 'b', 'c']);
 });
 
-test('work that never waits leaves turns to everybody else', async t => {
+test('work that never waits yields to other work', async t => {
   const {queue} = aQueue();
   for (let item = 0; item < 1000; item++) queue.add(`item-${item}`);
   let done = 0;
@@ -322,7 +322,7 @@ test('long work yields to other tasks after 10 ms, however many workers there ar
   t.true(clock.longestMs <= 12, `${clock.longestMs} ms in one turn`);
 });
 
-test('a worker that throws is reported and goes on', async t => {
+test('a worker that throws is reported and continues', async t => {
   const {clock, queue} = aQueue();
   const bugs: string[] = [];
   const workers = work(

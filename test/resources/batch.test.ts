@@ -246,7 +246,7 @@ for (const [title, gates, status, change, expected] of restCases) {
   });
 }
 
-test('a job that goes on after a rest begins anew', async t => {
+test('a resumed job starts again', async t => {
   const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const resting = await jobs.update({...(await jobs.create(aJob())), status: rested}, {subresource: 'status'});

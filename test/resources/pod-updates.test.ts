@@ -64,7 +64,7 @@ test("the status is the node's to write, except the quality class, and a termina
   );
 });
 
-test('containers to look with are added through their own address, and stay', async t => {
+test('ephemeral containers are added through their subresource, and stay', async t => {
   const {pods} = await start();
   const made = await pods.create(aPod());
   const address = {subresource: 'ephemeralcontainers'};

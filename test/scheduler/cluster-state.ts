@@ -44,7 +44,7 @@ export const aClusterState = (
   const listers = new Map<Kind, ObjectCache<KubeObject>>();
   for (const [name, objects] of Object.entries(others)) {
     const lister = new ObjectCache<KubeObject>();
-    lister.replace(objects as KubeObject[]);
+    runSteps(lister.replacing(objects as KubeObject[]));
     listers.set(kinds[name as keyof typeof kinds] as Kind, lister);
   }
   const nothing = new ObjectCache<KubeObject>();

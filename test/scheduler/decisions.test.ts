@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
+import {runSteps} from '#src/base/steps.js';
 import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
@@ -331,11 +332,11 @@ test('reasons are counted over nodes and sorted', t => {
   ]);
 
   t.is(
-    fitErrorMessage(4, {byNode, rest: {reasons: ['z'], unresolvable: true}, preFilterMessage: undefined}),
+    runSteps(fitErrorMessage(4, {byNode, rest: {reasons: ['z'], unresolvable: true}, preFilterMessage: undefined})),
     '0/4 nodes are available: 1 y, 2 x, 2 z.',
   );
   t.is(
-    fitErrorMessage(4, {byNode: new Map(), rest: undefined, preFilterMessage: 'no claim'}, 'and so on'),
+    runSteps(fitErrorMessage(4, {byNode: new Map(), rest: undefined, preFilterMessage: 'no claim'}, 'and so on')),
     '0/4 nodes are available: no claim. and so on',
   );
 });

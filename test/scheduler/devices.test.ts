@@ -39,7 +39,7 @@ test('a slice, a class or a claim that a pod waits for lets it be scheduled', as
   const classes = at.client.resource(kinds.deviceClasses);
   await classes.delete('any');
   await at.create(kinds.pods, aDevicePod('p', {claim: 'own'}));
-  t.is((await at.condition('p'))?.split('. ')[0], '0/2 nodes are available: resourceclaim.resource.plat.io "own" not found');
+  t.is(await at.condition('p'), undefined, 'a pod is not tried before its claims exist');
   await at.create(kinds.resourceClaims, made(aClaim('own', [request('r')])));
   t.is((await at.condition('p'))?.split('. ')[0], '0/2 nodes are available: request r: device class any does not exist');
   await classes.create({metadata: {name: 'any'}, spec: {}});
@@ -49,6 +49,39 @@ test('a slice, a class or a claim that a pod waits for lets it be scheduled', as
   await at.clock.advance(10_000);
 
   t.is(await at.nodeOf('p'), 'a');
+});
+
+test('a pod is not tried while its claim is missing, is not named in its status, or is of another pod, and is once that is mended', async t => {
+  await using at = await aDevicePlane();
+  await at.client.resource(kinds.resourceSlices).create(slice('a', devices('d1', 'd2', 'd3')));
+  // No template: its claim is not created until there is one.
+  await at.create(kinds.pods, aDevicePod('generated', {template: 'late'}));
+  await at.create(kinds.pods, aDevicePod('direct', {claim: 'own'}));
+  await at.clock.advance(600_000);
+  t.deepEqual([await at.condition('generated'), await at.condition('direct')], [undefined, undefined]);
+  t.deepEqual(await at.eventsOn('direct'), []);
+
+  await at.create(kinds.resourceClaimTemplates, {metadata: {name: 'late'}, spec: {spec}});
+  await at.create(kinds.resourceClaims, made(aClaim('own', [request('r')])));
+  await at.clock.advance(1_200_000);
+  t.deepEqual([await at.nodeOf('generated'), await at.nodeOf('direct')], ['a', 'a']);
+});
+
+test('a pod whose claim is being deleted is not tried until there is another of its name', async t => {
+  await using at = await aDevicePlane();
+  const held = {...made(aClaim('own', [request('r')])), metadata: {name: 'own', finalizers: ['example.com/held']}};
+  await at.create(kinds.resourceClaims, held);
+  await at.remove(kinds.resourceClaims, 'own');
+  await at.create(kinds.pods, aDevicePod('p', {claim: 'own'}));
+  t.is(await at.condition('p'), undefined);
+  await at.client.resource(kinds.resourceClaims).patch('own', 'merge', {metadata: {finalizers: null}}, {namespace: 'default'});
+  await at.clock.advance(60_000);
+  t.is(await at.condition('p'), undefined);
+  await at.client.resource(kinds.resourceSlices).create(slice('b', devices('d')));
+  await at.create(kinds.resourceClaims, made(aClaim('own', [request('r')])));
+  await at.clock.advance(10_000);
+
+  t.is(await at.nodeOf('p'), 'b');
 });
 
 test('pods share a claim on the node of its device', async t => {
@@ -158,7 +191,7 @@ test('a device that does not get ready in ten minutes is given up', async t => {
   t.true((await at.eventsOn('p')).some(each => /running PreBind plugin "DynamicResources": .* ?binding timeout$/.test(each)));
 });
 
-test('extended resources come from devices where the class says so', async t => {
+test('extended resources are provided by devices where the class says so', async t => {
   await using at = await aDevicePlane();
   await at.client
     .resource(kinds.deviceClasses)

@@ -201,7 +201,7 @@ test('a pod that is gated after it was rejected is moved by the events of the pl
   t.is(popped(), 'a');
 });
 
-test('a pod that was deleted while it was tried does not come back', t => {
+test('a pod that is deleted during its attempt is not queued again', t => {
   const {queue, add} = aQueue();
   add('a');
   const pod = queue.pop()!;

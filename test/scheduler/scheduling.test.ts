@@ -146,7 +146,7 @@ for (const [title, help] of [
   });
 }
 
-test('pods are spread and bound side by side, and none goes where there is no room', async t => {
+test('pods are spread and bound concurrently, and none on a node without room', async t => {
   await using cluster = await aCluster(...['n1', 'n2', 'n3'].map(name => aNode(name, {cpu: '4'})));
 
   await cluster.create(...Array.from({length: 13}, (_, at) => aPod(`p${at}`, {cpu: '1'})));
@@ -170,7 +170,7 @@ test('a pod that was bound behind the scheduler counts where it is', async t => 
   t.is((await cluster.condition('ours')).reason, 'Unschedulable');
 });
 
-test('a claim that waits for its pod gets a volume on the node, and the pod goes there once both know it', async t => {
+test('a claim that waits for its pod gets a volume on the chosen node, and the pod is bound once the volume is', async t => {
   await using cluster = await aCluster(aNode('n1', {labels: {zone: 'a'}}), aNode('n2', {labels: {zone: 'b'}}));
   const {client, clock, plane} = cluster;
   const {naming} = plane;

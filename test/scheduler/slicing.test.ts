@@ -11,8 +11,9 @@ import {filters} from '#src/scheduler/filters/index.js';
 import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {findFeasibleNodes} from '#src/scheduler/framework/fit.js';
+import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
 import {SchedulerMetrics} from '#src/scheduler/metrics.js';
-import type {Cluster, Filter} from '#src/scheduler/framework/plugin.js';
+import type {Cluster, Filter, Rejection} from '#src/scheduler/framework/plugin.js';
 import {leastLoss} from '#src/scheduler/preemption/candidates.js';
 import {findVictims} from '#src/scheduler/preemption/search.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
@@ -101,6 +102,32 @@ test('the comparison of candidates for preemption rests after each', t => {
 
   t.is(step.value?.node, 'n1');
   t.is(rests, count + 4 * (count - 1));
+});
+
+test('the message of a pod that fits none of many nodes is composed in steps of some nodes', t => {
+  let sinceRest = 0;
+  let most = 0;
+  const byNode = new Map<string, Rejection>();
+  for (let at = 0; at < 5000; at++)
+    byNode.set(`n${at}`, {
+      get reasons() {
+        most = Math.max(most, ++sinceRest);
+        return [`node(s) had taint t${at % 3000}`];
+      },
+      unresolvable: false,
+    });
+  const work = fitErrorMessage(6000, {byNode, rest: undefined, preFilterMessage: undefined});
+  let rests = 0;
+  let step = work.next();
+  for (; !step.done; step = work.next()) {
+    rests++;
+    sinceRest = 0;
+  }
+
+  t.is(most, 500);
+  t.true(rests >= 10 + 6 + 2, 'the reasons are also joined and sorted in steps');
+  t.true(step.value.startsWith('0/6000 nodes are available: 1 node(s) had taint t2000, 1 node(s) had taint t2001, '));
+  t.true(step.value.endsWith('2 node(s) had taint t998, 2 node(s) had taint t999.'));
 });
 
 test('filters and scores that sum over all nodes are computed node by node', t => {

@@ -1,7 +1,9 @@
 import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {aNode, aPod} from './objects.js';
-import {aClusterState, plat, rejections, type ClusterObjects} from './cluster-state.js';
+import {volumeBinding} from '#src/scheduler/filters/volume-binding.js';
+import type {EventKind} from '#src/scheduler/framework/events.js';
+import {aClusterState, plat, rejections, shouldQueue, toPodInfo, type ClusterObjects} from './cluster-state.js';
 import {onNode, zoneLabel} from './pod-specs.js';
 
 const claim = (
@@ -259,3 +261,48 @@ const deviceCases: readonly [title: string, claims: readonly never[], expected: 
 for (const [title, claims, expected] of deviceCases)
   test(`devices of a pod on a node: ${title}`, t =>
     t.deepEqual(rejections(using('gpu'), aClusterState({nodes: both, resourceClaims: claims})), expected));
+
+const capacity = (size: string | undefined, maximumVolumeSize?: string) => ({
+  storageClassName: 'slow',
+  ...(size ? {capacity: size} : {}),
+  ...(maximumVolumeSize ? {maximumVolumeSize} : {}),
+});
+const driver = (storageCapacity: boolean | undefined) => ({spec: {storageCapacity}});
+const withTopologies = (...zones: string[]) => ({
+  allowedTopologies: zones.map(zone => ({matchLabelExpressions: [{key: 'zone', values: [zone]}]})),
+});
+
+/** The scenarios of the original's volume_binding_test.go: TestIsSchedulableAfterCSINodeChange, …PersistentVolumeClaimChange, …StorageClassChange, …CSIStorageCapacityChange and …CSIDriverChange. */
+const eventCases: readonly [event: EventKind, title: string, old: object | undefined, now: object, helps: boolean][] = [
+  ['CSINodeAdd', 'a new node of drivers', undefined, {}, true],
+  ['CSINodeUpdate', 'another driver of a node', {spec: {drivers: []}}, {spec: {drivers: [{name: 'd'}]}}, false],
+  ['PersistentVolumeClaimAdd', "the pod's claim", undefined, claim('data'), true],
+  ['PersistentVolumeClaimUpdate', "the pod's claim that changed", claim('data'), claim('data', {volumeName: 'v'}), true],
+  ['PersistentVolumeClaimAdd', 'another claim', undefined, claim('other'), false],
+  [
+    'PersistentVolumeClaimAdd',
+    'a claim of that name in another namespace',
+    undefined,
+    claim('data', {metadata: {namespace: 'else'}}),
+    false,
+  ],
+  ['StorageClassAdd', 'a class', undefined, slow, true],
+  ['StorageClassUpdate', 'topologies of a class', withTopologies('a'), withTopologies('a', 'b'), true],
+  ['StorageClassUpdate', 'a class with the same topologies', withTopologies('a'), {...withTopologies('a'), provisioner: 'x'}, false],
+  ['CSIStorageCapacityAdd', 'a capacity', undefined, capacity('1Gi'), true],
+  ['CSIStorageCapacityUpdate', 'more capacity', capacity('1Gi'), capacity('2Gi'), true],
+  ['CSIStorageCapacityUpdate', 'a capacity where there was none', capacity(undefined), capacity('1Gi'), true],
+  ['CSIStorageCapacityUpdate', 'less capacity', capacity('2Gi'), capacity('1Gi'), false],
+  ['CSIStorageCapacityUpdate', 'the same capacity', capacity('1Gi'), capacity('1024Mi'), false],
+  ['CSIStorageCapacityUpdate', 'a larger maximum', capacity('9Gi', '1Gi'), capacity('9Gi', '2Gi'), true],
+  ['CSIStorageCapacityUpdate', 'more capacity of the same maximum', capacity('8Gi', '1Gi'), capacity('9Gi', '1Gi'), false],
+  ['CSIDriverUpdate', 'a driver whose capacity does not count any more', driver(true), driver(false), true],
+  ['CSIDriverUpdate', 'a driver whose capacity comes to be unknown', driver(true), driver(undefined), true],
+  ['CSIDriverUpdate', 'a driver whose capacity counts now', driver(false), driver(true), false],
+  ['CSIDriverUpdate', 'a driver whose capacity never counted', driver(undefined), driver(false), false],
+];
+
+for (const [event, title, old, now, helps] of eventCases)
+  test(`volume binding: ${title} (${event}) ${helps ? 'lets a pod be tried again' : 'does not concern a pod'}`, t => {
+    t.is(shouldQueue(volumeBinding, event, toPodInfo(aPod('p', mounting('data'))), old as never, now as never), helps);
+  });

@@ -68,7 +68,7 @@ test.serial('an issuer of tokens may lead the server elsewhere, but not its cred
   elsewhere.seen.length = 0;
 });
 
-test.serial('a redirect of a proxied backend is for the client to follow, and the server shows its certificate to nobody else', async t => {
+test.serial('a redirect of a proxied backend is left to the client, and only the backend sees the certificate of the server', async t => {
   const pair = await aPair(elsewhere.authority, {commonName: 'server'}, 'client auth');
   for (const code of codes) {
     await using backend = await aBackend((_, response) => response.writeHead(code, {location: `${elsewhere.url}/stolen`}).end(), {

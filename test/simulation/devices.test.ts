@@ -1,41 +1,12 @@
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
-import {aPlane} from '#test/controllers/plane.js';
-import {actionsOn} from '#test/controllers/workloads.js';
 import {aDevicePod} from '#test/scheduler/device-plane.js';
-import {describePod} from './environment.js';
+import {startDevices} from './device-planes.js';
 
 const driver = 'gpu.example.com';
 
-const start = async (t: ExecutionContext, rules: string, nodes = 2) => {
-  const folder = mkdtempSync(join(tmpdir(), 'plat-devices-'));
-  t.teardown(() => rmSync(folder, {recursive: true, force: true}));
-  writeFileSync(join(folder, 'rules.yaml'), rules);
-  const controllers = [
-    'serviceaccount-controller',
-    'resourceclaim-controller',
-    'node-lifecycle-controller',
-    'garbage-collector-controller',
-  ];
-  const plane = await aPlane({nodes, controllers, simulationFile: join(folder, 'rules.yaml')});
-  const at = actionsOn(plane);
-  await at.clock.advance(1_000);
-  await at.create(kinds.resourceClaimTemplates, {
-    metadata: {name: 'one'},
-    spec: {spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: driver}}]}}},
-  });
-  return {
-    ...at,
-    [Symbol.asyncDispose]: () => plane.stop(),
-    slices: async () => (await at.client.resource(kinds.resourceSlices).list()).items,
-    shown: async (name: string) => describePod(await at.get(kinds.pods, name)),
-    claimOf: async (name: string) => (await at.get(kinds.pods, name)).status!.resourceClaimStatuses![0]!.resourceClaimName!,
-  };
-};
+const start = (t: ExecutionContext, rules: string, nodes = 2) => startDevices(t, rules, {nodes});
 
 test('nodes publish the devices of their rules, with a class for each driver', async t => {
   await using at = await start(

@@ -10,7 +10,7 @@ const refusalOf = (plane: NodesPlane, query: Record<string, string> = {}, name =
     (error: {code: number; message: string}) => `${error.code} ${error.message}`,
   );
 
-test('a container of which no rule speaks logs that it is simulated', async t => {
+test('a container without a rule logs that it is simulated', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
 

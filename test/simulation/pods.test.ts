@@ -341,7 +341,7 @@ test('an instruction kills containers once', async t => {
   t.is(describePod(await podNamed(plane)), 'Running: app ready after 1, other ready');
 });
 
-test('a container that is added to look runs beside the others', async t => {
+test('an ephemeral container runs beside the others', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane);

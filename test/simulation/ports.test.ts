@@ -1,3 +1,4 @@
+import {OutputBudget} from '#src/serving/agent/output-budget.js';
 import {once} from 'node:events';
 import {request} from 'node:http';
 import type {Socket} from 'node:net';
@@ -63,7 +64,7 @@ const connectionTo = (plane: NodesPlane): Socket => {
     throw error;
   };
   const server = inProcessServer(
-    createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {
+    createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, outputs: new OutputBudget(), failed}), {
       clock: plane.clock,
       random: systemRandom,
     }),
@@ -199,7 +200,13 @@ const refusals: readonly (readonly [path: string, status: number, text: string])
 test('an agent refuses missing or invalid targets', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
-  const handler = agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});
+  const handler = agentHandler({
+    agent: agentOf(plane),
+    naming: plane.naming,
+    clock: plane.clock,
+    outputs: new OutputBudget(),
+    failed: error => t.fail(String(error)),
+  });
   for (const [url, status, text] of refusals) {
     const answer = await handler({
       method: 'GET',

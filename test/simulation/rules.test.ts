@@ -21,6 +21,13 @@ const refused: readonly (readonly [file: string, complaint: string])[] = [
   ['pods: {}', 'pods: must be a list, got {}'],
   ['devices: [{}]', 'devices[0].driver: must be set'],
   ['devices: [{driver: A_B}]', 'devices[0].driver: must be a lower case domain name of at most 63 characters'],
+  ['devices: [{driver: a.b, taints: [{key: x}]}]', 'devices[0].taints[0].effect: must be set'],
+  ['devices: [{driver: a.b, bindAfter: 1s}]', 'devices[0].bindingConditions: must be set with bindAfter and bindError'],
+  ['devices: [{driver: a.b, bindingConditions: [A], bindError: x}]', 'devices[0].bindError: needs bindingFailureConditions'],
+  [
+    'devices: [{driver: a.b, partitions: [{name: half, counters: {memory: 1}}]}]',
+    'devices[0].partitions[0].counters[memory]: must be one of the counters of the rule',
+  ],
   ['devices: [{driver: a.b, count: 2000}]', 'devices[0].count: must be at most 1024'],
   ['devices: [{driver: a.b, attributes: {x: [1]}}]', 'devices[0].attributes[x]: must be an object, got [1]'],
   ['pod: []', 'unknown field "pod"; there are nodes, pods'],

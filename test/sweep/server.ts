@@ -54,6 +54,8 @@ export const sweepServer = async ({
     store,
     registry: server.server.registry,
     handler: server.handler,
+    /** Ends the loops that write objects of the server's own. */
+    endLoops: () => server.endLoops(),
     ...wire(server.handler),
     async [Symbol.asyncDispose]() {
       server.endLoops();

@@ -7,6 +7,7 @@ import {dialer} from '#src/transport/dial.js';
 import {callsTo, type Call} from '#src/transport/http1/calls.js';
 import {connect} from '#src/transport/client/http-connection.js';
 import {systemNetwork} from '#src/transport/network.js';
+import {sources} from '#test/sources.js';
 
 type Respond = (socket: Socket, request: {readonly connection: number; readonly nth: number}) => void;
 
@@ -146,4 +147,14 @@ test('a client does not repeat a request whose response has begun', async t => {
   await idle();
   await t.throwsAsync(client.send(request));
   t.deepEqual([server.requests, server.made], [2, 1]);
+});
+
+test('connections are kept in two places only, as docs/connections.md explains', t => {
+  const keepers = sources('src').filter(
+    ({code, imports}) =>
+      /\b(?:new|extends) (?:https?\.)?Agent\b/.test(code) ||
+      imports.some(({specifier, typeOnly}) => !typeOnly && /^undici(?:$|.*dispatcher)/.test(specifier)),
+  );
+
+  t.deepEqual(keepers.map(({path}) => path).sort(), ['src/transport/http1/connections.ts', 'src/transport/http1/pool.ts']);
 });

@@ -71,7 +71,7 @@ test('streams are probed over HTTP/2 alone', async t => {
   await t.throwsAsync(unreachable.isProbed(), {message: 'https://127.0.0.1:1: connection refused'});
 });
 
-test('a server without HTTP/2 streams all the same', async t => {
+test('a server without HTTP/2 streams nevertheless', async t => {
   const watch = aWatch();
   await using server = await serve(
     answering(() => watch.response),

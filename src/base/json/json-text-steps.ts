@@ -10,6 +10,8 @@ const weightAtOnce = 500;
 class Pieces {
   readonly #parts: Buffer[] = [];
   #text = '';
+  /** The bytes that were cut off so far. */
+  bytes = 0;
 
   add(text: string): void {
     this.#text += text;
@@ -20,7 +22,9 @@ class Pieces {
   }
 
   cut(): void {
-    this.#parts.push(Buffer.from(this.#text));
+    const part = Buffer.from(this.#text);
+    this.#parts.push(part);
+    this.bytes += part.length;
     this.#text = '';
   }
 
@@ -75,4 +79,16 @@ export const encodedInSteps = function* (value: unknown, heavy: ReadonlySet<obje
   const pieces = new Pieces();
   yield* write(value, pieces, new Set(heavy));
   return pieces.whole();
+};
+
+/** Encodes a value as `encodedInSteps` does; undefined if the text would be longer than `limit` bytes, as soon as that much of it is written. */
+export const encodedWithin = function* (value: unknown, limit: number, heavy: ReadonlySet<object> = new Set()): Steps<Buffer | undefined> {
+  const pieces = new Pieces();
+  const work = write(value, pieces, new Set(heavy));
+  while (!work.next().done) {
+    if (pieces.bytes > limit) return undefined;
+    yield;
+  }
+  const bytes = pieces.whole();
+  return bytes.length > limit ? undefined : bytes;
 };

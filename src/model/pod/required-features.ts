@@ -1,6 +1,7 @@
 // The features that a node must declare for a pod (KEP-5328). Names are those of the node's `status.declaredFeatures`.
 
 import {sameContent} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity.js';
 
@@ -22,3 +23,11 @@ const changes: readonly (readonly [feature: string, isNeeded: (old: Readonly<Pod
 /** Returns the features that the node of a pod needs for a change of the pod's spec. */
 export const featuresForUpdate = (old: Readonly<Pod>, now: Readonly<PodSpec>): string[] =>
   changes.flatMap(([feature, isNeeded]) => (isNeeded(old, now) ? [feature] : []));
+
+/** Returns the features that a node needs to run a pod. */
+export const featuresForScheduling = ({containers = [], initContainers = []}: Frozen<PodSpec>): string[] =>
+  [...containers, ...initContainers].some(({restartPolicyRules = []}) =>
+    restartPolicyRules.some(({action}) => action === 'RestartAllContainers'),
+  )
+    ? ['RestartAllContainersOnContainerExits']
+    : [];

@@ -1,5 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {quantityOf} from '#src/api/quantity.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {claimEvaluator} from './claims.js';
 import {deviceClaimEvaluator} from './device-claims.js';
 import type {QuotaEvaluator} from './evaluator.js';
@@ -31,6 +33,11 @@ export const countedResource = (name: string): {readonly group: string; readonly
   return {group: group.join('.'), resource};
 };
 
+/** Object counts are kept up to a bound, since resources come and go with their definitions. */
+const bound = new CacheBound('quota_counts', 512 << 10);
+/** What one takes besides its names. */
+const counterBytes = 300;
+
 /** Returns the evaluators of all resources: those of pods, services and claims, and object counts for all others. Events are not limited by quotas. */
 export const quotaEvaluators = (naming: Naming, gate: (name: 'PodLevelResources') => boolean) => {
   const kindEvaluators: readonly QuotaEvaluator[] = [
@@ -39,15 +46,18 @@ export const quotaEvaluators = (naming: Naming, gate: (name: 'PodLevelResources'
     claimEvaluator(naming),
     deviceClaimEvaluator(naming),
   ];
-  const known = new Map(kindEvaluators.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));
+  const kinds = new Map(kindEvaluators.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));
+  const counted = new Lru<string, QuotaEvaluator>(bound, {bytesOf: (_, key) => counterBytes + 4 * key.length});
   return {
     kindEvaluators,
     of(group: string, resource: string): QuotaEvaluator | undefined {
       if (resource === 'events' && (group === '' || group === naming.group('events'))) return undefined;
       const key = `${resource}.${group}`;
-      let evaluator = known.get(key);
-      if (!evaluator) known.set(key, (evaluator = objectCounter(group, resource)));
-      return evaluator;
+      const known = kinds.get(key) ?? counted.get(key);
+      if (known) return known;
+      const counter = objectCounter(group, resource);
+      counted.set(key, counter);
+      return counter;
     },
   };
 };

@@ -1,3 +1,6 @@
+// Signature algorithms of certificates and signing requests: reading and writing their identifiers, choosing one for a key, signing and verifying (RSA with
+// PKCS #1 or PSS, ECDSA, Ed25519). Unsupported ones are reported, never guessed.
+
 import {constants, sign, verify, type KeyObject} from 'node:crypto';
 import {DerReader, onlyElement, readInteger, readOid, tags, type Element} from '#src/pki/encoding/der.js';
 import {integer, nothing, oid, sequence, wrapped, type Node} from '#src/pki/encoding/der-builder.js';

@@ -14,6 +14,8 @@ import {internalRule} from './internal-form.js';
 import {expressionProblems, SchemaCost} from './rule-costs.js';
 import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-environment.js';
 
+// Validation of the CEL rules of a custom resource's schema: syntax, types, transition rules and cost limits.
+
 /** Returns the node of a place, below the node of the whole schema. */
 const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined => {
   const {parent, step} = place;

@@ -7,6 +7,8 @@ import {isPodLevelResource} from '#src/model/resource-names.js';
 import {affinityTermsOf, type AffinityTerms} from './affinity-term.js';
 import {resourcesOf, type Resources} from './resources.js';
 
+// What scheduling reads of a pod, derived once when the pod changes: requests, ports, affinity terms.
+
 /** A host port of a pod. */
 export interface HostPort {
   readonly ip: string;

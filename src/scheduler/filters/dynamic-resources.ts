@@ -86,6 +86,7 @@ const shouldQueueOnClaim = (
 export const dynamicResourcesWith = (options: DynamicResourcesOptions): Filter => ({
   plugin: 'DynamicResources',
   prepare: (pod, cluster) => prepare(pod, cluster, options),
+  gates: (pod, cluster) => typeof claimsOf(pod, cluster) === 'string',
   hints: [
     {on: ['NodeAdd', 'NodeUpdateNodeLabel', 'NodeUpdateNodeAllocatable']},
     {on: ['ResourceClaimAdd', 'ResourceClaimUpdate'], shouldQueue: shouldQueueOnClaim},

@@ -2,6 +2,7 @@ import type {Filter} from '#src/scheduler/framework/plugin.js';
 import {dynamicResources} from './dynamic-resources.js';
 import {interPodAffinity} from './inter-pod-affinity.js';
 import {nodeAffinity} from './node-affinity.js';
+import {nodeDeclaredFeatures} from './node-declared-features.js';
 import {nodeName} from './node-name.js';
 import {nodePorts} from './node-ports.js';
 import {nodeResourcesFit} from './node-resources-fit.js';
@@ -28,4 +29,5 @@ export const filters: readonly Filter[] = [
   podTopologySpread,
   interPodAffinity,
   dynamicResources,
+  nodeDeclaredFeatures,
 ];

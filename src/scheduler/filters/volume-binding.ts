@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {sameJson} from '#src/api/equal.js';
-import {kinds} from '#src/api/kinds/index.js';
+import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
+import {compareQuantities, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import {classOf, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {Index} from '#informers/lister.js';
@@ -9,6 +10,9 @@ import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejec
 import {claimsOf, type PodClaims} from '#src/scheduler/volumes/claims.js';
 import {planFor, type AvailableVolumes} from '#src/scheduler/volumes/plan.js';
 import type {VolumePlan} from '#src/scheduler/volumes/volume-plan.js';
+
+type StorageCapacity = ObjectOf<typeof kinds.csiStorageCapacities>;
+type Driver = ObjectOf<typeof kinds.csiDrivers>;
 
 const byClass = new WeakMap<object, Index<Volume>>();
 
@@ -54,18 +58,33 @@ const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | u
 const isPodClaim = ({namespace, claims}: PodInfo, claim: Frozen<KubeObject> | undefined): boolean =>
   claim?.metadata?.namespace === namespace && claims.includes(claim.metadata?.name ?? '');
 
+/** The size of the largest volume that can be provisioned. */
+const largestVolume = (from: Frozen<StorageCapacity> | undefined): Quantity => {
+  const size = from?.maximumVolumeSize ?? from?.capacity;
+  return size === undefined ? zeroQuantity : parseQuantity(size);
+};
+
 /** Restricts a pod to nodes that can access its volumes, or for which they can be provisioned. */
 export const volumeBinding: Filter = {
   plugin: 'VolumeBinding',
   prepare,
   hints: [
     {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], shouldQueue: (pod, _, now) => isPodClaim(pod, now)},
-    {on: ['PersistentVolumeAdd', 'PersistentVolumeUpdate', 'NodeAdd', 'NodeUpdateNodeLabel', 'CSINodeAdd']},
+    {on: ['PersistentVolumeAdd', 'PersistentVolumeUpdate', 'NodeAdd', 'NodeUpdateNodeLabel', 'CSINodeAdd', 'CSIStorageCapacityAdd']},
     {
       on: ['StorageClassAdd', 'StorageClassUpdate'],
       shouldQueue: (_, old: Frozen<StorageClass> | undefined, now: Frozen<StorageClass> | undefined) =>
         !old || !sameJson(old.allowedTopologies, now?.allowedTopologies),
     },
-    {on: ['CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate', 'CSIDriverUpdate']},
+    {
+      on: ['CSIStorageCapacityUpdate'],
+      shouldQueue: (_, old: Frozen<StorageCapacity> | undefined, now: Frozen<StorageCapacity> | undefined) =>
+        compareQuantities(largestVolume(now), largestVolume(old)) > 0,
+    },
+    {
+      on: ['CSIDriverUpdate'],
+      shouldQueue: (_, old: Frozen<Driver> | undefined, now: Frozen<Driver> | undefined) =>
+        old?.spec.storageCapacity === true && now?.spec.storageCapacity !== true,
+    },
   ],
 };

@@ -23,6 +23,7 @@ export type EventKind =
   | 'NodeUpdateNodeTaint'
   | 'NodeUpdateNodeCondition'
   | 'NodeUpdateNodeAnnotation'
+  | 'NodeUpdateNodeDeclaredFeature'
   | 'AssignedPodAdd'
   | 'AssignedPodUpdate'
   | 'AssignedPodUpdatePodLabel'

@@ -1,3 +1,5 @@
+import {sortedInSteps} from '#src/base/sort-steps.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Rejection} from './plugin.js';
 
 /** The rejections of nodes: those of single nodes, and the common one of all others. */
@@ -7,20 +9,32 @@ export interface NodeRejections {
   readonly preFilterMessage: string | undefined;
 }
 
-/** Returns the number of rejected nodes per reason, sorted as text. */
-const histogram = ({byNode, rest}: NodeRejections, all: number): string[] => {
+/** How many entries are handled in one step. */
+const entriesPerStep = 500;
+
+/** Yields the number of rejected nodes per reason, sorted as text. There may be as many reasons as nodes: taints have names. */
+const histogram = function* ({byNode, rest}: NodeRejections, all: number): Steps<string[]> {
   const counts = new Map<string, number>();
   const count = (reasons: readonly string[], by: number) => {
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + by);
   };
-  for (const {reasons} of byNode.values()) count(reasons, 1);
+  let done = 0;
+  for (const {reasons} of byNode.values()) {
+    count(reasons, 1);
+    if (++done % entriesPerStep === 0) yield;
+  }
   if (byNode.size < all) count(rest?.reasons ?? [], all - byNode.size);
-  return [...counts].map(([reason, nodes]) => `${nodes} ${reason}`).sort();
+  const lines: string[] = [];
+  for (const [reason, nodes] of counts) {
+    lines.push(`${nodes} ${reason}`);
+    if (lines.length % entriesPerStep === 0) yield;
+  }
+  return yield* sortedInSteps(lines);
 };
 
-/** Returns the failure message of a pod that fits no node. */
-export const fitErrorMessage = (all: number, findings: NodeRejections, afterwards = ''): string => {
-  const reasons = findings.preFilterMessage ? [findings.preFilterMessage] : histogram(findings, all);
+/** Composes the failure message of a pod that fits no node, in steps. */
+export const fitErrorMessage = function* (all: number, findings: NodeRejections, afterwards = ''): Steps<string> {
+  const reasons = findings.preFilterMessage ? [findings.preFilterMessage] : yield* histogram(findings, all);
   return [
     `0/${all} nodes are available:`,
     ...(reasons.length > 0 ? [`${reasons.join(', ')}.`] : []),

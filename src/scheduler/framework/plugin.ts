@@ -34,6 +34,7 @@ export type PluginName =
   | 'PodTopologySpread'
   | 'InterPodAffinity'
   | 'DynamicResources'
+  | 'NodeDeclaredFeatures'
   | 'DefaultPreemption'
   | 'NodeResourcesBalancedAllocation'
   | 'ImageLocality'
@@ -102,6 +103,8 @@ export interface Filter {
    * Stepwise where it visits every node.
    */
   prepare(pod: PodInfo, cluster: Cluster): Stepwise<PreparedFilter | Rejection | undefined>;
+  /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
+  gates?(pod: PodInfo, cluster: Cluster): boolean;
   readonly hints: readonly QueueingHint[];
 }
 

@@ -70,7 +70,7 @@ export const findVictims = function* (
   const best = yield* leastLoss(candidates);
   return (
     best ?? {
-      text: fitErrorMessage(cluster.nodes.length, {
+      text: yield* fitErrorMessage(cluster.nodes.length, {
         byNode,
         rest: unresolvable('Preemption is not helpful for scheduling'),
         preFilterMessage: undefined,

@@ -26,6 +26,8 @@ export interface Agent {
   readonly pools: Map<string, AddressPool>;
   /** Whether its Node has been registered since the start. */
   registered: boolean;
+  /** When what it can do is announced again, by the monotonic clock. */
+  announceAt: number;
   /** When it was started, by the monotonic clock. */
   readonly startedAt: number;
   /** Whether it was switched off at the last sync. */

@@ -62,10 +62,17 @@ const userOf = (
   return {linux: {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]}};
 };
 
-const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is === 'running' && state.startedBy <= now;
+type Running = Extract<ContainerRecord['state'], {readonly is: 'running'}>;
+
+/** Whether a moment of a container has come. A wall clock that was set back to before its start does not take it back. */
+const hasCome = (moment: number, {startedAt}: Running, now: number): boolean => moment <= now || now < startedAt;
+
+const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is === 'running' && hasCome(state.startedBy, state, now);
 
 const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
-  role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
+  role === 'init'
+    ? state.is === 'ended' && state.exitCode === 0
+    : role !== 'ephemeral' && state.is === 'running' && hasCome(state.readyBy, state, now);
 
 /** Returns the actual and the allocated resources. */
 const amountsOf = (

@@ -1,6 +1,19 @@
 import {labelKeyProblems} from '#src/api/names.js';
-import {durationRange, fieldsOf, listOf, mapOf, pattern, quantities, RuleError, text, wholeNumber, type Fields} from './fields.js';
-import type {AttributeValue, DeviceRule} from './device-rule.js';
+import {
+  durationRange,
+  fieldsOf,
+  items,
+  listOf,
+  mapOf,
+  oneOf,
+  pattern,
+  quantities,
+  RuleError,
+  text,
+  wholeNumber,
+  type Fields,
+} from './fields.js';
+import type {AttributeValue, DeviceRule, DeviceTaint, Partition} from './device-rule.js';
 
 const attribute = (value: unknown, key: string, at: string): AttributeValue => {
   const [problem] = labelKeyProblems(key);
@@ -13,6 +26,27 @@ const attribute = (value: unknown, key: string, at: string): AttributeValue => {
   return {version};
 };
 
+const taint = (value: unknown, at: string): DeviceTaint => {
+  const {key, effect, ...rest} = fieldsOf({key: text, value: text, effect: oneOf(['NoSchedule', 'NoExecute', 'None'] as const)}, value, at);
+  if (key === undefined) throw new RuleError(`${at}.key`, 'must be set');
+  const [problem] = labelKeyProblems(key);
+  if (problem) throw new RuleError(`${at}.key`, problem);
+  if (effect === undefined) throw new RuleError(`${at}.effect`, 'must be set');
+  return {key, effect, ...rest};
+};
+
+/** The most partitions of one kind of a device. */
+const maxPartitions = 64;
+
+const partition = (value: unknown, at: string): Partition => {
+  const {name, count = 1, counters} = fieldsOf({name: text, count: wholeNumber, counters: quantities}, value, at);
+  if (name === undefined || !/^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$/.test(name))
+    throw new RuleError(`${at}.name`, 'must be a lower case name of at most 20 characters, digits and hyphens');
+  if (count < 1 || count > maxPartitions) throw new RuleError(`${at}.count`, `must be from 1 to ${maxPartitions}`);
+  if (counters === undefined) throw new RuleError(`${at}.counters`, 'must be set');
+  return {name, count, counters};
+};
+
 /** The fields of a rule of devices. */
 export const deviceFields = {
   nodes: listOf(pattern),
@@ -21,6 +55,14 @@ export const deviceFields = {
   count: wholeNumber,
   attributes: mapOf('texts, numbers, true, false or {version: ...} by their names', attribute),
   capacity: quantities,
+  taints: items(taint),
+  taintAfter: durationRange,
+  counters: quantities,
+  partitions: items(partition),
+  bindingConditions: listOf(text),
+  bindingFailureConditions: listOf(text),
+  bindAfter: durationRange,
+  bindError: text,
   prepareAfter: durationRange,
   prepareError: text,
 } satisfies Fields;
@@ -37,5 +79,15 @@ export const deviceRule = (value: unknown, at: string): DeviceRule => {
   if (!isDriver(driver)) throw new RuleError(`${at}.driver`, 'must be a lower case domain name of at most 63 characters');
   if (!isLabel(name)) throw new RuleError(`${at}.name`, 'must be a lower case name of at most 52 characters, digits and hyphens');
   if (count > maxDevices) throw new RuleError(`${at}.count`, `must be at most ${maxDevices}`);
+  const {partitions, counters = {}, bindError, bindAfter, bindingConditions = [], bindingFailureConditions = []} = rest;
+  if (partitions && name.length > 30) throw new RuleError(`${at}.name`, 'must be at most 30 characters where there are partitions');
+  for (const [index, part] of (partitions ?? []).entries())
+    for (const counter of Object.keys(part.counters))
+      if (!Object.hasOwn(counters, counter))
+        throw new RuleError(`${at}.partitions[${index}].counters[${counter}]`, 'must be one of the counters of the rule');
+  if (bindError !== undefined && bindingFailureConditions.length === 0)
+    throw new RuleError(`${at}.bindError`, 'needs bindingFailureConditions');
+  if ((bindAfter ?? bindError) !== undefined && bindingConditions.length === 0)
+    throw new RuleError(`${at}.bindingConditions`, 'must be set with bindAfter and bindError');
   return {driver, name, count, ...rest};
 };

@@ -132,17 +132,17 @@ export class GrpcChannel implements AsyncDisposable {
     return await new Promise((resolve, reject) => {
       this.#begin(path, {'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`}, stream => {
         let isLate = false;
-        let answer: Buffer | undefined;
+        let response: Buffer | undefined;
         const timer = clock.schedule(timeoutMs, () => {
           isLate = true;
           stream.close(constants.NGHTTP2_CANCEL);
         });
         stream.end(frameOf(message));
         return {
-          message: bytes => void (answer ??= bytes),
+          message: bytes => void (response ??= bytes),
           ended: error => {
             timer[Symbol.dispose]();
-            if (!error && answer) resolve(answer);
+            if (!error && response) resolve(response);
             else if (!error) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
             else
               reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);

@@ -108,7 +108,7 @@ const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clo
     });
     clientRequest.on('response', response => {
       isAnswering = true;
-      void read(response, call).then(answer => settle(() => resolve(answer)), fail);
+      void read(response, call).then(result => settle(() => resolve(result)), fail);
     });
     clientRequest.on('upgrade', (response, socket) => {
       socket.destroy();

@@ -20,14 +20,14 @@ export const streamed = async (
   signal: AbortSignal | undefined,
   sink: StreamSink,
 ): Promise<(HttpHead & {readonly body: Buffer}) | undefined> => {
-  let answer: Promise<(HttpHead & {readonly body: Buffer}) | undefined> | undefined;
+  let response: Promise<(HttpHead & {readonly body: Buffer}) | undefined> | undefined;
   await sessions.stream(session => {
     signal?.throwIfAborted();
     const stream = session.request(fieldsOf(request), {endStream: true});
-    answer = answered(stream, request.timeoutMs, signal, sink);
+    response = answered(stream, request.timeoutMs, signal, sink);
     return stream;
   });
-  return answer;
+  return response;
 };
 
 const fieldsOf = ({method, path, headers}: StreamRequest): OutgoingHttpHeaders => {

@@ -33,8 +33,8 @@ export const pluginCredentials = (
   return {
     async proof() {
       const requested = known;
-      const answer = requested && (await requested);
-      if (answer && (answer.expiresAt === undefined || clock.now() < answer.expiresAt)) return answer.proof;
+      const response = requested && (await requested);
+      if (response && (response.expiresAt === undefined || clock.now() < response.expiresAt)) return response.proof;
       if (known === requested) known = undefined;
       return (await (known ??= request())).proof;
     },

@@ -30,7 +30,7 @@ const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '
 
 /** Reports whether calls may go to an address: not to loopback, link-local or unspecified ones. */
 export const isAllowedDestination = (text: string): boolean => {
-  // Leading zeros are octal to the system's resolver: what was judged must be what is dialled.
+  // Leading zeros are octal to the system's resolver: what was checked must be what is dialled.
   const address = parseIp(text);
   return address !== undefined && !special.some(range => rangeHolds(range, unmapped(address)));
 };

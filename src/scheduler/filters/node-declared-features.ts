@@ -1,0 +1,35 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Node} from '#src/api/types.js';
+import type {Pod} from '#src/api/pod.js';
+import {featuresForScheduling} from '#src/model/pod/required-features.js';
+import {unresolvable, type Filter} from '#src/scheduler/framework/plugin.js';
+
+const declaredBy = (node: Frozen<Node> | undefined): readonly string[] => node?.status?.declaredFeatures ?? [];
+
+/** Rejects nodes that do not declare a feature that the pod needs (KEP-5328). */
+export const nodeDeclaredFeatures: Filter = {
+  plugin: 'NodeDeclaredFeatures',
+  prepare({pod}, {gate}) {
+    if (!gate('NodeDeclaredFeatures')) return undefined;
+    const needed = featuresForScheduling(pod.spec!);
+    if (needed.length === 0) return undefined;
+    return {
+      filter: ({node}) =>
+        needed.every(feature => declaredBy(node).includes(feature))
+          ? undefined
+          : unresolvable("node(s) didn't match Pod's required features"),
+    };
+  },
+  hints: [
+    {
+      on: ['NodeAdd', 'NodeUpdateNodeDeclaredFeature'],
+      shouldQueue: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !old || !sameJson(declaredBy(old), declaredBy(now)),
+    },
+    {
+      on: ['UnschedulablePodUpdate'],
+      shouldQueue: (pod, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined) =>
+        now?.metadata?.uid === pod.uid && !sameJson(featuresForScheduling(old!.spec!), featuresForScheduling(now!.spec!)),
+    },
+  ],
+};

@@ -1,0 +1,68 @@
+import test from 'ava';
+import {FairTurns, nextTurn, ownTurn} from '#src/base/turn.js';
+
+test.serial('tasks that wait for a turn are resumed one by one, and those of several flows alternate', async t => {
+  const resumed: string[] = [];
+  const wait = async (flow: string, name: string): Promise<void> => {
+    await ownTurn(flow);
+    resumed.push(name);
+  };
+  const tasks = [wait('many', 'a'), wait('many', 'b'), wait('many', 'c'), wait('few', 'x'), wait('', 'own'), wait('few', 'y')];
+
+  await nextTurn();
+  const first = [...resumed];
+  await Promise.all(tasks);
+
+  t.deepEqual(first, ['a']);
+  t.deepEqual(resumed, ['a', 'x', 'own', 'b', 'y', 'c']);
+});
+
+test.serial('a flow that waits again takes its place behind the others', async t => {
+  const resumed: string[] = [];
+  const work = async (flow: string, pieces: number): Promise<void> => {
+    for (let piece = 0; piece < pieces; piece++) {
+      await ownTurn(flow);
+      resumed.push(flow);
+    }
+  };
+
+  await Promise.all([work('many', 2), work('many', 2), work('few', 2)]);
+
+  t.deepEqual(resumed, ['many', 'few', 'many', 'few', 'many', 'many']);
+});
+
+test.serial(
+  'requests that have worked for a millisecond in one turn continue in turns of their own, those of several flows alternately',
+  async t => {
+    let now = 0;
+    const clock = {monotonic: () => now};
+    const done: string[] = [];
+    const request = async (flow: string): Promise<void> => {
+      const turn = new FairTurns(clock).pause(flow);
+      if (turn) await turn;
+      done.push(flow);
+      now += 0.6; // The time that the piece takes.
+    };
+
+    const requests = [request('many'), request('many'), request('many'), request('many'), request('few')];
+    const atOnce = [...done];
+    await Promise.all(requests);
+
+    t.deepEqual(atOnce, ['many', 'many']);
+    t.deepEqual(done, ['many', 'many', 'many', 'few', 'many']);
+  },
+);
+
+test.serial('of the requests of one flow the one that began first ends first', async t => {
+  const clock = {monotonic: () => 0};
+  const done: string[] = [];
+  const request = async (flow: string, name: string): Promise<void> => {
+    const turns = new FairTurns(clock);
+    for (let piece = 0; piece < 3; piece++) await turns.next(flow);
+    done.push(name);
+  };
+  const resumed = [request('many', 'a'), request('many', 'b'), request('few', 'x'), request('many', 'c')];
+  await Promise.all(resumed);
+
+  t.deepEqual(done, ['a', 'x', 'b', 'c']);
+});
