@@ -4,8 +4,9 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {wireMicroTime} from '#src/api/time.js';
-import {sleep, systemClock} from '#src/base/clock.js';
+import {systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {eventually} from './eventually.js';
 import {aDirectory, aServer, Program, run, type ServerProcess} from './programs.js';
 
 const leaseMs = 5_000;
@@ -14,18 +15,6 @@ const shortLease = [`--leader-elect-lease-duration=${leaseMs}ms`, '--leader-elec
 
 const aManager = (server: ServerProcess, ...args: string[]) =>
   new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
-
-/** The result of `look` once it has one. */
-const eventually = async <T>(look: () => Promise<T>): Promise<T> => {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await look();
-    } catch (error) {
-      if (attempt >= 100) throw error;
-      await sleep(systemClock, 50);
-    }
-  }
-};
 
 const holderOf = async ({client}: ServerProcess) => {
   const {spec} = await client.resource(kinds.leases).get('plat-controller-manager', {namespace: client.naming.systemNamespace});
@@ -246,10 +235,10 @@ test('controllers that migrate run under a second lock, and those of other compo
   await manager.waitFor(/ready: 1 controllers/);
   await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
 
-  await eventually(async () => {
-    const {metadata} = await client.resource(kinds.nodes).get('n');
-    if (metadata?.annotations?.[client.naming.subKey('node.alpha', 'ttl')] !== '0') throw new Error('not yet');
-  });
+  const ttl = await eventually(
+    async () => (await client.resource(kinds.nodes).get('n')).metadata?.annotations?.[client.naming.subKey('node.alpha', 'ttl')],
+  );
+  t.is(ttl, '0');
   const {spec} = await client.resource(kinds.leases).get('moving', {namespace: client.naming.systemNamespace});
   t.truthy(spec?.holderIdentity);
   t.regex(manager.stderr, /controller starts" controller="ttl-controller"/);

@@ -9,6 +9,7 @@ import {startPlane, type Plane} from '#src/plane/plane.js';
 import type {RecordedEvent} from '#test/apiserver/audit/environment.js';
 import {settingsFor} from '#test/apiserver/authorization/environment.js';
 import {json, startWebhook, type TestWebhook} from '#test/apiserver/webhook-server.js';
+import {eventually} from '#test/cli/eventually.js';
 import {Program, aDirectory} from '#test/cli/programs.js';
 import {hasKubectl, Kubectl} from './kubectl.js';
 
@@ -99,8 +100,11 @@ sees('exec, attach and port-forward are recorded when they start and when they e
   await kubectl.run(['attach', '-i', 'streams'], 'typed\n');
 
   for (const subresource of ['exec', 'portforward', 'attach']) {
-    const of = () => eventsOf('streams').filter(({objectRef}) => objectRef?.['subresource'] === subresource);
-    const found = of();
+    // The end of a stream is recorded when the server has closed it, which may be after kubectl is gone.
+    const found = await eventually(() => {
+      const events = eventsOf('streams').filter(({objectRef}) => objectRef?.['subresource'] === subresource);
+      return events.some(({stage}) => stage === 'ResponseComplete') ? events : undefined;
+    });
     t.deepEqual(
       found.map(({stage, verb, responseStatus}) => [stage, verb, responseStatus?.code]),
       [

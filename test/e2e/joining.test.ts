@@ -6,6 +6,7 @@ import {promisify} from 'node:util';
 import test from 'ava';
 import {startPlane} from '#src/plane/plane.js';
 import {createToken} from '#src/cli/token/create.js';
+import {eventually} from '#test/cli/eventually.js';
 
 // A node joins with nothing but a token, openssl and curl: as kubeadm does, and nothing of plat takes part on its side.
 
@@ -32,16 +33,6 @@ const file = (name: string, content?: string | Buffer): string => {
 
 const run = async (program: string, ...args: string[]): Promise<string> => (await promisify(execFile)(program, args)).stdout;
 const curl = (...args: string[]) => run('curl', '--silent', '--show-error', ...args);
-
-/** Runs until it returns something, as a shell script would in a loop. */
-const eventually = async <T>(attempt: () => Promise<T | undefined>): Promise<T> => {
-  for (let i = 0; i < 100; i++) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-  throw new Error('it did not happen');
-};
 
 interface Status {
   readonly conditions?: readonly {readonly type: string; readonly reason: string}[];

@@ -11,7 +11,7 @@ import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js'
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
-import {sleep, systemClock} from '#src/base/clock.js';
+import {eventually} from '#test/cli/eventually.js';
 import {aDirectory, aServer, Program, run} from '#test/cli/programs.js';
 import {hasKubectl, Kubectl} from './kubectl.js';
 
@@ -52,15 +52,6 @@ test('the controllers of the base have exactly the permissions of their roles', 
     formatted(policy.clusterRoles.filter(({metadata}) => accounts.has(metadata?.name ?? '')).flatMap(({rules}) => rules ?? [])),
   );
 });
-
-const eventually = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
-  for (let attempt = 0; ; attempt++) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (attempt >= 200) throw new Error('it did not come about');
-    await sleep(systemClock, 50);
-  }
-};
 
 withKubectl('kubectl applies both bases under strict validation, twice without a change', async t => {
   await using server = await aServer('kubernetes');
