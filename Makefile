@@ -74,9 +74,10 @@ alike: build
 	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER' >&2; exit 2; }
 	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]
 
-## docs: write docs/flags.md and docs/controllers.md from their tables
+## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables
 docs: build
 	node tools/flags-doc.mjs
+	node tools/man-pages.mjs
 	node tools/controllers-doc.mjs
 
 ## bench: measure plat beside the raw limits of this machine
