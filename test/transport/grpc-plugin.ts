@@ -3,6 +3,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {createServer, type Http2Session, type ServerHttp2Stream} from 'node:http2';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
 import {frameOf, Frames} from '#src/transport/grpc/frames.js';
 import type {MessageWriter} from '#src/transport/grpc/message.js';
 
@@ -27,6 +28,7 @@ export abstract class GrpcPlugin implements AsyncDisposable {
     this.#server.on('stream', (stream, headers) => this.#serve(stream, String(headers[':path'])));
   }
 
+  /** May throw a `GrpcError`, which is then the outcome of the call. */
   protected abstract answer(service: string, procedure: string, message: Buffer): MessageWriter;
 
   async listen(): Promise<this> {
@@ -54,11 +56,15 @@ export abstract class GrpcPlugin implements AsyncDisposable {
     this.calls[path] = (this.calls[path] ?? 0) + 1;
     const [, service = '', procedure = ''] = path.split('/');
     stream.respond({':status': 200, 'content-type': 'application/grpc'}, {waitForTrailers: true});
-    const failure = this.failing.has(procedure);
-    stream.on('wantTrailers', () =>
-      stream.sendTrailers(failure ? {'grpc-status': '14', 'grpc-message': `${procedure} is out of order`} : {'grpc-status': '0'}),
-    );
-    if (failure) return void stream.end();
-    stream.end(frameOf(this.answer(service, procedure, message).finish()));
+    let outcome = {'grpc-status': '0', 'grpc-message': ''};
+    stream.on('wantTrailers', () => stream.sendTrailers(outcome));
+    try {
+      if (this.failing.has(procedure)) throw new GrpcError(grpcCodes.unavailable, `${procedure} is out of order`);
+      stream.end(frameOf(this.answer(service, procedure, message).finish()));
+    } catch (error) {
+      if (!(error instanceof GrpcError)) throw error;
+      outcome = {'grpc-status': String(error.code), 'grpc-message': error.message};
+      stream.end();
+    }
   }
 }

@@ -25,7 +25,7 @@ export class HistoryGone extends Error {
   override readonly name = 'HistoryGone';
 }
 
-/** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent. */
+/** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent or not proposed. */
 export class EtcdClient {
   /** What the responses show of the history of the data. */
   readonly history = new History();
@@ -162,10 +162,11 @@ export class EtcdClient {
         return await this.#channel.call(`/etcdserverpb.${method}`, message, Math.max(1, deadline - this.#clock.monotonic()));
       } catch (error) {
         if (!(error instanceof GrpcError)) throw error;
-        if (error.code !== grpcCodes.unavailable) throw storeError(error);
+        if (!isUnavailable(error)) throw storeError(error);
         // A server that is reachable but does not serve may have lost quorum.
         if (!error.unsent) this.#channel.switchServer();
-        if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw storeError(error);
+        if (!(repeatable || error.unsent || error.message === proposalDropped) || this.#clock.monotonic() + delay(attempt) >= deadline)
+          throw storeError(error);
         await sleep(this.#clock, delay(attempt));
       }
     }
@@ -175,10 +176,17 @@ export class EtcdClient {
 /** A key that no store writes. */
 const unusedKey = '\0';
 
+/** etcd's raft did not propose a write: the member has no leader, or hands the leadership on. Certainly not stored. */
+const proposalDropped = 'raft proposal dropped';
+
+/** Whether another server, or this one later, may serve. etcd passes on errors of its raft without a code: `raft: stopped` is a member that stops, which may have stored a write. */
+const isUnavailable = ({code, message}: GrpcError): boolean =>
+  code === grpcCodes.unavailable || (code === grpcCodes.unknown && (message === proposalDropped || message === 'raft: stopped'));
+
 /** Maps errors that etcd distinguishes only by message. */
 const storeError = (error: GrpcError): Error => {
   const {message, code} = error;
-  if (code === grpcCodes.unavailable || code === grpcCodes.deadlineExceeded) return new StoreTimeout(message, {cause: error});
+  if (isUnavailable(error) || code === grpcCodes.deadlineExceeded) return new StoreTimeout(message, {cause: error});
   if (message.includes('required revision has been compacted')) return new HistoryGone(message);
   if (message.includes('required revision is a future revision')) return new FutureRevision(0);
   if (message.includes('requested lease not found')) return new LeaseNotFound('the lease ran out or never was');

@@ -1,0 +1,65 @@
+import test from 'ava';
+import {systemClock, type Clock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {StoreTimeout} from '#src/storage/errors.js';
+import {EtcdClient} from '#src/storage/etcd/client.js';
+import type {TxnRequest} from '#src/storage/etcd/messages.js';
+import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
+import {MessageWriter} from '#src/transport/grpc/message.js';
+import {GrpcPlugin} from '../transport/grpc-plugin.js';
+
+/** A member whose raft refuses a number of calls. */
+class RefusingMember extends GrpcPlugin {
+  reason = '';
+  refusals = 0;
+
+  protected answer(): MessageWriter {
+    if (this.refusals-- > 0) throw new GrpcError(grpcCodes.unknown, this.reason);
+    return new MessageWriter().message(1, new MessageWriter().int(3, 7));
+  }
+}
+
+const start = async (reason: string, refusals: number, clock: Clock = systemClock) => {
+  const member = await new RefusingMember().listen();
+  Object.assign(member, {reason, refusals});
+  const channel = new GrpcChannel({servers: [`unix:${member.socket}`], clock});
+  const client = new EtcdClient({channel, clock});
+  const dispose = async (): Promise<void> => {
+    await client.close();
+    await member[Symbol.asyncDispose]();
+  };
+  return {member, client, [Symbol.asyncDispose]: dispose};
+};
+
+const write: TxnRequest = {key: '/a', expected: {revision: 0}, apply: 'delete'};
+
+test('a write whose proposal was dropped is sent again', async t => {
+  await using started = await start('raft proposal dropped', 2);
+  const {member, client} = started;
+
+  t.is((await client.transact(write)).revision, 7);
+  t.is(member.calls['/etcdserverpb.KV/Txn'], 3);
+});
+
+test('a write whose proposals are dropped until its deadline times out', async t => {
+  const clock = new VirtualClock();
+  await using started = await start('raft proposal dropped', Infinity, clock);
+  const over = new AbortController();
+
+  const written = t.throwsAsync(started.client.transact(write), {instanceOf: StoreTimeout}).finally(() => over.abort());
+  while (!over.signal.aborted) await clock.advance(25);
+  await written;
+
+  t.true(started.member.calls['/etcdserverpb.KV/Txn']! > 1);
+});
+
+test('a read of a member that stops is sent again, and a write may have been stored', async t => {
+  await using started = await start('raft: stopped', 2);
+  const {member, client} = started;
+
+  await t.throwsAsync(client.transact(write), {instanceOf: StoreTimeout, message: 'raft: stopped'});
+  t.is(member.calls['/etcdserverpb.KV/Txn'], 1);
+
+  t.is(await client.revision(), 7);
+  t.is(member.calls['/etcdserverpb.KV/Range'], 2);
+});
