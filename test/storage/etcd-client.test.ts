@@ -6,7 +6,7 @@ import {EtcdClient} from '#src/storage/etcd/client.js';
 import type {TxnRequest} from '#src/storage/etcd/messages.js';
 import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
 import {MessageWriter} from '#src/transport/grpc/message.js';
-import {GrpcPlugin} from '../transport/grpc-plugin.js';
+import {GrpcPlugin} from '#test/transport/grpc-plugin.js';
 
 /** A member whose raft refuses a number of calls. */
 class RefusingMember extends GrpcPlugin {
