@@ -1,7 +1,7 @@
-import {readFileSync, writeFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {parse, parseAllDocuments} from 'yaml';
+import {parseAllDocuments} from 'yaml';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
@@ -13,6 +13,7 @@ import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {eventually} from '#test/cli/eventually.js';
 import {aDirectory, aServer, Program, run} from '#test/cli/programs.js';
+import {accountSettings} from './account-settings.js';
 import {hasKubectl, Kubectl} from './kubectl.js';
 
 const naming = namingOf('kubernetes');
@@ -73,19 +74,7 @@ withKubectl("the manager of the base signs requests with its account's token, an
   const {client, material} = server;
   using kubectl = new Kubectl(server.settings);
   await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests/controllers-only')}`);
-  const folder = aDirectory();
-  const token = await kubectl.ok('create token plat-controllers -n plat-controllers');
-  writeFileSync(join(folder, 'token'), token.trim(), {mode: 0o600});
-  const {clusters} = parse(readFileSync(server.settings, 'utf8')) as {clusters: object[]};
-  const settings = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters,
-    users: [{name: 'pod', user: {tokenFile: join(folder, 'token')}}],
-    contexts: [{name: 'pod', context: {cluster: (clusters[0] as {name: string}).name, user: 'pod'}}],
-    'current-context': 'pod',
-  };
-  writeFileSync(join(folder, 'settings'), JSON.stringify(settings), {mode: 0o600});
+  const settings = await accountSettings(server, kubectl);
 
   const {command, args = []} = containerIn('controllers-only/deployment.yaml');
   const own = args.map(arg =>
@@ -94,7 +83,7 @@ withKubectl("the manager of the base signs requests with its account's token, an
       .replace('/etc/plat/signing/tls.key', material.files.caKey)
       .replace('--secure-port=10257', '--secure-port=0'),
   );
-  const manager = new Program(command![0]!, [...own, `--platconfig=${join(folder, 'settings')}`]);
+  const manager = new Program(command![0]!, [...own, `--platconfig=${settings}`]);
   await manager.waitFor(/ready: 3 controllers/);
   const requests = client.resource(kinds.certificateSigningRequests);
   const request = Buffer.from(createSigningRequest(await generatePrivateKey(), {subject: {commonName: 'jane'}})).toString('base64');
