@@ -1,5 +1,5 @@
 import {changeTaints, hasTaint} from '#controllers/shared/node-taints.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';

@@ -1,7 +1,7 @@
 // The jobs of a cron job: finds them, keeps `status.active` in step with them, and deletes those beyond the history limits.
 
 import {endOf, trueCondition} from '#controllers/shared/jobs.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -1,5 +1,5 @@
 import type {Job} from '#controllers/shared/jobs.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,6 +1,6 @@
 import {indexing} from '#informers/lister.js';
 import {disruptPod} from '#controllers/shared/pods/disrupt.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {isResync} from '#informers/change.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';

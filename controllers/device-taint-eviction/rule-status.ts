@@ -1,5 +1,5 @@
 import type {Lister} from '#informers/lister.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';

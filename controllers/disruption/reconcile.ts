@@ -1,6 +1,6 @@
 import {podsByLabel} from '#controllers/shared/children/selected.js';
 import {indexing} from '#informers/lister.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {sameContent} from '#src/api/equal.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -1,6 +1,6 @@
 import {podsByLabel} from '#controllers/shared/children/selected.js';
 import {indexing} from '#informers/lister.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {hasSelector, podsOfService, services as selectingServices, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
 import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';

@@ -1,6 +1,6 @@
 import type {EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {hasCause} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';

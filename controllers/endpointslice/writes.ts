@@ -1,7 +1,7 @@
 // From planned slices to API requests: labels, owner and placeholder of a service's slices, and what to create, update and delete.
 
 import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import {isHeadless, type Service} from '#controllers/shared/endpoints/services.js';
 import type {SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';

@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {KubeObject} from '#src/api/types.js';
 import {foregroundFinalizer, orphanFinalizer, type Graph} from './graph.js';
 import {identityOf, type Identity, type Owner} from './identity.js';

@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {controllingParent} from '#controllers/shared/children/parents.js';
 import {endOf} from '#controllers/shared/jobs.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';

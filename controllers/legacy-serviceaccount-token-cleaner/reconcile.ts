@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
 import {indexing, type Index} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';

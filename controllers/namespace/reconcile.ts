@@ -1,6 +1,6 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {discover, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';

@@ -1,7 +1,7 @@
 import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
 import {withPodCondition} from '#controllers/shared/pods/pod-condition.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

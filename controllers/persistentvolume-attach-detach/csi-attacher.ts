@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isAlreadyExists} from '#src/api/status.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Attacher, VolumeSpec, Waiting} from '#controllers/shared/volumes/plugin.js';
 
 export type Attachment = ObjectOf<typeof kinds.volumeAttachments>;

@@ -6,7 +6,7 @@ import type {Node} from '#src/api/types.js';
 import type {Counter} from '#src/base/meter.js';
 import {messageOf} from '#src/base/message.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Operations} from '#controllers/shared/volumes/operations.js';
 import type {OperationTimes} from './metrics.js';
 import type {NodeReport} from './node-report.js';

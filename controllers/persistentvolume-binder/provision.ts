@@ -6,7 +6,7 @@ import type {Node} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
 import {classOf, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Operations} from '#controllers/shared/volumes/operations.js';
 import type {VolumePlugin, VolumePlugins, Waiting} from '#controllers/shared/volumes/plugin.js';
 import {claimKey, type Binding} from './binding.js';

@@ -10,7 +10,7 @@ import {isTerminal} from '#src/model/pod/state.js';
 import {volumeAnnotations, type Volume} from '#src/model/volumes.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import {withoutFinalizer} from '#controllers/shared/finalizers.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Operations} from '#controllers/shared/volumes/operations.js';
 import {specOf, VolumeInUse, type VolumePlugin, type VolumePlugins, type Waiting} from '#controllers/shared/volumes/plugin.js';
 import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';

@@ -4,7 +4,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {copyOf} from '#src/api/key.js';
 import {sameMode, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Binding} from './binding.js';
 import {finalizersOf} from './finalizers.js';
 import type {Reclaimer} from './reclaim.js';

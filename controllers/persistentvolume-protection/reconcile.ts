@@ -1,5 +1,5 @@
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 

@@ -1,7 +1,7 @@
 import {indexing} from '#informers/lister.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Claim} from '#src/model/volumes.js';

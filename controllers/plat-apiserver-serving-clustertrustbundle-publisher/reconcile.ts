@@ -1,5 +1,5 @@
 import {createHash} from 'node:crypto';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {serverAuthorityOf, type ServerAuthorityOptions} from '#controllers/shared/certificates/server-authority.js';
 import type {Selection} from '#informers/selection.js';
 import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';

@@ -1,5 +1,5 @@
 import {withoutFinalizer} from '#controllers/shared/finalizers.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {controllerOf} from '#src/model/owners.js';

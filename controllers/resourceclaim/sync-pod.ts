@@ -2,7 +2,7 @@ import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {claimNameOf, foreignText, type DeviceClaim} from '#src/model/devices/pod-claims.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {GeneratedClaims} from './generated-claims.js';

@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -1,6 +1,6 @@
 import {indexing} from '#informers/lister.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {accountKeyOf, byAccount, isOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
 import {keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

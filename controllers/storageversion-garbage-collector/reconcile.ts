@@ -1,15 +1,9 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {isServerLease, statusOf, type ServerVersions} from '#src/model/storage-version.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 
 type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
-
-const ignoreNotFound = async <T>(found: Promise<T>): Promise<T | undefined> =>
-  found.catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
 
 /** One loop for deleted leases, one for StorageVersions of servers without a lease. Both use live reads. */
 export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops => {
@@ -23,7 +17,7 @@ export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops
   };
   return {
     async leases({name}) {
-      if (await ignoreNotFound(leases.get(name, {namespace}))) return settled;
+      if (await unlessMissing(leases.get(name, {namespace}))) return settled;
       const {items} = await versions.list();
       const failures: unknown[] = [];
       for (const version of items) {
@@ -35,12 +29,12 @@ export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops
       return settled;
     },
     async storageversions({name}) {
-      const version = await ignoreNotFound(versions.get(name));
+      const version = await unlessMissing(versions.get(name));
       if (!version) return settled;
       const servers = version.status?.storageVersions ?? [];
       const known = await Promise.all(
         servers.map(async ({apiServerID}) =>
-          isServerLease(apiServerID ? await ignoreNotFound(leases.get(apiServerID, {namespace})) : undefined, naming),
+          isServerLease(apiServerID ? await unlessMissing(leases.get(apiServerID, {namespace})) : undefined, naming),
         ),
       );
       const left = servers.filter((_, index) => known[index]);

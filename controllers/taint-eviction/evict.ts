@@ -1,5 +1,5 @@
 import {disruptPod} from '#controllers/shared/pods/disrupt.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {keyText, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';

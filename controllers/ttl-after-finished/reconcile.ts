@@ -1,5 +1,5 @@
 import {endOf, type Job} from '#controllers/shared/jobs.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {keyText, keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';

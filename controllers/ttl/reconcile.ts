@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {bandedSeconds} from './policy.js';

@@ -1,4 +1,4 @@
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Client} from '#src/client/client.js';

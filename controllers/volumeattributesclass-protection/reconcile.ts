@@ -1,6 +1,6 @@
 import {indexing} from '#informers/lister.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {claimsByClass, volumesByClass} from './uses.js';

@@ -1,3 +1,4 @@
+import {unlessMissing} from '#src/client/missing.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceClient} from '#src/client/client.js';
@@ -16,14 +17,8 @@ const attempts = 20;
 /** Whether a write failed because the object was written after it was read. */
 const isWriteConflict = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
 
-const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> => {
-  try {
-    return await objects.get(name, options);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-};
+const current = <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> =>
+  unlessMissing(objects.get(name, options));
 
 /**
  * Brings an object into the state that `decide` requires: reads it, decides what to write, and writes it. When another server writes in between, it is read

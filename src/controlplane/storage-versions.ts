@@ -1,5 +1,6 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
-import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
+import {isAlreadyExists, isConflict} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
@@ -83,10 +84,7 @@ const publishOnce = async <R extends Stored>({client, clock, server}: StorageVer
   const objects = client.resource(kinds.storageVersions);
   // A group must be a name.
   const name = `${resource.group || 'core'}.${resource.resource}`;
-  const found = await objects.get(name).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const found = await unlessMissing(objects.get(name));
   const object = found ?? (await objects.create({metadata: {name}, spec: {}, status: {}}));
   const {encodingVersion, decodableVersions, servedVersions} = resource;
   const own: ServerVersions = {

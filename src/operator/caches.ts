@@ -1,9 +1,8 @@
 import {indexing, type Index, type Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
-import type {Frozen, ObjectKey} from '#src/api/key.js';
-import {type Kind} from '#src/api/kinds/index.js';
+import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
-import {kindOf, type KeyLike, type NamedIndex} from './sources.js';
+import {kindOf, objectKey, sameKind, type KeyLike, type NamedIndex} from './sources.js';
 
 /** Which objects of a cache to list. */
 export interface CacheListOptions {
@@ -22,8 +21,6 @@ export interface Caches {
   /** Returns the objects with a value of an index that the controller declares. */
   by<T extends KubeObject>(source: Source<T>, index: string, value: string): readonly Frozen<T>[];
 }
-
-const sameKind = (a: Kind, b: Kind): boolean => a.group === b.group && a.version === b.version && a.plural === b.plural;
 
 /**
  * Returns the caches of a controller named `name`. `lister` returns the cache of one of the declared sources. The indexes are created at once, while the caches
@@ -60,5 +57,3 @@ export const cachesOf = (
     },
   };
 };
-
-const objectKey = (key: KeyLike): ObjectKey => (typeof key === 'string' ? {namespace: '', name: key} : {namespace: '', name: '', ...key});

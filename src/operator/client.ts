@@ -2,16 +2,17 @@
 
 import {copyOf, keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
-import {isNotFound} from '#src/api/status.js';
-import type {DeleteOptions, KubeList, KubeObject, OwnerReference} from '#src/api/types.js';
+import {unlessMissing} from '#src/client/missing.js';
+import type {KubeList, KubeObject, OwnerReference} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client, ListOptions} from '#src/client/client.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
+import {writerOf, type WriterDeleteOptions} from '#src/runtime/writer.js';
 import {createMergePatch} from '#src/schema/patch/merge-patch.js';
 import type {AppliedConfigurations} from './applied.js';
 import type {StatusChange, StatusOf} from './conditions.js';
 import type {KindResolver} from './kind-resolver.js';
-import type {KeyLike} from './sources.js';
+import {objectKey, type KeyLike} from './sources.js';
 
 /** An object to write: `apiVersion` and `kind` say what it is. */
 export type Writable<T extends KubeObject = KubeObject> = Frozen<T> & {readonly apiVersion?: string; readonly kind?: string};
@@ -21,12 +22,7 @@ export interface ApplyOptions {
   readonly force?: boolean;
 }
 
-export interface DeleteObjectOptions {
-  /** The object to delete must be `same` (uid; the default), `unchanged` (uid and resource version), or have the name only. */
-  readonly onlyIf?: 'same' | 'unchanged' | 'named';
-  readonly propagationPolicy?: NonNullable<DeleteOptions['propagationPolicy']>;
-  readonly gracePeriodSeconds?: number;
-}
+export type DeleteObjectOptions = Omit<WriterDeleteOptions, 'signal'>;
 
 /** Reads from and writes to the API server with the identity of the operator. Every method rejects with a `StatusError` for an error response. */
 export interface OperatorClient {
@@ -106,8 +102,8 @@ export class ReconcileClient implements OperatorClient {
   }
 
   async get<T extends KubeObject>(kind: Kind<T>, key: KeyLike): Promise<T | undefined> {
-    const {namespace = '', name = ''} = typeof key === 'string' ? {name: key} : key;
-    return unlessGone(this.raw.resource(kind).get(name, {...inNamespace(namespace), signal: this.#parts.signal}));
+    const {namespace, name} = objectKey(key);
+    return unlessMissing(this.raw.resource(kind).get(name, {...inNamespace(namespace), signal: this.#parts.signal}));
   }
 
   list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<KubeList<T>> {
@@ -150,13 +146,9 @@ export class ReconcileClient implements OperatorClient {
     return this.#patched(object, {...object, status: after} as Frozen<T>, 'status');
   }
 
-  async delete(object: Writable, {onlyIf = 'same', ...options}: DeleteObjectOptions = {}): Promise<void> {
+  async delete(object: Writable, options: DeleteObjectOptions = {}): Promise<void> {
     const kind = await this.#parts.resolver.kindOf<KubeObject>(object);
-    const {namespace, name} = keyOf(object);
-    const {uid, resourceVersion} = object.metadata ?? {};
-    const preconditions = {...(uid ? {uid} : {}), ...(onlyIf === 'unchanged' && resourceVersion ? {resourceVersion} : {})};
-    const call = {...inNamespace(namespace), signal: this.#parts.signal, ...options, ...(onlyIf === 'named' ? {} : {preconditions})};
-    await unlessGone(this.raw.resource(kind).delete(name, call));
+    await unlessMissing(writerOf(this.raw, kind).delete(object, {signal: this.#parts.signal, ...options}));
   }
 
   addFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>> {
@@ -170,7 +162,7 @@ export class ReconcileClient implements OperatorClient {
     const without = this.patch(object, ({metadata}) => {
       if (metadata?.finalizers?.includes(finalizer)) metadata.finalizers = metadata.finalizers.filter(each => each !== finalizer);
     });
-    await unlessGone(without);
+    await unlessMissing(without);
   }
 
   #owned<T extends KubeObject>(object: Writable<T>, kind: Kind): Frozen<T> {
@@ -202,14 +194,4 @@ const changed = <T extends KubeObject>(object: Writable<T>, mutate: (object: T) 
   const copy = copyOf<T>(object);
   mutate(copy);
   return copy as Frozen<T>;
-};
-
-/** Resolves to undefined for an object that does not exist. */
-const unlessGone = async <R>(call: Promise<R>): Promise<R | undefined> => {
-  try {
-    return await call;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 };

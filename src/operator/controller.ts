@@ -16,7 +16,7 @@ import {KindResolver} from './kind-resolver.js';
 import type {Predicate} from './predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
-import {kindOf, type NamedIndex, type Source} from './sources.js';
+import {kindOf, sameKind, type NamedIndex, type Source} from './sources.js';
 import {statesOf, type Watch} from './watches.js';
 
 /** What a reconcile is given. */
@@ -149,10 +149,7 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
 const cachedBy =
   (sources: readonly Source[], caches: Caches) =>
   (kind: Kind, key: ObjectKey): Frozen<KubeObject> | undefined => {
-    const [source, ...more] = sources.filter(each => {
-      const own = kindOf(each);
-      return own.group === kind.group && own.version === kind.version && own.plural === kind.plural;
-    });
+    const [source, ...more] = sources.filter(each => sameKind(kindOf(each), kind));
     return source && more.length === 0 ? caches.get(source, key) : undefined;
   };
 

@@ -1,7 +1,6 @@
 // Runs users' controllers against an API server, in process or over a connection.
 
-import type {Clock} from '#src/base/clock.js';
-import {systemClock} from '#src/base/clock.js';
+import {systemClock, type Clock} from '#src/base/clock.js';
 import {createLog} from '#src/observe/log.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';

@@ -22,6 +22,13 @@ export const kindOf = <T extends KubeObject>(source: Source<T>): Kind<T> =>
 /** A name in the namespace of the object at hand, or a whole key. */
 export type KeyLike = string | Partial<ObjectKey>;
 
+/** The whole key; of a name alone, in no namespace. */
+export const objectKey = (key: KeyLike): ObjectKey =>
+  typeof key === 'string' ? {namespace: '', name: key} : {namespace: '', name: '', ...key};
+
+/** Whether two kinds are served under the same path. */
+export const sameKind = (a: Kind, b: Kind): boolean => a.group === b.group && a.version === b.version && a.plural === b.plural;
+
 /** An index of cached objects by values derived from them. */
 export interface NamedIndex {
   readonly kind: Kind;

@@ -15,7 +15,7 @@ import {
   type Reconcile,
   type Result,
 } from '#src/runtime/controller.js';
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Selection} from '#informers/selection.js';
 import {messageOf} from '#src/base/message.js';
@@ -97,12 +97,7 @@ export const whileDue = (
 
   const whole = async (csr: PartialRequest): Promise<CachedRequest | undefined> => {
     if (csr.spec?.request !== undefined) return csr as CachedRequest;
-    try {
-      return await client.resource(kinds.certificateSigningRequests).get(csr.metadata?.name ?? '');
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return unlessMissing(client.resource(kinds.certificateSigningRequests).get(csr.metadata?.name ?? ''));
   };
   return async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
     const known: PartialRequest | undefined = cached.get(key);

@@ -11,7 +11,7 @@ import {quantityValue} from '#src/api/quantity.js';
 import type {Client} from '#src/client/client.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {storageCapacity} from '#src/model/volumes.js';
-import {unlessMissing} from '#controllers/shared/missing.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {RecordProgress, VolumePlugin, VolumeSpec, Waiting} from './plugin.js';
 
 const namespace = 'default';

@@ -10,6 +10,7 @@ import {humanDuration} from '#src/api/duration.js';
 import {messageOf} from '#src/base/message.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {checkRequestSignature, parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
+import {conditionOf} from './conditions.js';
 
 /** Whether the requester may create a virtual subresource of signing requests; undefined if that could not be asked. */
 export type IsAllowed = (csr: CertificateSigningRequest, permission: string) => Promise<boolean | undefined>;
@@ -87,7 +88,7 @@ const automatic = async (
   if (recognized.length === 0) return [`No controller approves requests for ${csr.spec.signerName} like this one: somebody has to.`];
   const user = csr.spec.username ?? '';
   const resource = `certificatesigningrequests.${naming.group('certificates')}`;
-  const [{permission}] = [recognized.at(-1)!];
+  const {permission} = recognized.at(-1)!;
   const allowed = await Promise.all(recognized.map(each => isAllowed(csr, each.permission)));
   if (allowed.includes(true))
     return [
@@ -119,21 +120,20 @@ const pending = async (csr: CertificateSigningRequest, context: ExplainContext):
 
 /** Returns the explanation of a request, line by line: its state first, then what to do. */
 export const explainRequest = async (csr: CertificateSigningRequest, context: ExplainContext): Promise<string[]> => {
-  const {conditions = [], certificate} = csr.status ?? {};
-  const conditionOf = (type: string) => conditions.find(each => each.type === type && each.status !== 'False');
-  const denied = conditionOf('Denied');
+  const {certificate} = csr.status ?? {};
+  const denied = conditionOf(csr, 'Denied');
   if (denied)
     return [
       `denied${agoText(denied.lastUpdateTime, context.now)} (${because(denied)})`,
       'A decision is final: create a new request under another name, or delete this one first.',
     ];
-  const failed = conditionOf('Failed');
+  const failed = conditionOf(csr, 'Failed');
   if (failed)
     return [
       `failed${agoText(failed.lastUpdateTime, context.now)} (${because(failed)})`,
       'The signer does not try again: create a new request without this fault.',
     ];
   if (certificate) return issued(csr, context);
-  const approved = conditionOf('Approved');
+  const approved = conditionOf(csr, 'Approved');
   return approved ? unsigned(csr, approved, context) : pending(csr, context);
 };

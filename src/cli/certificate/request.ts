@@ -6,6 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
+import {conditionOf} from './conditions.js';
 
 /** What a certificate is requested for. */
 export interface CertificateRequest {
@@ -36,8 +37,7 @@ export const createRequest = async (client: Client, {name, user, groups, signerN
   return privateKeyPem(key);
 };
 
-const isRefused = ({status}: CertificateSigningRequest): boolean =>
-  (status?.conditions ?? []).some(({type, status: is}) => ['Denied', 'Failed'].includes(type) && is !== 'False');
+const isRefused = (csr: CertificateSigningRequest): boolean => ['Denied', 'Failed'].some(type => conditionOf(csr, type));
 
 /** Resolves with the request once it has a certificate, is denied or failed, or the time is over. */
 export const settledRequest = async (

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds/index.js';
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
@@ -16,12 +16,7 @@ export const otherManagerOf = async (
   const {systemNamespace: namespace} = client.naming;
   const name = client.naming.component('controller-manager');
   if (ours?.name === name && ours.namespace === namespace) return undefined;
-  try {
-    const {spec} = await client.resource(kinds.leases).get(name, {namespace});
-    const isAlive = clock.now() - (parseTime(spec?.renewTime) ?? 0) < staleAfterMs;
-    return isAlive && spec?.holderIdentity ? spec.holderIdentity : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const {spec} = (await unlessMissing(client.resource(kinds.leases).get(name, {namespace}))) ?? {};
+  const isAlive = clock.now() - (parseTime(spec?.renewTime) ?? 0) < staleAfterMs;
+  return isAlive && spec?.holderIdentity ? spec.holderIdentity : undefined;
 };

@@ -1,7 +1,7 @@
 import {readFile} from 'node:fs/promises';
 import {stringify} from 'yaml';
 import {kinds} from '#src/api/kinds/index.js';
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
 import {systemClock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {
@@ -56,14 +56,10 @@ const joinCommand = async ({client, server, ca}: CommandClient, token: string): 
 };
 
 const publishedCluster = async (client: Client) => {
-  try {
-    const {data} = await client.resource(kinds.configMaps).get(clusterInfoName, {namespace: client.naming.publicNamespace});
-    const content = data?.[clusterInfoKey(client.naming)];
-    return content === undefined ? undefined : clusterOf(content);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const namespace = client.naming.publicNamespace;
+  const {data} = (await unlessMissing(client.resource(kinds.configMaps).get(clusterInfoName, {namespace}))) ?? {};
+  const content = data?.[clusterInfoKey(client.naming)];
+  return content === undefined ? undefined : clusterOf(content);
 };
 
 const list: Command = async ({parsed: {options}, print, version}, args) => {

@@ -1,5 +1,6 @@
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
+import {isReserved} from '#src/cel/values/escape.js';
 import type {ExpressionUse} from './expression-validator.js';
 import type {MatchCondition, Variable} from './types.js';
 
@@ -74,32 +75,7 @@ export function* validateMatchConditions(
   }
 }
 
-/** Reserved words of CEL. */
-const reserved = new Set([
-  'true',
-  'false',
-  'null',
-  'in',
-  'as',
-  'break',
-  'const',
-  'continue',
-  'else',
-  'for',
-  'function',
-  'if',
-  'import',
-  'let',
-  'loop',
-  'package',
-  'namespace',
-  'return',
-  'var',
-  'void',
-  'while',
-]);
-
-const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reserved.has(name);
+const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !isReserved(name);
 
 /** Validates that each variable has a name usable in expressions, and an expression. `stored` are the expressions of the stored object. */
 export function* validateVariables(

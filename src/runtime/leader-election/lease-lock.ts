@@ -1,5 +1,5 @@
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Lease} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
@@ -22,13 +22,10 @@ export class LeaseLock {
 
   /** Reads the record; undefined if the Lease does not exist. */
   async get(signal: AbortSignal): Promise<LeaderRecord | undefined> {
-    try {
-      this.#seen = await this.#leases.get(this.name, {namespace: this.namespace, signal});
-      return recordOf(this.#seen);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const lease = await unlessMissing(this.#leases.get(this.name, {namespace: this.namespace, signal}));
+    if (!lease) return undefined;
+    this.#seen = lease;
+    return recordOf(lease);
   }
 
   /** Creates the Lease; rejects if it exists. */
