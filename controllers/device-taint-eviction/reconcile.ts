@@ -9,14 +9,11 @@ import type {Pod} from '#src/api/pod.js';
 import type {DeviceClaim} from '#src/model/devices/pod-claims.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {Evictions, type EvictionsParts} from './evictions.js';
-import {writeRuleStatus} from './rule-status.js';
+import {statusPeriodMs, writeRuleStatus} from './rule-status.js';
 import {byDevice, DeviceTaints} from './taints.js';
 
 /** Pods and rules share the queue: the namespace of a key begins with what it is about. */
 const [ofPod, ofRule] = ['pod:', 'rule:'];
-
-/** How often the status of a rule is written at most. */
-const statusPeriodMs = 10_000;
 
 const evictionMetrics = ({meter}: KeyedContext) => ({
   total: meter.counter({
@@ -126,7 +123,7 @@ export const deviceTaintReconciler = (context: KeyedContext): Reconcile => {
   return async ({namespace, name}) => {
     if (namespace.startsWith(ofPod)) return evict({namespace: namespace.slice(ofPod.length), name});
     const rule = rules?.get({namespace: '', name});
-    if (rule) await writeRuleStatus(rule, evictions.progressOf(name), {...context, taints, claims});
-    return settled;
+    const afterMs = rule && (await writeRuleStatus(rule, evictions.progressOf(name), {...context, taints, claims}));
+    return afterMs === undefined ? settled : requeueAfter(afterMs);
   };
 };

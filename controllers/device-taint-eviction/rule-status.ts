@@ -2,7 +2,7 @@ import type {Lister} from '#informers/lister.js';
 import {unlessMissing} from '#src/client/missing.js';
 import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
-import {wireTime} from '#src/api/time.js';
+import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeviceClaim} from '#src/model/devices/pod-claims.js';
 import type {DeviceTaintRule} from '#src/model/devices/taints.js';
 import {ruleSelects} from '#src/model/devices/taints.js';
@@ -30,6 +30,8 @@ export interface RuleStatusParts extends Pick<KeyedContext, 'client' | 'clock' |
   readonly claims: Lister<DeviceClaim>;
 }
 
+const inNamespaces = (count: number): string => (count === 1 ? '1 namespace' : `${count} different namespaces`);
+
 /** Returns what a rule without effect would do. */
 const dryRun = (rule: Frozen<DeviceTaintRule>, {taints, claims}: RuleStatusParts): Finding => {
   const evicting = {...rule, spec: {...rule.spec, taint: {...rule.spec.taint, effect: 'NoExecute'}}} as Frozen<DeviceTaintRule>;
@@ -41,7 +43,7 @@ const dryRun = (rule: Frozen<DeviceTaintRule>, {taints, claims}: RuleStatusParts
     for (const {uid} of claim.status?.reservedFor ?? []) pods.set(uid, claim.metadata?.namespace ?? '');
   }
   const namespaces = new Set(pods.values()).size;
-  const evicted = `${plural(pods.size, 'pod')} would be evicted in ${plural(namespaces, 'namespace')} if the effect was NoExecute`;
+  const evicted = `${plural(pods.size, 'pod')} would be evicted in ${inNamespaces(namespaces)} if the effect was NoExecute`;
   const selected = `${plural(taints.countSelected(rule), 'published device')} selected. ${plural(allocated, 'allocated device')} selected.`;
   return {
     status: 'False',
@@ -55,27 +57,38 @@ const findingOf = (rule: Frozen<DeviceTaintRule>, {pending, evicted}: RuleProgre
   if (effect === 'None') return dryRun(rule, parts);
   if (effect !== 'NoExecute') return {status: 'False', reason: 'OtherEffect', message: 'Eviction only happens for the NoExecute effect.'};
   if (pending.length > 0) {
-    const message = `${plural(pending.length, 'pod')} needs to be evicted in ${plural(new Set(pending).size, 'namespace')}.`;
+    const need = pending.length === 1 ? 'needs' : 'need';
+    const message = `${plural(pending.length, 'pod')} ${need} to be evicted in ${inNamespaces(new Set(pending).size)}.`;
     return {status: 'True', reason: 'PodsPendingEviction', message};
   }
-  return evicted > 0
-    ? {status: 'False', reason: 'Completed', message: 'No pods need to be evicted.'}
-    : {status: 'False', reason: 'NotStarted', message: 'No pods need to be evicted.'};
+  return {status: 'False', reason: evicted > 0 ? 'Completed' : 'NotStarted', message: ''};
 };
 
-/** Writes the condition of a rule, unless it is up to date. */
-export const writeRuleStatus = async (rule: Frozen<DeviceTaintRule>, progress: RuleProgress, parts: RuleStatusParts): Promise<void> => {
+/** How long a condition lasts at least before its numbers are written again, in milliseconds. */
+export const statusPeriodMs = 10_000;
+
+/** Writes the condition of a rule, unless it is up to date. Returns the milliseconds to wait where it was written a moment ago. */
+export const writeRuleStatus = async (
+  rule: Frozen<DeviceTaintRule>,
+  progress: RuleProgress,
+  parts: RuleStatusParts,
+): Promise<number | undefined> => {
   const {client, clock, naming, name: fieldManager} = parts;
   const {name = '', uid, generation} = rule.metadata ?? {};
   const before = rule.status?.conditions?.find(({type}) => type === 'EvictionInProgress');
+  const isObserved = before?.observedGeneration === generation;
   // The numbers of a rule without effect are found once.
-  if (rule.spec.taint.effect === 'None' && before?.reason === 'NoEffect' && before.observedGeneration === generation) return;
+  if (rule.spec.taint.effect === 'None' && before?.reason === 'NoEffect' && isObserved) return undefined;
+  const writtenAt = isObserved ? parseTime(before?.lastTransitionTime) : undefined;
+  if (writtenAt !== undefined && clock.now() - writtenAt < statusPeriodMs) return writtenAt + statusPeriodMs - clock.now();
   const {status, reason, message} = findingOf(rule, progress, parts);
-  const since = progress.evicted > 0 ? ` ${plural(progress.evicted, 'pod')} evicted since starting the controller.` : '';
-  const condition = {type: 'EvictionInProgress', status, reason, message: `${message}${since}`, observedGeneration: generation};
+  const since = progress.evicted > 0 ? `${plural(progress.evicted, 'pod')} evicted since starting the controller.` : '';
+  const whole = [message, since].filter(Boolean).join(' ');
+  const condition = {type: 'EvictionInProgress', status, reason, message: whole, observedGeneration: generation};
   const isSame = (['status', 'reason', 'message', 'observedGeneration'] as const).every(field => before?.[field] === condition[field]);
-  if (isSame) return;
-  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : wireTime(clock.now());
+  if (isSame) return undefined;
+  // As the original's: each change counts as a transition.
+  const lastTransitionTime = wireTime(clock.now());
   const intent = {
     apiVersion: apiVersionOf(naming, kinds.deviceTaintRules),
     kind: kinds.deviceTaintRules.kind,
@@ -84,4 +97,5 @@ export const writeRuleStatus = async (rule: Frozen<DeviceTaintRule>, progress: R
   };
   const rules = client.resource(kinds.deviceTaintRules);
   await unlessMissing(rules.patch(name, 'apply', intent, {subresource: 'status', fieldManager, force: true}));
+  return undefined;
 };

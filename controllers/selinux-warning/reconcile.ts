@@ -37,18 +37,12 @@ class Warnings {
 
   /** Notes the volumes of a pod. A volume that cannot be resolved does not keep the others from being noted. */
   sync(pod: Frozen<Pod>): void {
-    const {events} = this.#context;
     const failures: unknown[] = [];
     for (const [name, wanted] of labelsByVolume(pod)) {
       const volume = pod.spec?.volumes?.find(each => each.name === name);
       if (!volume) continue;
-      if (wanted.size > 1)
-        events.warning(
-          pod,
-          'MultipleSELinuxLabels',
-          `Volume ${JSON.stringify(name)} is mounted twice with different SELinux labels inside this pod`,
-        );
       try {
+        if (wanted.size > 1) throw this.#severalLabels(pod, name, wanted);
         this.#note(pod, this.#specOf(pod, volume), [...wanted][0]!);
       } catch (error) {
         failures.push(error);
@@ -56,6 +50,12 @@ class Warnings {
     }
     const failure = aggregate(failures);
     if (failure) throw failure;
+  }
+
+  #severalLabels(pod: Frozen<Pod>, name: string, labels: ReadonlySet<string>): Error {
+    const message = `Volume ${JSON.stringify(name)} is mounted twice with different SELinux labels inside this pod`;
+    this.#context.events.warning(pod, 'MultipleSELinuxLabels', message);
+    return new Error(`multiple SELinux labels found: ${[...labels].join(', ')}`);
   }
 
   #note(pod: Frozen<Pod>, spec: VolumeSpec, label: string): void {
@@ -68,7 +68,9 @@ class Warnings {
     const driver = spec.source.csi?.driver ?? '';
     const asked = (pod.spec?.securityContext as {seLinuxChangePolicy?: ChangePolicy} | undefined)?.seLinuxChangePolicy ?? 'MountOption';
     const policy = label !== '' && this.#mountsWithContext(driver) ? asked : 'Recursive';
-    const conflicts = this.users.add(`${plugin.name}/${plugin.uniqueName(spec)}`, driver, {pod: keyOf(pod), label, policy});
+    // Labels matter to volumes that are mounted with them, and to pods that did not opt out of that.
+    const mounted = policy === 'Recursive' ? '' : label;
+    const conflicts = this.users.add(`${plugin.name}/${plugin.uniqueName(spec)}`, driver, {pod: keyOf(pod), label: mounted, policy});
     for (const conflict of conflicts) this.#report(conflict);
   }
 

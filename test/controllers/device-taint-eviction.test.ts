@@ -1,67 +1,10 @@
-// Scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go.
+// The scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go: TestController, TestEviction, TestParallelPodDeletion, TestRetry and
+// TestEvictionFailure; those about rules are in device-taint-rules.test.ts.
 
-import test, {type ExecutionContext} from 'ava';
-import deviceTaintEviction from '#controllers/device-taint-eviction/controller.js';
+import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {Pod} from '#src/api/pod.js';
-import {isNotFound} from '#src/api/status.js';
-import {wireTime} from '#src/api/time.js';
-import {aPodWithClaims, aClaim, consumer} from './device-claims.js';
-import {startServer} from '#test/fixtures/server.js';
-import {alone} from './workloads.js';
-
-const driver = 'driver.example.com';
-const mark = 'Normal DeviceTaintManagerEviction Marking for deletion';
-const cancel = 'Normal DeviceTaintManagerEviction Cancelling deletion';
-const second = 1000;
-
-const start = async (t: ExecutionContext) => {
-  const gates = ['DRADeviceTaints', 'DRADeviceTaintRules'];
-  const server = startServer({gate: name => gates.includes(name)});
-  const at = await alone(t, [deviceTaintEviction], {concurrentDeviceTaintEvictionSyncs: 8}, server);
-  const slices = at.client.resource(kinds.resourceSlices);
-  const rules = at.client.resource(kinds.deviceTaintRules);
-  const settle = async <T>(done: Promise<T>) => {
-    const value = await done;
-    await at.clock.drain();
-    return value;
-  };
-  return {
-    ...at,
-    taint: (effect = 'NoExecute', more: object = {}) => ({key: 'bad', effect, timeAdded: wireTime(at.clock.now()), ...more}),
-    /** Publishes the device `d` of pool `p`. */
-    publish: (name: string, taints: readonly object[] = [], generation = 1) =>
-      settle(
-        slices.create({
-          metadata: {name},
-          spec: {driver, nodeName: 'n', pool: {name: 'p', generation, resourceSliceCount: 1}, devices: [{name: 'd', taints}]},
-        } as never),
-      ),
-    retaint: (name: string, taints: readonly object[]) => settle(slices.patch(name, 'merge', {spec: {devices: [{name: 'd', taints}]}})),
-    unpublish: (name: string) => settle(slices.delete(name)),
-    rule: (name: string, effect: string, deviceSelector: object | undefined = {driver}) =>
-      settle(rules.create({metadata: {name}, spec: {taint: {key: 'rule', effect}, ...(deviceSelector ? {deviceSelector} : {})}} as never)),
-    unrule: (name: string) => settle(rules.delete(name)),
-    async condition(name: string) {
-      const condition = (await rules.get(name)).status?.conditions?.find(({type}) => type === 'EvictionInProgress');
-      return condition && `${condition.status} ${condition.reason} ${condition.message}`;
-    },
-    /** A running pod with a claim of its name for the device. */
-    async runsWith(name: string, tolerations: readonly object[] = [], on = 'n'): Promise<Pod> {
-      const pod = await at.create(kinds.pods, aPodWithClaims(name, {c: {claim: name}}, on ? {nodeName: on} : {}));
-      await at.create(kinds.resourceClaims, aClaim(name));
-      const results = [{request: 'r', driver, pool: 'p', device: 'd', ...(tolerations.length > 0 ? {tolerations} : {})}];
-      await at.patch(kinds.resourceClaims, name, {status: {allocation: {devices: {results}}, reservedFor: [consumer(pod)]}}, 'status');
-      return pod;
-    },
-    isThere: (name: string) =>
-      at.get(kinds.pods, name).then(
-        // Its node would remove it.
-        ({metadata}) => !metadata?.deletionTimestamp,
-        (error: unknown) => !isNotFound(error),
-      ),
-  };
-};
+import {aPodWithClaims, consumer} from './device-claims.js';
+import {cancel, mark, second, startTaintEviction as start} from './device-taints.js';
 
 const tolerating = (tolerationSeconds?: number, more: object = {}) => [
   {key: 'bad', operator: 'Exists', effect: 'NoExecute', ...(tolerationSeconds === undefined ? {} : {tolerationSeconds}), ...more},
@@ -191,62 +134,50 @@ test('all pods that share a claim are evicted', async t => {
   t.deepEqual([await at.isThere('p'), await at.isThere('q')], [false, false]);
 });
 
-for (const [title, selector, evicts] of [
-  ['of the driver', {driver}, true],
-  ['of the pool', {pool: 'p'}, true],
-  ['of the device', {driver, pool: 'p', device: 'd'}, true],
-  ['of another device', {driver, pool: 'p', device: 'e'}, false],
-  ['without fields', {}, true],
-  ['without a selector', undefined, false],
-] as const) {
-  test(`a rule with a selector ${title} ${evicts ? 'evicts' : 'evicts nothing'}`, async t => {
+test('a pod is evicted by the first of its taints that is not tolerated any longer', async t => {
+  for (const [tolerations, seconds] of [
+    [tolerating(), 0],
+    [[...tolerating(60), ...tolerating(30, {key: 'worse'})], 30],
+  ] as const) {
     const at = await start(t);
     await at.publish('s');
-    await at.runsWith('p');
-    await (selector
-      ? at.rule('r', 'NoExecute', selector)
-      : at.client
-          .resource(kinds.deviceTaintRules)
-          .create({metadata: {name: 'r'}, spec: {taint: {key: 'rule', effect: 'NoExecute'}}} as never));
-    await at.clock.advance(second);
+    await at.runsWith('p', tolerations);
+    await at.retaint('s', [at.taint(), at.taint('NoExecute', {key: 'worse'})]);
+    if (seconds > 0) {
+      await at.clock.advance(seconds * second - 1);
+      t.true(await at.isThere('p'));
+      await at.clock.advance(1);
+    }
+    t.false(await at.isThere('p'));
+  }
+});
+
+test('a claim that was created from a template counts once the status of the pod names it', async t => {
+  const at = await start(t);
+  await at.publish('s', [at.taint()]);
+  const pod = await at.create(kinds.pods, aPodWithClaims('p', undefined, {nodeName: 'n'}));
+  const ownerReferences = [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata!.uid!, controller: true}];
+  await at.allocate('made', pod, {ownerReferences});
+  t.true(await at.isThere('p'));
+
+  await at.patch(kinds.pods, 'p', {status: {resourceClaimStatuses: [{name: 'devices', resourceClaimName: 'made'}]}}, 'status');
+  t.false(await at.isThere('p'));
+  t.deepEqual(await at.eventsOn('p'), [mark]);
+});
+
+for (const [owner, evicts] of [
+  ['the pod', true],
+  ['another pod', false],
+] as const)
+  test(`a claim of extended resources whose owner is ${owner} ${evicts ? 'evicts' : 'does not evict'} its pod`, async t => {
+    const at = await start(t);
+    await at.publish('s', [at.taint()]);
+    const limits = {'example.com/gpu': '1'};
+    const containers = [{name: 'c', image: 'i', resources: {limits, requests: limits}}];
+    const pod = await at.create(kinds.pods, aPodWithClaims('p', {}, {nodeName: 'n', containers}));
+    const uid = evicts ? pod.metadata!.uid! : 'another';
+    await at.allocate('extended', pod, {ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid, controller: true}]});
+    const requestMappings = [{containerName: 'c', resourceName: 'example.com/gpu', requestName: 'r'}];
+    await at.patch(kinds.pods, 'p', {status: {extendedResourceClaimStatus: {resourceClaimName: 'extended', requestMappings}}}, 'status');
     t.is(await at.isThere('p'), !evicts);
   });
-}
-
-test('the status of a rule follows its evictions', async t => {
-  const at = await start(t);
-  await at.publish('s');
-  await at.runsWith('p', [{key: 'rule', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30}]);
-  await at.rule('r', 'NoExecute');
-  t.is(await at.condition('r'), 'True PodsPendingEviction 1 pod needs to be evicted in 1 namespace.');
-  await at.clock.advance(45 * second);
-
-  t.false(await at.isThere('p'));
-  t.is(await at.condition('r'), 'False Completed No pods need to be evicted. 1 pod evicted since starting the controller.');
-});
-
-for (const [effect, expected] of [
-  ['NoExecute', /^False NotStarted /],
-  ['NoSchedule', /^False OtherEffect /],
-  ['None', /^False NoEffect 1 published device selected\. 1 allocated device selected\. 1 pod would be evicted in 1 namespace /],
-] as const) {
-  test(`the status of a rule with the effect ${effect} says so`, async t => {
-    const at = await start(t);
-    await at.publish('s');
-    if (effect !== 'NoExecute') await at.runsWith('p');
-    await at.rule('r', effect);
-    t.regex((await at.condition('r')) ?? '', expected);
-    t.is(await at.isThere('p'), effect !== 'NoExecute');
-  });
-}
-
-test('an eviction is cancelled when its rule is deleted', async t => {
-  const at = await start(t);
-  await at.publish('s');
-  await at.runsWith('p', [{key: 'rule', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30}]);
-  await at.rule('r', 'NoExecute');
-  await at.unrule('r');
-  await at.clock.advance(60 * second);
-  t.true(await at.isThere('p'));
-  t.deepEqual(await at.eventsOn('p'), [cancel]);
-});

@@ -4,7 +4,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's ephemeral/controller_test.go.
+// The scenarios of upstream's pkg/controller/volume/ephemeral/controller_test.go: TestSyncHandler. Its no-such-pod is the first retry of a pod that is gone.
 const start = (t: ExecutionContext) => alone(t, [controller], {concurrentEphemeralvolumeSyncs: 5});
 const template = {
   metadata: {labels: {app: 'a'}, annotations: {note: 'b'}},
@@ -54,6 +54,15 @@ test('a claim of the name that belongs to another is reported on the pod, until 
   );
   await at.remove(kinds.persistentVolumeClaims, 'p-one');
   t.is((await at.get(kinds.persistentVolumeClaims, 'p-one')).metadata?.ownerReferences?.[0]?.name, 'p');
+});
+
+test('a claim of the name in another namespace does not matter', async t => {
+  const at = await start(t);
+  await at.client.resource(kinds.namespaces).create({metadata: {name: 'other'}});
+  await at.create(kinds.persistentVolumeClaims, {metadata: {name: 'p-one', namespace: 'other'}, spec: template.spec});
+  await at.create(kinds.pods, aPod('p', ['one']));
+  t.deepEqual((await at.get(kinds.persistentVolumeClaims, 'p-one')).metadata?.ownerReferences?.[0]?.name, 'p');
+  t.deepEqual(await at.eventsOn('p'), []);
 });
 
 test('a claim that is deleted by hand is created again', async t => {

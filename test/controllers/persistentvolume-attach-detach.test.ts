@@ -4,7 +4,8 @@ import {attachmentName} from '#controllers/persistentvolume-attach-detach/csi-at
 import {kinds} from '#src/api/kinds/index.js';
 import {alone, type PlaneActions} from './workloads.js';
 
-// The scenarios of upstream's reconciler_test.go and attach_detach_controller_test.go.
+// The scenarios of upstream's pkg/controller/volume/attachdetach: of reconciler/reconciler_test.go Test_Run_* and Test_ReportMultiAttachError; of
+// attach_detach_controller_test.go Test_AttachDetachControllerStateOfWorldPopulators_Positive, Test_AttachDetachControllerRecovery and Test_ADC_VolumeAttachmentRecovery.
 const options = {
   attachDetachReconcileSyncPeriod: 60_000,
   disableAttachDetachReconcileSync: false,
@@ -41,6 +42,25 @@ const aBoundClaim = async (at: PlaneActions, name: string, spec: object = {}, na
       flexVolume: {driver: 'plat.io/simulated'},
       claimRef: {namespace, name, uid: claim.metadata!.uid!},
       ...spec,
+    },
+  });
+};
+/** A claim whose volume is the same disk in every namespace. */
+const aClaimOfDisk = async (at: PlaneActions, namespace: string) => {
+  const {client} = at;
+  const name = `v-${namespace}`;
+  const claim = await client.resource(kinds.persistentVolumeClaims).create({
+    metadata: {name: 'v', namespace},
+    spec: {accessModes: ['ReadWriteOnce'], volumeName: name, storageClassName: '', resources: {requests: {storage: '1Gi'}}},
+  });
+  await client.resource(kinds.persistentVolumeClaims).update({...claim, status: {phase: 'Bound'}}, {subresource: 'status'});
+  await client.resource(kinds.persistentVolumes).create({
+    metadata: {name},
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: {storage: '1Gi'},
+      csi: {driver: 'disk.example.com', volumeHandle: 'h'},
+      claimRef: {namespace, name: 'v', uid: claim.metadata!.uid!},
     },
   });
 };
@@ -144,6 +164,24 @@ test('a volume that several nodes may use is attached to all of them', async t =
   await aPod(at, 'p2', 'n2');
   t.deepEqual([await attachedTo(at, 'n1'), await attachedTo(at, 'n2')], [[own], [own]]);
 });
+
+for (const [title, others, message] of [
+  ['another namespace', ['other'], 'Volume is already used by 1 pod(s) in different namespaces'],
+  ['both namespaces', ['default', 'other'], 'Volume is already used by pod(s) p1-default and 1 pod(s) in different namespaces'],
+] as const)
+  test(`a pod that waits for a volume which pods of ${title} use is not given the names of foreign pods`, async t => {
+    const at = await start(t);
+    for (const name of ['n1', 'n2']) await aNode(at, name);
+    await at.client.resource(kinds.namespaces).create({metadata: {name: 'other'}});
+    for (const namespace of ['default', 'other']) await aClaimOfDisk(at, namespace);
+    for (const namespace of others) await aPod(at, `p1-${namespace}`, 'n1', ['v'], namespace);
+    const attachments = at.client.resource(kinds.volumeAttachments);
+    const [attachment] = (await attachments.list()).items;
+    await attachments.update({...attachment!, status: {attached: true}}, {subresource: 'status'});
+    await at.clock.advance(2_000);
+    await aPod(at, 'p2', 'n2');
+    t.deepEqual(await at.eventsOn('p2'), [`Warning FailedAttachVolume Multi-Attach error for volume "v-default" ${message}`]);
+  });
 
 test('a pod that waits for a volume whose other user is gone learns only that it is attached elsewhere', async t => {
   const at = await start(t);

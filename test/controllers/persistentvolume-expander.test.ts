@@ -4,7 +4,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Claim, Volume} from '#src/model/volumes.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's expand_controller_test.go and of its expansions that are recovered from.
+// The scenarios of upstream's pkg/controller/volume/expand/expand_controller_test.go: TestSyncHandler; and of pkg/volume/util/operationexecutor/operation_generator_test.go:
+// TestOperationGenerator_GenerateExpandAndRecoverVolumeFunc.
 const start = (t: ExecutionContext) => alone(t, [controller]);
 type Actions = Awaited<ReturnType<typeof start>>;
 
@@ -101,6 +102,14 @@ for (const [title, spec, metadata, event] of others)
     const resizer = (await claimOf(at)).metadata?.annotations?.['volume.plat.io/storage-resizer'];
     t.is(resizer, title.includes('taken over') ? 'disk.example.com' : undefined);
   });
+
+test('a claim without a volume is not expanded, and no error', async t => {
+  const at = await start(t);
+  const spec = {accessModes: ['ReadWriteOnce'], storageClassName: 'gold', resources: {requests: {storage: '2Gi'}}};
+  await at.create(kinds.persistentVolumeClaims, {metadata: {name: 'c'}, spec});
+  await at.patch(kinds.persistentVolumeClaims, 'c', {status: {phase: 'Pending'}}, 'status');
+  t.deepEqual([await at.eventsOn('c'), at.lines.filter(line => line.includes('failed'))], [[], []]);
+});
 
 test('an expansion that fails stays in progress and is repeated', async t => {
   const at = await start(t);

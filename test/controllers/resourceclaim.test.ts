@@ -1,4 +1,5 @@
-// Scenarios of upstream's pkg/controller/resourceclaim/controller_test.go, one row or test each.
+// The scenarios of upstream's pkg/controller/resourceclaim/controller_test.go, one row or test each: TestSyncHandler, TestResourceClaimEventHandler, TestGenerateName and
+// TestGetAdminAccessMetricLabel.
 
 import test, {type ExecutionContext} from 'ava';
 import resourceClaim from '#controllers/resourceclaim/controller.js';

@@ -6,7 +6,8 @@ import type {PodSpec} from '#src/api/pod.js';
 import {startServer} from '#test/fixtures/server.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's selinux_warning_controller_test.go and selinux_translator_test.go.
+// The scenarios of upstream's pkg/controller/volume/selinuxwarning: of selinux_warning_controller_test.go TestSELinuxWarningController_Sync, of cache/volumecache_test.go
+// TestVolumeCache_AddVolumeSendConflicts and TestVolumeCache_DeletePod, and of translator/selinux_translator_test.go TestControllerToStringAndConflicts.
 const gates = new Set(['SELinuxChangePolicy', 'SELinuxMountReadWriteOncePod']);
 const start = (t: ExecutionContext) => alone(t, [controller], {}, startServer({gate: name => gates.has(name)}));
 type Actions = Awaited<ReturnType<typeof start>>;
@@ -72,11 +73,25 @@ const cases: readonly Case[] = [
     events: [told('SELinuxLabel', ':::s0:c1,c2', 'two', ':::s0:c3,c4')],
   },
   {
-    title: 'different labels conflict with the policy Recursive as well',
+    title: 'different labels do not conflict with the policy Recursive',
     one: {level: 's0:c1,c2', policy: 'Recursive'},
     two: {level: 's0:c3,c4', policy: 'Recursive'},
     mounts: true,
-    events: [told('SELinuxLabel', ':::s0:c1,c2', 'two', ':::s0:c3,c4')],
+    events: [],
+  },
+  {
+    title: 'different labels do not conflict with a driver that does not mount with a label',
+    one: {level: 's0:c1,c2'},
+    two: {level: 's0:c3,c4'},
+    mounts: false,
+    events: [],
+  },
+  {
+    title: 'different labels and policies conflict in their policies alone',
+    one: {level: 's0:c1,c2', policy: 'Recursive'},
+    two: {level: 's0:c3,c4'},
+    mounts: true,
+    events: [told('SELinuxChangePolicy', 'Recursive', 'two', 'MountOption')],
   },
   {
     title: 'different policies conflict',
@@ -111,6 +126,15 @@ for (const {title, one, two, mounts, events} of cases)
     t.is((await at.eventsOn('two')).length, events.length);
     t.is(at.meter.value(metric, {pod1_name: 'one', pod2_name: 'two'}) ?? 0, events.length);
   });
+
+test('a pod without volumes, or with a claim that is not bound, conflicts with none', async t => {
+  const at = await start(t);
+  await aDriver(at, true);
+  await at.create(kinds.pods, {metadata: {name: 'plain'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await aPod(at, 'one', {level: 's0:c1', claim: 'missing'});
+  await aPod(at, 'two', {level: 's0:c2', claim: 'missing'});
+  t.deepEqual([await at.eventsOn('plain'), await at.eventsOn('one'), await at.eventsOn('two')], [[], [], []]);
+});
 
 test('pods of other namespaces are not named', async t => {
   const at = await start(t);
