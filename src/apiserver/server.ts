@@ -36,6 +36,7 @@ import {WatchCounts} from './flowcontrol/watch-counts.js';
 import {workEstimator} from './flowcontrol/work-estimate.js';
 import {registryReader} from './registry/read/reader.js';
 import type {Registry} from './registry/registry.js';
+import {Interceptors} from './request/interceptors.js';
 import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './flowcontrol/in-flight.js';
@@ -110,6 +111,7 @@ export interface ApiServer {
   /** The connections to the servers behind this one. Closed by the server's owner. */
   readonly backends: Connections;
   readonly draining: {rejects: boolean};
+  readonly interceptors: Interceptors;
   /** Refuses writes to resources whose storage version is not published yet. */
   readonly storedVersions: StoredVersionsBarrier;
   /** The number of open watches. */
@@ -180,11 +182,30 @@ const limitsOf = ({registry, flowControl, maxInFlight, requestTimeoutMs, log = n
 const impersonationOf = ({settings: {authorizer, naming, gate}}: Registry): Impersonation =>
   gate('ConstrainedImpersonation') ? new ConstrainedImpersonation(authorizer, naming) : new PlainImpersonation(authorizer, naming);
 
+/** The metrics of requests, with the watches and long responses that are open when they are scraped. */
+const requestMetrics = (
+  registry: Registry,
+  open: {streams: WatchSettings['streams']; longLived: LongRunningResponses; storageMetrics: StorageMetrics},
+): RequestMetrics =>
+  new RequestMetrics(registry.settings.meter, {
+    *longRunning() {
+      for (const {labels} of open.streams) yield labels;
+      for (const info of open.longLived.requests) yield longRunningLabels(info);
+    },
+    stored: () => open.storageMetrics.objects(),
+    isServed: target => isServed(registry, target),
+  });
+
+/** Routes requests to the servers behind this one or to its own handlers, through the interceptors. */
+const routeOf = ({aggregation, peers}: ApiServerSettings, here: ReturnType<typeof router>, interceptors: Interceptors): typeof here => {
+  const route: typeof here = aggregation || peers ? info => aggregation?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here;
+  return info => interceptors.around(info, route(info));
+};
+
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
-  const {registry, aggregation, peers, discovery} = settings;
+  const {registry, discovery, log = noLog} = settings;
   const {naming, clock, random, store, authorizer, meter, cbor} = registry.settings;
-  const log = settings.log ?? noLog;
   const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongRunningResponses();
   const storageMetrics = new StorageMetrics(registry, store);
@@ -196,15 +217,9 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const watches = new WatchCounts();
   const limits = limitsOf(settings, watches);
   const draining = {rejects: false};
+  const interceptors = new Interceptors(clock);
   const storedVersions = new StoredVersionsBarrier(naming);
-  const metrics = new RequestMetrics(meter, {
-    *longRunning() {
-      for (const {labels} of streams) yield labels;
-      for (const info of longLived.requests) yield longRunningLabels(info);
-    },
-    stored: () => storageMetrics.objects(),
-    isServed: target => isServed(registry, target),
-  });
+  const metrics = requestMetrics(registry, {streams, longLived, storageMetrics});
   const services = resourceServices(settings, {
     minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
     streams,
@@ -229,7 +244,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     bodies: new IncomingBodies(meter),
     longLived,
     draining,
-    route: aggregation || peers ? info => aggregation?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here,
+    route: routeOf(settings, here, interceptors),
     finished: (request, info, response, times, termination) => {
       if (info && termination) metrics.terminated(info, response.status);
       if (info && termination === 'rejected') return metrics.rejected(request, info, response);
@@ -251,6 +266,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     storageMetrics,
     ...limits,
     draining,
+    interceptors,
     storedVersions,
     get watchers() {
       return streams.size;

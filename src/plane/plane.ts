@@ -92,6 +92,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     simulation: nodes.simulation,
     clock: given.clock ?? systemClock,
     client,
+    intercept: interceptor => api.server.interceptors.add(interceptor),
     apply: async (more, {webhooks = options.webhooks} = {}) => manifests.apply(await readAll(isList(more) ? more : [more]), webhooks),
     webhookPair: manifests.webhookPair,
     failed,

@@ -1,3 +1,4 @@
+import type {Interceptor} from '#src/api/faults/interceptor.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -28,6 +29,8 @@ export interface Plane extends AsyncDisposable {
   readonly clock: Clock;
   /** A client in this process with the identity of the administrator, or of the given user. */
   client(user?: UserInfo): Client;
+  /** Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of `plat/testing` does. */
+  intercept(interceptor: Interceptor): Disposable;
   /**
    * Applies files or directories of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions of custom resources first, the rest
    * once those are served. Rejects with an error of one line that names file, document and field. Resolves to the objects in the order they are written.
