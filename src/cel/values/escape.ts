@@ -1,27 +1,4 @@
-/** Reserved words of the language. A field of such a name is written with two underscores on either side. */
-const reserved: ReadonlySet<string> = new Set([
-  'true',
-  'false',
-  'null',
-  'in',
-  'as',
-  'break',
-  'const',
-  'continue',
-  'else',
-  'for',
-  'function',
-  'if',
-  'import',
-  'let',
-  'loop',
-  'package',
-  'namespace',
-  'return',
-  'var',
-  'void',
-  'while',
-]);
+import {reservedWords as reserved} from '#src/schema/reserved-words.js';
 
 const writeable = /^[A-Za-z_./-][A-Za-z0-9_./-]*$/;
 const special = /__|[-./]/g;

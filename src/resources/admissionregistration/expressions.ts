@@ -1,6 +1,6 @@
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
-import {isReserved} from '#src/cel/values/escape.js';
+import {reservedWords} from '#src/schema/reserved-words.js';
 import type {ExpressionUse} from './expression-validator.js';
 import type {MatchCondition, Variable} from './types.js';
 
@@ -75,7 +75,7 @@ export function* validateMatchConditions(
   }
 }
 
-const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !isReserved(name);
+const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reservedWords.has(name);
 
 /** Validates that each variable has a name usable in expressions, and an expression. `stored` are the expressions of the stored object. */
 export function* validateVariables(

@@ -162,9 +162,11 @@ export const volumeScenarios: Readonly<Record<string, Scenario>> = {
   },
   'selinux-warning': {
     onlyEvents: true,
+    gates: ['SELinuxMountReadWriteOncePod'],
     steps: [
       async stage => {
-        await bound(stage, 'c', {}, {hostPath: {path: '/data'}});
+        await stage.make(kinds.csiDrivers, {metadata: {name: 'disk.example.com'}, spec: {seLinuxMount: true}});
+        await bound(stage, 'c', {}, {csi: {driver: 'disk.example.com', volumeHandle: 'h'}});
         const using = (name: string, level: string) =>
           aPod(name, {
             securityContext: {seLinuxOptions: {level}},
