@@ -3,14 +3,14 @@ import {Child} from './child.js';
 import {scratch} from './programs.js';
 import type {StuckServer, StuckStatistics} from './stuck-server.js';
 
-const {PLAT_BENCH_STUCK = '500000'} = process.env;
+const {PLAT_BENCH_STUCK = '500000', PLAT_BENCH_STUCK_CONTROLLERS: controllers = ''} = process.env;
 const limits = {holdMs: 50, mb: 2048};
 
 const within = (value: number, limit: number, unit: string): string => `${value <= limit ? 'within' : 'BEYOND'} ${limit} ${unit}`;
 
 /**
  * Certificate signing requests that piled up before the start, some of them with certificates that cannot be parsed: a plane with all controllers starts on them, signs those
- * that are to be signed, and deletes the old ones. PLAT_BENCH_STUCK is their number (500,000).
+ * that are to be signed, and deletes the old ones. PLAT_BENCH_STUCK is their number (500,000), PLAT_BENCH_STUCK_CONTROLLERS selects controllers as `--controllers` does.
  */
 export const stuckRequestRows = async (): Promise<Row[]> => {
   const directory = await scratch();
@@ -18,12 +18,12 @@ export const stuckRequestRows = async (): Promise<Row[]> => {
   const seeding = new Child('stuck-server.js', {directory, count, seed: true} satisfies StuckServer);
   await seeding.answer();
   await seeding.stop();
-  const server = new Child('stuck-server.js', {directory, count} satisfies StuckServer);
+  const server = new Child('stuck-server.js', {directory, count, controllers} satisfies StuckServer);
   const {startSeconds, seconds, deleted, signed, kept, startHold, hold, maxMb} = await server.answer<StuckStatistics>();
   await server.stop();
   const of = `${count.toLocaleString('en-US')} stuck requests`;
   return [
-    row(`started with all controllers and ${of}`, startSeconds, 's'),
+    row(`started with ${controllers || 'all controllers'} and ${of}`, startSeconds, 's'),
     row(`  deleted of ${of}`, deleted / seconds, '/s', {
       note: `${deleted} deleted and ${signed} signed in ${Math.round(seconds)} s, ${kept} kept`,
     }),

@@ -16,6 +16,8 @@ export interface StuckServer {
   readonly directory: string;
   /** The number of requests. */
   readonly count: number;
+  /** The value of `--controllers`; empty for all. */
+  readonly controllers?: string;
   /** Whether it stores the requests and ends, or starts a plane on them. */
   readonly seed?: boolean;
 }
@@ -128,7 +130,7 @@ const signedOf = async (plane: Plane, count: number): Promise<number> => {
 /** Measures in windows, since a profile grows with its time. */
 const profileMs = 20_000;
 
-const run = async ({directory, count}: StuckServer): Promise<StuckStatistics> => {
+const run = async ({directory, count, controllers}: StuckServer): Promise<StuckStatistics> => {
   let maxMb = 0;
   const sampled = setInterval(() => (maxMb = Math.max(maxMb, ownMb())), 50);
   let old = 0;
@@ -143,7 +145,11 @@ const run = async ({directory, count}: StuckServer): Promise<StuckStatistics> =>
     holds = new Holds();
     await holds.start();
   };
-  const plane = await startPlane({dataDir: directory, listen: false});
+  const plane = await startPlane({
+    dataDir: directory,
+    listen: false,
+    ...(controllers ? {controllerManagerArgs: [`--controllers=${controllers}`]} : {}),
+  });
   const startSeconds = (performance.now() - startedAt) / 1000;
   await next();
   const startHold = hold;
