@@ -13,35 +13,48 @@ const defaults = {filterTimeoutMs: 10_000, bindingTimeoutMs: 600_000};
 /** A claim and devices that fit in very many ways, none of which will do: the constraint fails with the last device only. */
 const hopeless = () => ({
   claims: [aClaim('c', [request('r', {count: 8})], {constraints: [{requests: ['r'], matchAttribute: 'driver.example.com/numa'}]})],
-  slices: [
+  slices: ['a', 'b'].map(node =>
     slice(
-      'a',
+      node,
       Array.from({length: 40}, (_, index) => device(`d${index}`, {attributes: {numa: {int: index % 6}}})),
     ),
-  ],
+  ),
 });
 
-/** Searches for devices of node `a`, each step of which takes a second. Returns the outcome, and how long it took. */
-const searchedSlowly = async (options: Partial<typeof defaults>, gates: readonly string[] = []) => {
+const timeLimit = 'DRASchedulerFilterTimeout';
+
+/** Prepares a search that fits no node. Returns a function that searches a node with steps of a second, and returns the outcome and how long it took. */
+const slowSearch = async (options: Partial<typeof defaults>, gates: readonly string[] = []) => {
   const {cluster: fast, pod} = await scheduled({...hopeless(), gates});
   const clock = new WorkingClock();
   const features = {...fast.devices.features, filterTimeout: gates.includes('DRASchedulerFilterTimeout')};
   const known = Object.create(fast.devices, {features: {value: features}, found: {value: new Map()}}) as Cluster['devices'];
   const cluster: Cluster = {...fast, clock, log: noLog, devices: known};
   const prepared = (await dynamicResourcesWith({...defaults, ...options}).prepare(pod, cluster)) as PreparedFilter;
-  const work: Steps<Rejection | undefined> = prepared.evaluate!(fast.node('a')!);
-  for (let steps = 0; steps < 100_000; steps++) {
-    const {done, value} = work.next();
-    if (done) return {reasons: value?.reasons, seconds: clock.monotonic() / 1000};
-    clock.work(1_000);
-  }
-  return {reasons: undefined, seconds: clock.monotonic() / 1000};
+  return (name: string, stepMs = 1_000) => {
+    const startedAt = clock.monotonic();
+    const seconds = () => (clock.monotonic() - startedAt) / 1000;
+    const work: Steps<Rejection | undefined> = prepared.evaluate!(fast.node(name)!);
+    for (let steps = 0; steps < 100_000; steps++) {
+      const {done, value} = work.next();
+      if (done) return {reasons: value?.reasons, seconds: seconds()};
+      clock.work(stepMs);
+    }
+    return {reasons: undefined, seconds: seconds()};
+  };
 };
+const searchedSlowly = async (options: Partial<typeof defaults>, gates: readonly string[] = []) => (await slowSearch(options, gates))('a');
 
 const timedOut = ['timed out trying to allocate devices'];
 
 test('a search for devices ends after ten seconds', async t => {
   t.deepEqual(await searchedSlowly({}, ['DRASchedulerFilterTimeout']), {reasons: timedOut, seconds: 10});
+});
+
+test('the searches of all nodes for a pod share ten seconds, and each has a tenth of one at least', async t => {
+  const search = await slowSearch({}, [timeLimit]);
+  t.deepEqual(search('a'), {reasons: timedOut, seconds: 10});
+  t.deepEqual(search('b', 50), {reasons: timedOut, seconds: 0.1});
 });
 
 test('the time of a search is an argument of the plugin, and zero is no limit', async t => {

@@ -24,6 +24,9 @@ export interface PreparedDevicesParts {
 
 const nothing: NodeAllocation = {granted: [], extended: undefined};
 
+/** The part of the limit that each further node gets once the searches of the pod have taken the whole of it. The original searches nodes in parallel; here all pods wait meanwhile. */
+const furtherPart = 1 / 100;
+
 const cannotAllocate = 'cannot allocate all claims';
 
 /** The claims of one pod, prepared for filtering nodes. What is found for a node is kept until the pod is bound or tried again. */
@@ -38,6 +41,8 @@ export class PreparedDevices implements PreparedFilter {
   readonly #found = new Map<string, NodeAllocation | string>();
   readonly #unavailable = new Set<Claim>();
   readonly #revision: number;
+  /** The time that the searches of all nodes have taken, in milliseconds. */
+  #spentMs = 0;
 
   constructor(parts: PreparedDevicesParts, pod: PodInfo, claims: readonly Claim[], resources: readonly string[]) {
     this.#parts = parts;
@@ -115,11 +120,12 @@ export class PreparedDevices implements PreparedFilter {
     };
   }
 
-  /** Ends a search that takes too long. */
+  /** Ends a search that takes too long: all searches of a pod share the limit, and each has a small part of its own. */
   *#timed(work: Steps<AllocationResult>): Steps<AllocationResult> {
     const {clock, devices, filterTimeoutMs} = this.#parts;
     const isLimited = devices.features.filterTimeout && filterTimeoutMs > 0;
-    const end = clock.monotonic() + filterTimeoutMs;
+    const startedAt = clock.monotonic();
+    const end = startedAt + Math.max(filterTimeoutMs - this.#spentMs, filterTimeoutMs * furtherPart);
     try {
       for (;;) {
         const {done, value} = work.next();
@@ -130,6 +136,8 @@ export class PreparedDevices implements PreparedFilter {
     } catch (error) {
       if (error instanceof AllocationError) throw new AllocationError(`running "DynamicResources" filter plugin: ${error.message}`);
       throw error;
+    } finally {
+      this.#spentMs += clock.monotonic() - startedAt;
     }
   }
 
