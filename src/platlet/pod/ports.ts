@@ -1,0 +1,59 @@
+// What the worker of a pod needs of the node beside the runtime. The real agent implements these over the host (`src/platlet/volumes`, `cgroups`, `inputs`,
+// `images`), the simulation by its rules.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {ContainerConfig, DnsConfig, MountConfig} from '#src/platlet/runtime/configs.js';
+
+/** Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried with backoff. */
+export class WaitingError extends Error {
+  override readonly name = 'WaitingError';
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** The volumes of pods. */
+export interface PodVolumes {
+  /** Mounts what the pod asks for, and refreshes what is mounted. Rejects after a while, with the text of a `FailedMount` event, while volumes are missing. */
+  mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
+  /** Returns the mounts of a container, whose volumes are mounted. Throws `WaitingError`. */
+  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<readonly MountConfig[]>;
+  /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
+  release(uid: string): Promise<boolean>;
+}
+
+/** The cgroups of pods. */
+export interface PodCgroups {
+  /** Creates the cgroup of a pod, or adapts it, and returns the parent of its containers' groups. */
+  ensure(pod: Frozen<Pod>): Promise<string>;
+  /** Ends what is left in the cgroup of a pod and removes it. Returns whether it is gone. */
+  remove(uid: string): Promise<boolean>;
+}
+
+/** The parts of a container's configuration that come from other objects. */
+export interface ContainerInputs {
+  /** Throws `WaitingError` with reason `CreateContainerConfigError`. */
+  environment(pod: Frozen<Pod>, container: Frozen<AnyContainer>, addresses: readonly string[]): Promise<ContainerConfig['environment']>;
+  /** Returns the path of the hosts file of a pod; undefined if its containers have their own. */
+  hostsFile(pod: Frozen<Pod>, addresses: readonly string[]): Promise<string | undefined>;
+  dns(pod: Frozen<Pod>): Promise<DnsConfig>;
+}
+
+/** The image of a container on the node. */
+export interface PulledImage {
+  /** What the container is created with. */
+  readonly ref: string;
+  /** The user of its processes, where the container names none. */
+  readonly uid?: number;
+  readonly username?: string;
+}
+
+/** Provides images. */
+export interface Images {
+  /** Returns the image of a container, pulled as its policy says. Records the events. Throws `WaitingError`, with reasons such as `ErrImagePull` and `ImagePullBackOff`. */
+  ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage>;
+}

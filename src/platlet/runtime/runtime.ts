@@ -1,0 +1,126 @@
+// The port to what runs containers. `src/platlet/cri` implements it over the container runtime interface (gRPC on a unix socket), `src/simulation` by
+// rules on a clock. Everything that decides (`src/platlet/pod`) sees only these types, so that a simulated pod and a real one pass through the same code.
+//
+// Times are milliseconds since the epoch. An operation rejects with a `RuntimeError`; a missing container or sandbox is no error for stop and remove.
+
+import type {Duplex, Readable, Writable} from 'node:stream';
+import type {ContainerConfig, SandboxConfig, ContainerResources} from './configs.js';
+import type {Image, ImageCredentials, ImageSpec, FilesystemUsage} from './images.js';
+import type {ContainerInstance, RuntimePod, Sandbox} from './state.js';
+import type {ContainerUsage, SandboxUsage} from './usage.js';
+
+/** The error of an operation of the runtime, with the runtime's own text. */
+export class RuntimeError extends Error {
+  override readonly name = 'RuntimeError';
+  readonly kind: RuntimeErrorKind;
+
+  constructor(kind: RuntimeErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** `timeout`: the operation may still take effect. `unavailable`: the runtime was not reached. */
+export type RuntimeErrorKind = 'failed' | 'not-found' | 'timeout' | 'unavailable' | 'unimplemented';
+
+export interface RuntimeVersion {
+  /** As in `containerRuntimeVersion` of a node: `containerd`, `1.6.20`. */
+  readonly name: string;
+  readonly version: string;
+  readonly apiVersion: string;
+}
+
+/** A condition of the runtime: `RuntimeReady` or `NetworkReady`. */
+export interface RuntimeCondition {
+  readonly type: string;
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A way of running containers that a RuntimeClass may name. */
+export interface RuntimeHandler {
+  readonly name: string;
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+export interface RuntimeStatus {
+  readonly conditions: readonly RuntimeCondition[];
+  /** Absent if the runtime does not report them. */
+  readonly handlers?: readonly RuntimeHandler[];
+  /** Absent if the runtime reports no features. */
+  readonly supplementalGroupsPolicy?: boolean;
+}
+
+/** The output of a command that was run to its end. */
+export interface CommandResult {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  readonly exitCode: number;
+}
+
+/** The streams of a command; those that are absent are not opened. With a terminal all output is on `stdout`. */
+export interface ProcessStreams {
+  readonly stdin?: Readable | undefined;
+  readonly stdout?: Writable | undefined;
+  readonly stderr?: Writable | undefined;
+  readonly tty: boolean;
+  /** Sizes of the terminal, while the process runs. */
+  readonly sizes?: AsyncIterable<{readonly width: number; readonly height: number}> | undefined;
+}
+
+/** Runs sandboxes and containers, and pulls images. */
+export interface Runtime extends AsyncDisposable {
+  version(): Promise<RuntimeVersion>;
+  status(): Promise<RuntimeStatus>;
+  /** The cgroup driver of the runtime; undefined if it does not tell. */
+  cgroupDriver(): Promise<'cgroupfs' | 'systemd' | undefined>;
+  /** Announces the ranges of the node's pods, separated by commas. */
+  updatePodCidr(podCidr: string): Promise<void>;
+
+  /** Lists the pods with sandboxes or containers, running or not. A container has no more than the list of the runtime has: no exit code before `podStatus` is asked. */
+  pods(): Promise<readonly RuntimePod[]>;
+  /** Returns all sandboxes and containers of a pod in full, newest first. */
+  podStatus(uid: string): Promise<RuntimePod>;
+  /** Calls `listener` with the uid of a pod whose sandboxes or containers have changed by themselves, where the runtime has events. Others are listed regularly. */
+  readonly changes?: (listener: (uid: string) => void) => Disposable;
+
+  /** Creates and starts a sandbox. Returns its id. */
+  runSandbox(config: SandboxConfig, handler: string): Promise<string>;
+  /** Ends all processes of a sandbox and gives back its network. */
+  stopSandbox(id: string): Promise<void>;
+  removeSandbox(id: string): Promise<void>;
+  sandboxStatus(id: string): Promise<Sandbox>;
+
+  /** Returns the id of the created container. */
+  createContainer(sandbox: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string>;
+  startContainer(id: string): Promise<void>;
+  /** Resolves once the container has ended: at the latest after the grace period, in seconds, it is killed. */
+  stopContainer(id: string, graceSeconds: number): Promise<void>;
+  removeContainer(id: string): Promise<void>;
+  containerStatus(id: string): Promise<ContainerInstance>;
+  updateResources(id: string, resources: ContainerResources): Promise<void>;
+  reopenLog(id: string): Promise<void>;
+
+  /** Runs a command to its end. Rejects with kind `timeout` after the given seconds; 0 is no limit. */
+  execSync(id: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult>;
+  /** Runs a command with streams. Resolves with its exit code once all output is written; ends when the signal aborts. */
+  exec(id: string, command: readonly string[], streams: ProcessStreams, signal: AbortSignal): Promise<number>;
+  /** Attaches to the main process. Resolves when it or its streams have ended, with the exit code if there is one. */
+  attach(id: string, streams: ProcessStreams, signal: AbortSignal): Promise<number>;
+  /** Connects to a port in the network of a sandbox. */
+  portForward(sandbox: string, port: number, connection: Duplex, signal: AbortSignal): Promise<void>;
+
+  containerUsage(): Promise<readonly ContainerUsage[]>;
+  sandboxUsage(): Promise<readonly SandboxUsage[]>;
+
+  images(): Promise<readonly Image[]>;
+  /** Returns undefined if the image is not there. */
+  imageStatus(image: ImageSpec): Promise<Image | undefined>;
+  /** Returns the reference of the pulled image. */
+  pullImage(image: ImageSpec, credentials: ImageCredentials | undefined, sandboxConfig: SandboxConfig): Promise<string>;
+  removeImage(image: ImageSpec): Promise<void>;
+  /** The file systems of images, and those of containers where they differ. */
+  imageFilesystems(): Promise<{readonly images: readonly FilesystemUsage[]; readonly containers: readonly FilesystemUsage[]}>;
+}
