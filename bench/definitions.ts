@@ -9,7 +9,7 @@ const definitions = '/apis/apiextensions.plat.io/v1/customresourcedefinitions';
 const groups = 20;
 const groupOf = (index: number): string => `g${index % groups}.example.com`;
 const collection = (index: number): string => `/apis/${groupOf(index)}/v1/namespaces/default/things${index}`;
-const text = {type: 'string', description: 'What is said of the thing, in words for those who ask what it may be.'};
+const text = {type: 'string', description: 'What is said of the thing, in words as an explanation of its values.'};
 
 /** A typical schema of an operator: some 60 fields with descriptions. */
 const schema = {

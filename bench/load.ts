@@ -77,9 +77,9 @@ const run = async (load: Load): Promise<void> => {
 };
 
 /** A function that sends a request. It resolves to false for one that was rejected. */
-type Ask = (client: number) => Promise<boolean | void>;
+type SendRequest = (client: number) => Promise<boolean | void>;
 
-const http1 = ({url, ca, cert, key, path, headers, clients, method = 'GET', body, acceptsRejections = false}: Load): Ask => {
+const http1 = ({url, ca, cert, key, path, headers, clients, method = 'GET', body, acceptsRejections = false}: Load): SendRequest => {
   const pool = new Pool(url, {connections: clients, pipelining: 1, connect: {ca, ...(cert && key ? {cert, key} : {})}});
   const name = names();
   return () =>
@@ -101,7 +101,7 @@ const http1 = ({url, ca, cert, key, path, headers, clients, method = 'GET', body
 };
 
 /** A few sessions: a real client has one each. */
-const http2Of = ({url, ca, path, headers}: Load): Ask => {
+const http2Of = ({url, ca, path, headers}: Load): SendRequest => {
   const sessions = Array.from({length: 8}, () => http2.connect(url, {ca}));
   return client =>
     new Promise((resolve, reject) => {

@@ -42,7 +42,7 @@ const follow = ({listen, enqueue, events, naming}: KeyedContext<BalancingOptions
   });
 };
 
-/** Fails with the cause, and keeps the cloud's wish to be called later. */
+/** Fails with the cause, and keeps the time at which the cloud asked to be called again. */
 const failed = (what: string, error: unknown): Error => {
   const message = `failed to ${what}: ${messageOf(error)}`;
   return error instanceof RetryLater ? new RetryLater(message, error.afterMs) : new Error(message, {cause: error});

@@ -1,4 +1,4 @@
-// Certificate authorities: loading, creation, and issuing of certificates for signing requests. An authority does not decide who gets a certificate.
+// Certificate authorities: loading, creation, and issuing of certificates for signing requests. Whether a request gets a certificate is decided elsewhere.
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {runSteps, type Steps} from '#src/base/steps.js';

@@ -190,19 +190,22 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   await informers.whenSynced();
   for (const pod of pods.lister.list()) podReconciler.restore(pod);
   const listeners = [pods.listen(onPodChange), nodes.listen(onNodeChange)];
-  const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-    work(queue, hands, reconcileHandler({queue, reconcile, clock, log, metrics: metricsOf(meter, queue, hands), signal}), (error, key) =>
-      log.error({key, err: error}, 'a simulated node failed'),
+  const run = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
+    work(
+      queue,
+      concurrency,
+      reconcileHandler({queue, reconcile, clock, log, metrics: metricsOf(meter, queue, concurrency), signal}),
+      (error, key) => log.error({key, err: error}, 'a simulated node failed'),
     );
   if (rules.devices.length > 0) await createDeviceClasses(client, rules.devices);
   for (const name of agents.keys()) nodeQueue.add(name);
   const endDriver = await driver?.start(run);
-  const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
+  const workers = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
   const endBinding = binding?.(run);
   const stop = async () => {
     for (const listener of listeners) listener[Symbol.dispose]();
     for (const queue of [podQueue, nodeQueue]) queue.shutDown();
-    await Promise.all([...hands.map(hand => hand.stop()), endDriver?.(), endBinding?.()]);
+    await Promise.all([...workers.map(each => each.stop()), endDriver?.(), endBinding?.()]);
     lifetime.abort();
   };
   try {
@@ -211,7 +214,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     await stop();
     throw error;
   }
-  hands.push(run(podQueue, podConcurrency, podReconciler.reconcile));
+  workers.push(run(podQueue, podConcurrency, podReconciler.reconcile));
   return {usage: usageReader(context, podReconciler), reported: reported.done, ...lookups(context, podReconciler), stop};
 };
 

@@ -159,7 +159,7 @@ export interface Store {
   lease(seconds: number, key?: string): Eventually<LeaseId>;
   /** Returns the stored size in bytes. */
   size(): Eventually<number>;
-  /** Why the store takes no writes at present; undefined if it does. Absent for a store that cannot tell. */
+  /** Why the store takes no writes at present; undefined if it does. Absent for a store that does not know. */
   writeProblem?(): Eventually<string | undefined>;
   close(): Promise<void>;
 }

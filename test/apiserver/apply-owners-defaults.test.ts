@@ -112,7 +112,7 @@ test('a scale is owned as the replicas of its object', async t => {
     'Apply failed with 1 conflict: conflict with "hand" with subresource "scale" using autoscaling/v1: .spec.replicas',
   );
   const kept = await apply(item, aDeployment('web'), 'fieldManager=owner');
-  t.like(kept.json(), {spec: {replicas: 3}}, 'who lost the size does not take it away');
+  t.like(kept.json(), {spec: {replicas: 3}}, 'a manager that lost the size does not remove it');
 });
 
 test('every kind can be applied, and applied again to no effect', async t => {

@@ -75,7 +75,7 @@ test('an empty list of entries, or one empty entry, clears all tracking', async 
     t.false('managedFields' in cleared.metadata!, name);
   }
   await patch(url, {metadata: {managedFields: []}});
-  t.deepEqual(entriesOf((await patch(url, {data: {b: '1'}})).json()), [], 'who is not tracked stays so');
+  t.deepEqual(entriesOf((await patch(url, {data: {b: '1'}})).json()), [], 'an object without entries gets none');
   const applied = (await apply(url, aConfigMap('a', {data: {c: '1'}}))).json();
   t.deepEqual(ownersOf(applied), ['me Apply', 'before-first-apply Update']);
 });

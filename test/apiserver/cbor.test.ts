@@ -129,7 +129,7 @@ test('custom resources read and write CBOR, and no other binary type', async t =
   const made = await env.post(widgets, body, sent);
   t.deepEqual([made.status, made.type], [201, type]);
   t.deepEqual((read(made.bytes) as {spec?: unknown}).spec, {size: 2, ratio: 0.5, raw: 'AQID'});
-  t.true(made.bytes.includes('AQID'), 'what a definition calls bytes is a text to those who do not know it');
+  t.true(made.bytes.includes('AQID'), 'bytes of a definition are text without the definition');
   t.like(read(await env.get(widgets, cbor).then(({bytes}) => bytes)), {kind: 'WidgetList', items: [{metadata: {name: 'a'}}]} as object);
   t.is(
     (await env.patch(`${widgets}/b?fieldManager=me`, encodeCbor(aWidget('b')), {headers: {'content-type': 'application/apply-patch+cbor'}}))

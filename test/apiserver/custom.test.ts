@@ -250,7 +250,7 @@ test('every version shows every object, whichever is stored', async t => {
   );
 
   await env.redefine(both('v2'));
-  t.true(stream.ended, 'who watches comes back to the new state');
+  t.true(stream.ended, 'a watch that resumes sees the new state');
   t.deepEqual(await seen(widgets), ['example.com/v1 a v1 red', 'example.com/v1 b v2 red']);
   t.is((await env.patch(`${widgets}/a`, {spec: {size: 5}})).status, 200);
   t.deepEqual((await env.get(`${definitions}/widgets.example.com`)).json<{status: {storedVersions: string[]}}>().status.storedVersions, [

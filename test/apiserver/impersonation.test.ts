@@ -75,7 +75,7 @@ for (const [title, headers, user, questions] of [
     ['|users|||system:anonymous'],
   ],
   [
-    'who only looks like a service account',
+    'a user whose name only looks like that of a service account',
     {'Impersonate-User': 'x-system:serviceaccount:ns:sa'},
     {username: 'x-system:serviceaccount:ns:sa', groups: ['system:authenticated']},
     ['|users|||x-system:serviceaccount:ns:sa'],

@@ -7,7 +7,7 @@ import {entriesOf, startApply} from './applying.js';
 const inDefault = (group: string, plural: string): string => `/apis/${group}/v1/namespaces/default/${plural}`;
 const fieldsOf = (object: KubeObject): readonly object[] => entriesOf(object).map(({fieldsV1}) => fieldsV1);
 
-test('a list that is always written is not owned by a creator who leaves it out', async t => {
+test('a list that is always written is not owned by a creator that leaves it out', async t => {
   const {post} = await startApply();
   const claim = {apiVersion: 'resource.plat.io/v1', kind: 'ResourceClaim', metadata: {name: 'c'}, spec: {devices: {}}};
   const slice = {

@@ -111,7 +111,7 @@ for (const ready of ['False', 'Unknown']) {
   });
 }
 
-test('a node that is gone is deleted although the cloud cannot tell whether it is shut down', async t => {
+test('a node that is gone is deleted although the cloud does not know whether it is shut down', async t => {
   await using at = await aWatchedPlane({faults: [{call: 'instances.isShutDown', error: 'not now'}]}, {n: {state: 'gone'}});
   await at.make('n', 'False');
   await at.clock.advance(period);
@@ -119,7 +119,7 @@ test('a node that is gone is deleted although the cloud cannot tell whether it i
   t.is(await at.stateOf('n'), 'deleted');
 });
 
-test('a cloud that fails, or cannot tell, changes nothing', async t => {
+test('a cloud that fails, or does not know, changes nothing', async t => {
   await using at = await aWatchedPlane(
     {
       faults: [

@@ -20,7 +20,7 @@ const demands: readonly [title: string, spec: NonNullable<PodDisruptionBudget['s
   ['minAvailable as a count looks at the pods there are', {minAvailable: 3}, 4, 3],
   ['minAvailable as a share is of what the owners ask for, and rounds up', {minAvailable: '50%'}, 5, 3],
   ['maxUnavailable as a count', {maxUnavailable: 2}, 5, 3],
-  ['maxUnavailable as a share rounds up, in favour of who evicts', {maxUnavailable: '30%'}, 5, 3],
+  ['maxUnavailable as a share rounds up, in favour of the eviction', {maxUnavailable: '30%'}, 5, 3],
   ['maxUnavailable above the number of pods requires none', {maxUnavailable: 9}, 5, 0],
 ];
 for (const [title, spec, expected, desired] of demands) test(title, t => t.deepEqual(demandOf(budgetOf(spec), 4, 5), {expected, desired}));

@@ -51,7 +51,7 @@ for (const [what, slices, wanted, expected] of [
     {updates: {a: 2}, unchanged: ['b']},
   ],
   [
-    'once who is there twice',
+    'an address that is there twice, once',
     [slice('a', endpoint('0')), slice('b', endpoint('0'), endpoint('1'))],
     range(0, 2),
     {updates: {b: 1}, unchanged: ['a']},

@@ -66,7 +66,7 @@ const named = (port: number) => ({containers: [{name: 'c', image: 'example.com/a
 const ports = [{name: 'web', port: 80, targetPort: 'http'}];
 
 const published = [
-  ['who is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
+  ['a pod that is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
   [
     'all as ready, if the service wants it so, those too whose node is not known',
     {publishNotReadyAddresses: true},

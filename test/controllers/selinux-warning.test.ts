@@ -52,7 +52,7 @@ const aClaim = async (at: Actions, namespace = 'default') => {
   await at.clock.drain();
 };
 const end = 'If both pods land on the same node, only one of them may access the volume.';
-const told = (property: string, mine: string, other: string, theirs: string) =>
+const conflictEvent = (property: string, mine: string, other: string, theirs: string) =>
   `Warning ${property}Conflict ${property} "${mine}" conflicts with pod ${other} that uses the same volume as this pod with ${property} "${theirs}". ${end}`;
 const metric = 'selinux_warning_controller_selinux_volume_conflict';
 
@@ -70,7 +70,7 @@ const cases: readonly Case[] = [
     one: {level: 's0:c1,c2'},
     two: {level: 's0:c3,c4'},
     mounts: true,
-    events: [told('SELinuxLabel', ':::s0:c1,c2', 'two', ':::s0:c3,c4')],
+    events: [conflictEvent('SELinuxLabel', ':::s0:c1,c2', 'two', ':::s0:c3,c4')],
   },
   {
     title: 'different labels do not conflict with the policy Recursive',
@@ -91,14 +91,14 @@ const cases: readonly Case[] = [
     one: {level: 's0:c1,c2', policy: 'Recursive'},
     two: {level: 's0:c3,c4'},
     mounts: true,
-    events: [told('SELinuxChangePolicy', 'Recursive', 'two', 'MountOption')],
+    events: [conflictEvent('SELinuxChangePolicy', 'Recursive', 'two', 'MountOption')],
   },
   {
     title: 'different policies conflict',
     one: {level: 's0:c1,c2'},
     two: {level: 's0:c1,c2', policy: 'Recursive'},
     mounts: true,
-    events: [told('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')],
+    events: [conflictEvent('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')],
   },
   {
     title: 'different policies do not conflict with a driver that does not mount with a label',
@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
     one: {level: 's0:c1,c2'},
     two: {},
     mounts: true,
-    events: [told('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')],
+    events: [conflictEvent('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')],
   },
 ];
 for (const {title, one, two, mounts, events} of cases)
@@ -186,7 +186,7 @@ test('a conflict is found once the claim is bound, and once the driver mounts wi
   t.deepEqual(await at.eventsOn('one'), []);
   await at.client.resource(kinds.csiDrivers).patch('disk.example.com', 'merge', {spec: {seLinuxMount: true}});
   await at.clock.drain();
-  t.deepEqual(await at.eventsOn('one'), [told('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')]);
+  t.deepEqual(await at.eventsOn('one'), [conflictEvent('SELinuxChangePolicy', 'MountOption', 'two', 'Recursive')]);
 });
 
 const labels: readonly [one: string, other: string, conflict: boolean][] = [

@@ -170,12 +170,12 @@ test('a service gets an address, keeps it, and loses it with its type or with it
 test('a service may request its address, a class is left to others, and no two services share an address', async t => {
   await using at = await aBalancedPlane({loadBalancers: {cidrs: ['203.0.113.0/29']}});
   const {make, ips} = at;
-  await make('wish', {loadBalancerIP: '203.0.113.3'});
-  t.deepEqual(await ips('wish'), ['203.0.113.3']);
+  await make('requested', {loadBalancerIP: '203.0.113.3'});
+  t.deepEqual(await ips('requested'), ['203.0.113.3']);
   await make('other', {loadBalancerClass: 'example.com/other'});
   t.deepEqual(await ips('other'), []);
   for (const name of ['a', 'b', 'c', 'd', 'e']) await make(name);
-  const all = (await Promise.all(['wish', 'a', 'b', 'c', 'd', 'e'].map(ips))).flat();
+  const all = (await Promise.all(['requested', 'a', 'b', 'c', 'd', 'e'].map(ips))).flat();
   t.is(new Set(all).size, 6);
   await make('late');
   t.deepEqual(await ips('late'), []);

@@ -127,7 +127,7 @@ const said = (annotations: Readonly<Record<string, string>> = {}, known: Readonl
     annotations[key] === undefined ? [] : annotations[key] === 'yes' ? [word] : [`${word}=${annotations[key]}`],
   );
 
-/** The words of a line that tell results: what the binder changes. */
+/** The words of a line that are results: what the binder changes. */
 const claimLine = ({metadata, spec, status}: Claim, namespace: string): string =>
   [
     metadata?.name,

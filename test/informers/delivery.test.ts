@@ -182,7 +182,7 @@ test('late handlers receive a large cache in pieces, then changes in order, and 
     if (leaving.length === 30) brief[Symbol.dispose]();
   });
   void informer.whenSynced(life.signal).then(() => known.push(new Set(late.map(text => text.split(' ')[1])).size));
-  t.true(late.length < count, 'told in pieces');
+  t.true(late.length < count, 'delivered in pieces');
   await clock.drain();
 
   t.deepEqual(late.slice(count), ['added map-new', 'deleted map-200']);
@@ -193,7 +193,7 @@ test('late handlers receive a large cache in pieces, then changes in order, and 
   listening[Symbol.dispose]();
 });
 
-test('an informer that stops while a late handler receives its cache tells no more', async t => {
+test('an informer that stops while a late handler receives its cache delivers no more', async t => {
   const {clock, informer, life} = await crowded(t);
   informer.start(life.signal);
   await clock.drain();

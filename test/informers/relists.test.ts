@@ -89,10 +89,10 @@ test('a new list is delivered as deletions and then the changes of objects, and 
   replace([...mapsOf(1, 600, 2), mapOf(700, 1), mapOf(701, 1, {uid: 'another'}), mapOf(count, 2)]);
   await clock.drain();
 
-  const told = changes.map(({type, object}) => `${type} ${object.metadata!.name}`);
-  t.is(told[0], 'deleted map-0');
-  t.is(told.filter(text => text.startsWith('deleted')).length, count - 599 - 1);
-  t.deepEqual(told.slice(-4), ['updated map-599', 'deleted map-701', 'added map-701', 'added map-2000']);
+  const delivered = changes.map(({type, object}) => `${type} ${object.metadata!.name}`);
+  t.is(delivered[0], 'deleted map-0');
+  t.is(delivered.filter(text => text.startsWith('deleted')).length, count - 599 - 1);
+  t.deepEqual(delivered.slice(-4), ['updated map-599', 'deleted map-701', 'added map-701', 'added map-2000']);
   t.is(cache.get('default/map-700'), kept);
   t.is(cache.size, 602);
 });

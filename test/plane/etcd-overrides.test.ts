@@ -177,7 +177,7 @@ etcdTest('a watch of a resource with servers of its own resumes at their version
   t.false(ofMaps.ended);
 });
 
-etcdTest('health, metrics and component statuses tell of every set of servers', async t => {
+etcdTest('health, metrics and component statuses cover every set of servers', async t => {
   const {other, start} = await twoStores(t);
   const plane = await start('/events', '--kvstore-readycheck-timeout=200ms', '--kvstore-healthcheck-timeout=200ms');
   const {get} = wire(plane.api.handler);

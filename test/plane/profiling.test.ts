@@ -15,7 +15,7 @@ const overSocket = (socketPath: string, path: string): Promise<number | undefine
       .end();
   });
 
-test('profiles are served to administrators, and on a debug socket to users who may open it', async t => {
+test('profiles are served to administrators, and on a debug socket to users with access to it', async t => {
   const socket = join(mkdtempSync(join(tmpdir(), 'plat-socket-')), 'debug.sock');
   await using plane = await startPlane({apiserverArgs: [`--debug-socket-path=${socket}`]});
 

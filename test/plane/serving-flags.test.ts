@@ -94,7 +94,7 @@ test('logs are only read', async t => {
   t.is((await read('/logs/page', {}, 'DELETE')).status, 405);
 });
 
-test('--enable-logs-handler serves /var/log to those who may read it', async t => {
+test('--enable-logs-handler serves /var/log to authorized users', async t => {
   const listing = async (...apiserverArgs: string[]) => {
     await using plane = await startPlane({
       listen: false,

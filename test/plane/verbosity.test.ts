@@ -71,10 +71,10 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
 /** Lines by the verbosity they begin at. */
 const expected: readonly (readonly [number, string, RegExp])[] = [
   [3, 'requests', /httplog\] "HTTP" verb="LIST"/],
-  [4, 'who cannot be authenticated', /authentication\] "unable to authenticate the request" path="\/api\/v1\/configmaps" err="/],
+  [4, 'a request that cannot be authenticated', /authentication\] "unable to authenticate the request" path="\/api\/v1\/configmaps" err="/],
   [
     4,
-    'who is not allowed, and why',
+    'a denied request, and the reason',
     /authorization\] "request is not allowed" user="nobody" verb="list" path="\/api\/v1\/configmaps" resource="configmaps"/,
   ],
   [

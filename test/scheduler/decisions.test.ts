@@ -101,7 +101,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
     {n: '', m: 'Too many pods'},
   ],
   [
-    'a cordoned node is for those who tolerate it',
+    'a cordoned node takes only pods that tolerate it',
     {nodes: [aNode('n', {unschedulable: true})]},
     aPod('p', {tolerations: [{key: plat.subKey('node', 'unschedulable'), operator: 'Exists'}]}),
     {n: ''},
@@ -191,7 +191,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
     {a1: noAffinity, a2: noAffinity, b1: noAffinity, nowhere: noAffinity},
   ],
   [
-    'the first of those who want their own company may be anywhere that is a place',
+    'the first pod with affinity to itself may go to any node with the topology key',
     {nodes: zones},
     aPod('p', affinity('podAffinity', near('web')), app('web')),
     {a1: '', a2: '', b1: '', nowhere: noAffinity},
@@ -231,7 +231,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
     {a1: noAnti, a2: noAnti, b1: '', nowhere: ''},
   ],
   [
-    'those who are there may refuse',
+    'anti-affinity of placed pods excludes others',
     {nodes: zones, pods: [onNode('a1', 'x', affinity('podAntiAffinity', near('web')), app('db'))]},
     aPod('p', {}, app('web')),
     {a1: noExisting, a2: noExisting, b1: '', nowhere: ''},

@@ -97,7 +97,7 @@ const scoreCases: readonly [
     {n1: 100, n2: 100, n3: 0},
   ],
   [
-    'what those who are there prefer',
+    'the preference of placed pods',
     interPodAffinityScore,
     {nodes: named, pods: [onNode('n3', 'x', weighted('podAffinity', {weight: 5, podAffinityTerm: near('web')}))]},
     aPod('p', {}, app('web')),

@@ -16,7 +16,7 @@ import {aPlaneWithNodes} from '#test/simulation/environment.js';
 
 const command = (name: string, query = '') => `/exec/default/pod/app?command=${name}&input=1&output=1${query}`;
 
-/** The HTTPS port of a simulated node's agent with one pod, for a user who may do everything. */
+/** The HTTPS port of a simulated node's agent with one pod, for a user with all permissions. */
 const anAgent = async (t: ExecutionContext, maxConnections = 100) => {
   const plane = await aPlaneWithNodes();
   t.teardown(() => plane.stop());

@@ -26,7 +26,7 @@ const aStore = async () => {
   return {engine, store};
 };
 
-/** A watcher that takes a batch only when it is told to. */
+/** A watcher that takes a batch only on demand. */
 class SlowWatcher implements Watcher {
   readonly received: Change[] = [];
   isLive = false;

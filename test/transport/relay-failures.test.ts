@@ -173,7 +173,7 @@ test('the caller is read from no faster than the backend takes, and the backend 
   got.destroy();
 
   t.true(taken < 32 << 20, `${taken} bytes were taken for a backend that reads none`);
-  t.true(given < 32 << 20, `${given} bytes were given to a caller who reads none`);
+  t.true(given < 32 << 20, `${given} bytes were given to a caller that reads none`);
 });
 
 test('a client over HTTP/2 that is still sending when the response is complete may stop', async t => {

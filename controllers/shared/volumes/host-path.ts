@@ -45,7 +45,7 @@ export const hostPathPlugin = ({naming, files, random, provisions, recycle}: Hos
         },
       }
     : {}),
-  // Also without provisioning: those who turn it off keep their volumes' policy.
+  // Also without provisioning: turning it off must not change the policy of existing volumes.
   async delete({source}) {
     const path = source.hostPath?.path ?? '';
     if (!removable.test(path) || path.split('/').includes('..'))

@@ -1,4 +1,4 @@
-// Constrained impersonation (KEP-5284): who impersonates needs a permission for the identity, `impersonate:MODE`, and one for what it does with it,
+// Constrained impersonation (KEP-5284): an impersonator needs a permission for the identity, `impersonate:MODE`, and one for what it does with it,
 // `impersonate-on:MODE:VERB`. The mode follows from the identity: the node of the service account's own pod, any node, a service account, or another user.
 // Where no mode allows it, the verb `impersonate` does, as without constraints.
 
@@ -96,7 +96,7 @@ export class ConstrainedImpersonation implements Impersonation {
     return {user: impersonatedUser(wanted, groups), ...(isConstrained ? {constraint: verb} : {})};
   }
 
-  /** The user without what tells the pods of a service account apart, so that one decision holds for all of them. */
+  /** The user without what distinguishes the pods of a service account, so that one decision holds for all of them. */
   #anyPodOf(user: UserInfo): UserInfo {
     const keys = Object.keys(user.extra ?? {}).sort();
     return {...user, extra: {[this.#naming.groupKey('authentication', 'associated-node-keys')]: keys}};

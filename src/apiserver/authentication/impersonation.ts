@@ -14,7 +14,7 @@ export interface Impersonated {
 }
 
 /**
- * Decides who a request with impersonation headers is served as. Rejects with 403 unless its user may impersonate every part of the identity, and with 400
+ * Determines the user that a request with impersonation headers is served as. Rejects with 403 unless its user may impersonate every part of the identity, and with 400
  * when other parts come without a user.
  */
 export interface Impersonation {

@@ -23,7 +23,7 @@ export const compactRegularly = (settings: CompactionSettings, signal: AbortSign
 const compactOne = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
   const noted = store.noted?.();
   const age = noted ? clock.now() - noted.at : -1;
-  // A note of the future does not tell how old its revision is.
+  // The age of a revision is unknown if its note is of the future.
   let seen = age < 0 ? 0 : noted!.revision;
   let turn = 0;
   const compact = async () => {

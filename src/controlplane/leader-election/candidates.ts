@@ -11,7 +11,7 @@ export type Candidate = Frozen<ObjectOf<typeof kinds.leaseCandidates>>;
 /** The strategy that this server decides by; others are left to other controllers. */
 export const oldestEmulationVersion = 'OldestEmulationVersion';
 
-/** How long a candidate counts after it was last heard of. */
+/** How long a candidate counts after its last renewal. */
 const candidateLifeMs = 30 * 60_000;
 
 const nameOf = ({metadata}: Candidate): string => metadata?.name ?? '';
@@ -23,14 +23,14 @@ export const hasExpired = (candidate: Candidate, now: number): boolean => renewe
 /** Whether a candidate has not answered its last ping. */
 export const isPinged = (candidate: Candidate): boolean => pingedAt(candidate) > renewedAt(candidate);
 
-/** Whether a candidate was last heard of so long ago that it is asked again. */
+/** Whether the last renewal of a candidate is so long ago that it is pinged again. */
 export const isDueForPing = (candidate: Candidate, now: number): boolean => renewedAt(candidate) + candidateLifeMs / 2 < now;
 
 /** Whether a candidate was asked within the time and may still answer. */
 export const mayAnswer = (candidate: Candidate, now: number, withinMs: number): boolean =>
   isPinged(candidate) && pingedAt(candidate) + withinMs > now;
 
-/** Whether a candidate was heard of within the time. */
+/** Whether a candidate was renewed within the time. */
 export const isPresent = (candidate: Candidate, now: number, withinMs: number): boolean => renewedAt(candidate) + withinMs > now;
 
 /** Whether a candidate that is not present can be pinged: one that did not answer the last time is not asked again. */

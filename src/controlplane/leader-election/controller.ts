@@ -64,7 +64,7 @@ const changedSpec = ({spec = {}}: Lease, {strategy, holder}: Outcome, now: numbe
   return wanted.strategy === spec.strategy && wanted.preferredHolder === spec.preferredHolder ? undefined : wanted;
 };
 
-/** Asks candidates that were not heard of lately whether they are there. Returns whether answers are to be waited for. */
+/** Pings candidates that were not renewed lately. Returns whether responses are outstanding. */
 const ping = async (client: Client, candidates: readonly Candidate[], now: number): Promise<boolean> => {
   let waits = false;
   for (const candidate of candidates) {
@@ -131,7 +131,7 @@ export const leaderElectionController = defineController({
   },
 });
 
-/** Deletes candidates that were not heard of for half an hour. */
+/** Deletes candidates that were not renewed for half an hour. */
 export const leaseCandidateCollector = defineController({
   doc: 'Deletes expired candidates of leader elections.',
   name: 'lease-candidate-garbage-collector',

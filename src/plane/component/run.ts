@@ -40,7 +40,7 @@ export const runComponent = async <R>(
   const ended = run(stop.signal);
   undo.defer(async () => {
     undone.abort();
-    await ended.catch(() => {}); // Reported to those who await `ended`.
+    await ended.catch(() => {}); // Callers that await `ended` get the error.
     stop[Symbol.dispose]();
   });
   return {checks, manager, ended};

@@ -1,4 +1,4 @@
-// What a runtime is told and reports of images.
+// The images that an agent names to a runtime, and what the runtime reports of them.
 
 /** The name of an image, as a pod gives it or as an id. */
 export interface ImageSpec {

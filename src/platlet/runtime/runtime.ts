@@ -74,7 +74,7 @@ export interface ProcessStreams {
 export interface Runtime extends AsyncDisposable {
   version(): Promise<RuntimeVersion>;
   status(): Promise<RuntimeStatus>;
-  /** The cgroup driver of the runtime; undefined if it does not tell. */
+  /** The cgroup driver of the runtime; undefined if it does not report one. */
   cgroupDriver(): Promise<'cgroupfs' | 'systemd' | undefined>;
   /** Announces the ranges of the node's pods, separated by commas. */
   updatePodCidr(podCidr: string): Promise<void>;

@@ -10,7 +10,7 @@ import type {ParamKind, ParamRef} from './types.js';
 // Authorization of a policy's parameters: the writer of a policy or binding must be allowed to read them. Checked once the object is valid; users that may
 // escalate privileges are exempt.
 
-/** Policies read their parameters as the server, so a user who writes one must be allowed to read them as well. */
+/** Policies read their parameters as the server, so the author of one must be allowed to read them as well. */
 type Policy = KubeObject & {readonly spec?: {readonly paramKind?: ParamKind}};
 type Binding = KubeObject & {readonly spec?: {readonly policyName?: string; readonly paramRef?: ParamRef}};
 

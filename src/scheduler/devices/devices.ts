@@ -33,7 +33,7 @@ export interface DevicesParts {
   countCreation?(status: 'success' | 'failure'): void;
 }
 
-/** Devices: who uses them, and how they are allocated and reserved. */
+/** Devices: their use, allocation and reservation. */
 export class Devices {
   readonly features: Features;
   readonly claims: DeviceClaims;

@@ -19,7 +19,7 @@ const usual = exactly(100);
 type Result = NonNullable<NonNullable<NonNullable<NonNullable<DeviceClaim['status']>['allocation']>['devices']>['results']>[number];
 
 /** Starts to work, with the informers synced. Returns what ends it. */
-type Start = (run: (queue: WorkQueue, hands: number, reconcile: Reconcile) => Workers) => () => Promise<void>;
+type Start = (run: (queue: WorkQueue, concurrency: number, reconcile: Reconcile) => Workers) => () => Promise<void>;
 
 const concurrency = 8;
 

@@ -36,7 +36,7 @@ export interface VolumeDriver {
   /** Returns what mounts the volumes of pods. To be called before the informers start. */
   mounts(enqueuePod: (key: string) => void, enqueueNode: (name: string) => void): NodeVolumes;
   /** Begins to work, with the informers synced. Returns what ends it. */
-  start(run: (queue: WorkQueue, hands: number, reconcile: Reconcile) => Workers): Promise<() => Promise<void>>;
+  start(run: (queue: WorkQueue, concurrency: number, reconcile: Reconcile) => Workers): Promise<() => Promise<void>>;
 }
 
 const concurrency = 8;
@@ -84,7 +84,7 @@ export const createDriver = (parts: DriverParts): VolumeDriver => {
         volumes.listen(({object}) => volumeQueue.add(keyText(keyOf(object)))),
         attachments.listen(({object}) => attachmentQueue.add(keyText(keyOf(object)))),
       ];
-      const hands = [
+      const workers = [
         run(claimQueue, concurrency, key => {
           const claim = context.claims.get(key);
           return claim?.spec?.volumeName ? resize(claim, keyText(key)) : provision(claim, keyText(key));
@@ -95,7 +95,7 @@ export const createDriver = (parts: DriverParts): VolumeDriver => {
       return async () => {
         for (const listener of listeners) listener[Symbol.dispose]();
         for (const queue of [claimQueue, volumeQueue, attachmentQueue]) queue.shutDown();
-        await Promise.all(hands.map(hand => hand.stop()));
+        await Promise.all(workers.map(each => each.stop()));
       };
     },
   };

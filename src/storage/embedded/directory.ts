@@ -13,7 +13,7 @@ export const dataFile = 'data.mdb';
 export const lockFile = 'lock.mdb';
 const files = [dataFile, lockFile];
 
-/** A file beside them that tells that there is a store: one that has lost its data is not taken for a new one. */
+/** A marker file beside them, which exists once a store was created: one that has lost its data is not taken for a new one. */
 const markerFile = 'store.json';
 
 /** A folder beside them for a compact copy, which takes their place once it is complete. */

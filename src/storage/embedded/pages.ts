@@ -307,7 +307,7 @@ class Checker {
   }
 }
 
-/** Whether an entry is not damaged, as far as can be told. Data of an overflow are not passed: then it is their position. */
+/** Whether an entry is not damaged, as far as can be checked. Data of an overflow are not passed: then it is their position. */
 type EntryCheck = (key: Buffer, data: Buffer) => boolean;
 
 interface Node {

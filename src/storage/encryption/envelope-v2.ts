@@ -205,7 +205,7 @@ export class EnvelopeV2 implements ValueCipher {
     return this.#state;
   }
 
-  /** Decrypts a key by the service, once for all who need it. */
+  /** Decrypts a key by the service, once for all concurrent callers. */
   #decryptedKey(id: string, envelope: Envelope): Promise<ValueCipher> {
     const running = this.#decrypting.get(id);
     if (running) return running;

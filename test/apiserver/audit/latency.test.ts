@@ -6,7 +6,7 @@ import type {Store} from '#src/storage/store.js';
 import {configMaps} from '#test/apiserver/wire.js';
 import {one, startAudited} from './environment.js';
 
-test('a slow request tells what it waited for', async t => {
+test('the event of a slow request has the times that it waited', async t => {
   const {get, log, clock} = await startAudited({
     authorizer: {
       async authorize({path}) {
@@ -24,7 +24,7 @@ test('a slow request tells what it waited for', async t => {
   t.like(one(log).annotations, {'apiserver.latency.plat.io/authorization': '700ms', 'apiserver.latency.plat.io/total': '700ms'});
 });
 
-test('a slow read tells how long it waited for the store', async t => {
+test('the event of a slow read has the time that it waited for the store', async t => {
   const clock = new VirtualClock();
   const memory = memoryStore({clock});
   let isSlow = false;
@@ -63,7 +63,7 @@ class TickingClock extends VirtualClock {
   }
 }
 
-test('a slow list in pages tells how long it took to read, decode, transform, encode and write', async t => {
+test('the event of a slow list in pages has the times that it took to read, decode, transform, encode and write', async t => {
   const clock = new TickingClock();
   const {server, post, log} = await startAudited({clock});
   for (let i = 0; i < 20; i++) await post(configMaps, {metadata: {name: `m${i}`}, data: {text: 'x'.repeat(40_000)}});

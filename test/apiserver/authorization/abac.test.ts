@@ -54,7 +54,7 @@ const cases: readonly (readonly [string, object, readonly Question[], readonly Q
     ],
   ],
   [
-    'a star for the user stands for everybody who was authenticated',
+    'a star for the user matches every authenticated user',
     {user: '*', nonResourcePath: '/version'},
     [
       [jane, 'get', '/version'],

@@ -27,7 +27,7 @@ const rolesOf = (account: string): Granted[] => {
     .flatMap(({metadata, rules}) => (rules ?? []).map(rule => ({rule, namespace: metadata?.namespace ?? ''})));
 };
 
-/** Rules that everybody who is authenticated has. */
+/** Rules of every authenticated user. */
 const everybody = policy.clusterRoles
   .filter(({metadata}) => ['system:discovery', 'system:basic-user', 'system:public-info-viewer'].includes(metadata!.name!))
   .flatMap(({rules}) => (rules ?? []).map((rule): Granted => ({rule, namespace: ''})));

@@ -68,7 +68,7 @@ const policyOf = ({value, apiVersion, kind}: ParsedBody, naming: Naming): {reado
   return {policy: converted(decodeValue<Partial<AbacPolicy>>(value, oldPolicyFields, 'Ignore').object), isOld: !isNamed};
 };
 
-/** A star stands for everybody who was authenticated. */
+/** A star matches every authenticated user. */
 const forAuthenticated = (policy: AbacPolicy): AbacPolicy =>
   policy.user === '*' || policy.group === '*' ? {...policy, user: '', group: wellKnown.authenticated} : policy;
 

@@ -31,7 +31,7 @@ const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: P
     clusterBinding(component('dns'), account(naming.component('dns'))),
     clusterBinding(component('scheduler'), user(component('scheduler'))),
     clusterBinding('system:volume-scheduler', user(component('scheduler'))),
-    // Nodes are authorized by the Node authorizer; the role remains for administrators who bind it.
+    // Nodes are authorized by the Node authorizer; the role remains for bindings of administrators.
     clusterBinding('system:node'),
     clusterBinding('system:service-account-issuer-discovery', group(wellKnown.serviceAccounts)),
     ...(gate('ClusterTrustBundle') ? [clusterBinding('system:cluster-trust-bundle-discovery', group(wellKnown.serviceAccounts))] : []),

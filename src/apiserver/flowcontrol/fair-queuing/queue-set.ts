@@ -175,7 +175,7 @@ export class QueueSet {
 
   /** The queue of the flow's hand with the least work. */
   #chosen({flow: {hand}}: FlowRequest): Queue {
-    // Beginning elsewhere each time, so that flows whose hands overlap prefer no queue.
+    // Beginning elsewhere each time, so that flows with overlapping hands (KEP-1040) prefer no queue.
     const offset = this.#dealt++ % hand.length;
     let [chosen, least] = [0, Infinity];
     for (let dealt = 0; dealt < hand.length && least > 0; dealt++) {

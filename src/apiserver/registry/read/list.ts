@@ -66,7 +66,7 @@ export interface ListRequest {
   readonly needsParsing: boolean;
   /** Throws when the request has ended. */
   check?(): void;
-  /** The user who lists. */
+  /** The user of the request. */
   readonly flow?: string;
 }
 

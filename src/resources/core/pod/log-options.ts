@@ -9,7 +9,7 @@ const positiveText = 'must be greater than 0';
 export const logFields: readonly ConnectOption[] = [
   {name: 'container', type: 'string', description: 'The container whose log is wanted; the only one where there is but one.'},
   {name: 'follow', type: 'boolean', description: 'Goes on with what is written from now on.'},
-  {name: 'insecureSkipTLSVerifyBackend', type: 'boolean', description: 'Does not verify who the agent of the node is.'},
+  {name: 'insecureSkipTLSVerifyBackend', type: 'boolean', description: 'Does not verify the serving certificate of the agent of the node.'},
   {name: 'limitBytes', type: 'integer', description: 'The most bytes to answer with.'},
   {name: 'previous', type: 'boolean', description: 'The log of the container that ran before.'},
   {name: 'sinceSeconds', type: 'integer', description: 'Only what is younger than so many seconds.'},
