@@ -44,6 +44,14 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return this.#contents.index(index).count(value);
   }
 
+  /** Builds indexes in steps, while the cache is read and written. */
+  *indexing(indexes: readonly Index<T>[]): Steps<void> {
+    for (const index of indexes) {
+      // A new list may take the place of the contents meanwhile, without an index that was not finished.
+      while (!this.#contents.has(index)) yield* this.#contents.indexing(index);
+    }
+  }
+
   groups(grouping: Grouping<T>, value: string): Iterable<Group<T>> {
     return this.#contents.groups(grouping, value);
   }

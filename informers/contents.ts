@@ -17,6 +17,8 @@ export class Contents<T extends KubeObject> {
   readonly #namespaces = new Shelves<T>();
   readonly #indexes = new Map<Index<T>, Shelves<T>>();
   readonly #groupings = new Map<Grouping<T>, Groups<T>>();
+  /** Indexes that are being built in steps. Each write changes them as well, so that the objects that were visited already stay right. */
+  readonly #unfinished = new Map<Index<T>, Shelves<T>>();
   readonly #failed: IndexFailure<T>;
 
   constructor(failed: IndexFailure<T>) {
@@ -35,6 +37,23 @@ export class Contents<T extends KubeObject> {
     return namespace ? this.#namespaces.of(namespace) : [...this.#objects.values()];
   }
 
+  has(index: Index<T>): boolean {
+    return this.#indexes.has(index);
+  }
+
+  /** Builds an index in steps, between which objects may be added, replaced and dropped. A reader that needs it before the end builds it at once. */
+  *indexing(index: Index<T>): Steps<void> {
+    if (this.#indexes.has(index)) return;
+    const shelves = new Shelves<T>();
+    this.#unfinished.set(index, shelves);
+    try {
+      yield* this.#fillAll(index, shelves);
+      if (!this.#indexes.has(index)) this.#indexes.set(index, shelves);
+    } finally {
+      if (this.#unfinished.get(index) === shelves) this.#unfinished.delete(index);
+    }
+  }
+
   index(index: Index<T>): Shelves<T> {
     if (!this.#indexes.has(index)) runSteps(this.#build(index));
     return this.#indexes.get(index)!;
@@ -50,7 +69,7 @@ export class Contents<T extends KubeObject> {
     if (old) this.#unfile(key, old);
     this.#objects.set(key, object);
     this.#namespaces.put(object.metadata?.namespace ?? '', key, object);
-    for (const [index, shelves] of this.#indexes) for (const value of this.#valuesOf(index, object)) shelves.put(value, key, object);
+    for (const [index, shelves] of this.#allShelves()) for (const value of this.#valuesOf(index, object)) shelves.put(value, key, object);
     for (const groups of this.#groupings.values()) this.#group(groups, key, object);
   }
 
@@ -76,12 +95,21 @@ export class Contents<T extends KubeObject> {
 
   *#build(index: Index<T>): Steps<void> {
     const shelves = new Shelves<T>();
+    yield* this.#fillAll(index, shelves);
+    this.#indexes.set(index, shelves);
+  }
+
+  *#fillAll(index: Index<T>, shelves: Shelves<T>): Steps<void> {
     let count = 0;
     for (const object of this.#objects.values()) {
       this.#fill(index, shelves, object);
       if (++count % objectsPerStep === 0) yield;
     }
-    this.#indexes.set(index, shelves);
+  }
+
+  *#allShelves(): Iterable<readonly [Index<T>, Shelves<T>]> {
+    yield* this.#indexes;
+    yield* this.#unfinished;
   }
 
   *#buildGroups(grouping: Grouping<T>): Steps<void> {
@@ -96,7 +124,7 @@ export class Contents<T extends KubeObject> {
 
   #unfile(key: string, old: Frozen<T>): void {
     this.#namespaces.take(old.metadata?.namespace ?? '', key);
-    for (const [index, shelves] of this.#indexes) for (const value of this.#valuesOf(index, old)) shelves.take(value, key);
+    for (const [index, shelves] of this.#allShelves()) for (const value of this.#valuesOf(index, old)) shelves.take(value, key);
     for (const groups of this.#groupings.values()) this.#tried(old, () => groups.take(key, old));
   }
 

@@ -28,8 +28,9 @@ interface News<T extends KubeObject> {
   readonly changes: readonly Change<T>[];
   readonly listeners: readonly Listener<T>[];
   readonly handled: () => void;
-  /** The number of changes that have been delivered. */
+  /** The number of changes that have been delivered to all, and of listeners that have received the next one. */
   delivered: number;
+  received: number;
 }
 
 /**
@@ -98,7 +99,7 @@ export class Delivery<T extends KubeObject> {
       const changes = this.#step(work);
       if (changes) {
         this.#update = undefined;
-        this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0};
+        this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0, received: 0};
         return undefined;
       }
       const pause = this.#pieces.pause();
@@ -122,11 +123,14 @@ export class Delivery<T extends KubeObject> {
   #deliver(): Promise<void> | undefined {
     const news = this.#news;
     if (!news) return undefined;
-    for (; news.delivered < news.changes.length && !this.#isStopped; news.delivered++) {
-      const pause = this.#pieces.pause();
-      if (pause) return pause;
+    for (; news.delivered < news.changes.length && !this.#isStopped; news.delivered++, news.received = 0) {
       const change = news.changes[news.delivered]!;
-      for (const listener of news.listeners) listener.next(change);
+      // Between listeners too: one change of a large object may take each of them milliseconds.
+      for (; news.received < news.listeners.length && !this.#isStopped; news.received++) {
+        const pause = this.#pieces.pause();
+        if (pause) return pause;
+        news.listeners[news.received]!.next(change);
+      }
     }
     this.#news = undefined;
     if (!this.#isStopped) news.handled();

@@ -2,12 +2,12 @@ import {Observable, type Subscription} from 'rxjs';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {isGone, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {guarded, type Clock} from '#src/base/clock.js';
+import {guarded, held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
-import type {Steps} from '#src/base/steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
@@ -15,7 +15,7 @@ import {Delivery} from './delivery.js';
 import {follow, isShort, type Followed, type FollowOptions} from './follow.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
-import type {Lister} from './lister.js';
+import type {Index, Lister} from './lister.js';
 import {Refusals} from './refusal.js';
 import {Replay, type Listener} from './replay.js';
 import type {Shape} from './selection.js';
@@ -165,6 +165,14 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       this.#waiters.add(waiter);
       aborted = onAbort(signal, () => settle(() => reject(signal.reason as Error)));
     });
+  }
+
+  /**
+   * Creates indexes of a cache that may be full, in slices between which the event loop runs. Resolves once lookups use them. A lookup before that builds its index
+   * at once.
+   */
+  whenIndexed(...indexes: readonly Index<T>[]): Promise<void> {
+    return held(this.#options.clock, () => runStepsInPieces(this.#cache.indexing(indexes), this.#pieces));
   }
 
   #stumbled(error: unknown, message: string, object?: Frozen<T>): void {

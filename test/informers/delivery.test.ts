@@ -58,6 +58,32 @@ test('a long list is delivered in pieces, and synced means all of it was', async
   t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
 });
 
+test('the event loop runs between the listeners of one change that take long, and all receive it in order', async t => {
+  const {clock, create, informer, life} = await crowded(t);
+  informer.start(life.signal);
+  await clock.drain();
+  const received: string[] = [];
+  const late = Array.from({length: 4}, (_, listener) =>
+    informer.listen(({type, object}) => {
+      if (type !== 'added' || !object.metadata?.name?.startsWith('large')) return;
+      clock.work(6);
+      received.push(`${listener} ${object.metadata.name}`);
+    }),
+  );
+  await clock.drain();
+  clock.longestMs = 0;
+
+  await create('large-1');
+  await create('large-2');
+  await clock.drain();
+
+  t.deepEqual(
+    received,
+    ['large-1', 'large-2'].flatMap(name => late.map((_, listener) => `${listener} ${name}`)),
+  );
+  t.true(clock.longestMs <= 12, `${clock.longestMs} ms in one turn`);
+});
+
 test('changes during the delivery of a list follow it, and enter the cache then', async t => {
   const {clock, create, maps, informer, received, hooks, life} = await crowded(t);
   let cachedAtLast: unknown;

@@ -5,6 +5,8 @@ import {Delivery} from '#informers/delivery.js';
 import {indexing, type Grouping, type Index} from '#informers/lister.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 
 const count = 2_000;
@@ -176,3 +178,39 @@ test('an index that is created while the cache is empty visits no object when it
 
   t.is(visits, count);
 });
+
+for (const change of ['objects change', 'a new list comes'] as const) {
+  test(`an index of a full cache is built in slices while ${change}, and has what the cache has`, async t => {
+    const {clock, cache, byPart, delivery, replace} = cached();
+    replace(mapsOf(0, count, 1));
+    await clock.drain();
+    clock.longestMs = 0;
+    const moved = (index: number, resourceVersion: number): ConfigMap => {
+      const object = mapOf(index, resourceVersion);
+      return {...object, metadata: {...object.metadata, labels: {part: 'moved'}}};
+    };
+
+    const indexed = runStepsInPieces(cache.indexing([byPart]), new Pieces(clock));
+    let turns = 0;
+    const write = (): void => {
+      if (turns++ > 5) return;
+      // One of the first, which were visited already, and one of the last, which were not.
+      for (const index of [turns, count - turns]) delivery.add(() => cache.apply(moved(index, 2)));
+      for (const index of [turns + 100, count - turns - 100]) delivery.add(() => cache.remove(mapOf(index, 3)));
+      delivery.add(() => cache.apply(mapOf(count + turns, 2)));
+      if (change === 'a new list comes' && turns === 3) replace(mapsOf(1000, count + 1000, 5));
+      setImmediate(write);
+    };
+    setImmediate(write);
+    await indexed;
+    t.true(clock.longestMs <= 15, `${clock.longestMs} ms in one turn`);
+    await clock.drain();
+    clock.longestMs = 0;
+
+    const found = ['moved', ...Array.from({length: 10}, (_, part) => String(part))].flatMap(part => cache.by(byPart, part) as ConfigMap[]);
+    t.deepEqual(namesOf(found).sort(), namesOf(cache.list() as ConfigMap[]).sort());
+    t.is(cache.count(byPart, 'moved'), (cache.list() as ConfigMap[]).filter(({metadata}) => metadata?.labels?.['part'] === 'moved').length);
+    t.true(turns > 3);
+    t.is(clock.longestMs, 0); // Nothing was indexed by the lookups.
+  });
+}

@@ -142,3 +142,16 @@ const nodeCases: readonly [Partial<PodSpec>, boolean][] = [
 test('a pod may run where its node selector and one of its required terms hold', t => {
   for (const [spec, expected] of nodeCases) t.is(matchesNode({containers: [], ...spec} as PodSpec, node), expected, JSON.stringify(spec));
 });
+
+test('the requests of many init containers after sidecars with many resources take no longer than their number', t => {
+  const many = Object.fromEntries(Array.from({length: 4_000}, (_, index) => [`example.com/r-${index}`, '1']));
+  const initContainers = [asking('s', many, sidecar), ...Array.from({length: 4_000}, (_, index) => asking(`i-${index}`, {}))];
+  const begun = process.cpuUsage();
+
+  const requests = podRequests({spec: {initContainers, containers: [asking('a', {'example.com/r-0': '1'})]}} as Pod);
+
+  t.is(formatResourceList(requests)['example.com/r-0'], '2');
+  t.is(requests.size, 4_000);
+  const {user} = process.cpuUsage(begun);
+  t.true(user < 1_000_000, `${user} µs`); // Comparing each with all sidecars takes 16 million additions.
+});

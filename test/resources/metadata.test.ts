@@ -12,6 +12,9 @@ const value =
 const subdomain =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
+const numbered = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({length: count}, (_, index) => [`k-${index}`, '']));
+
 const cases: [title: string, metadata: ObjectMeta, expected: string[]][] = [
   ['a name', {name: ''}, ['metadata.name: Required value: name or generateName is required']],
   ['a name in lower case', {name: 'A'}, [`metadata.name: Invalid value: "A": ${subdomain}`]],
@@ -32,6 +35,8 @@ const cases: [title: string, metadata: ObjectMeta, expected: string[]][] = [
     {labels: {a: 'x'.repeat(64)}},
     [`metadata.labels: Invalid value: "${'x'.repeat(64)}": must be no more than 63 bytes`],
   ],
+  ['labels up to 4096', {labels: numbered(4096)}, []],
+  ['no more labels', {labels: numbered(4097)}, ['metadata.labels: Too many: 4097: must have at most 4096 items']],
   [
     'annotations with good keys',
     {annotations: {'': 'x'}},

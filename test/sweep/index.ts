@@ -1,14 +1,14 @@
 import {seededRandom} from '#src/base/random.js';
 import {largestBody} from './requests.js';
 import {sweepServer} from './server.js';
-import {casesOf, drawn, sweep, type Finding} from './sweep.js';
+import {casesOf, drawn, drawnOfEach, sweep, type Finding} from './sweep.js';
 
 /**
  * `make fuzz`: fills lists and maps of every kind up to the body limit, sends the objects through every kind of write, and fails if one blocks the event loop too long.
- * FUZZ_CASES (default: all), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the limit in ms.
+ * FUZZ_CASES (default: all), FUZZ_OF_EACH (as many of each kind), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the limit in ms.
  * Each request beyond the limit is reported on stderr at once, so that a run that is cut short has said what it saw.
  */
-const {FUZZ_CASES, FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_BYTES = String(largestBody - 64 * 1024), FUZZ_LIMIT = '50'} = process.env;
+const {FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_BYTES = String(largestBody - 64 * 1024), FUZZ_LIMIT = '50'} = process.env;
 const shown = 60;
 
 await using server = await sweepServer();
@@ -16,7 +16,9 @@ const only = new RegExp(FUZZ_ONLY);
 const matching = [...casesOf(server)].filter(({target, collection}) =>
   only.test(`${target.label} ${collection.path.map(step => (typeof step === 'string' ? step : step.field)).join('.')}`),
 );
-const cases = FUZZ_CASES ? drawn(matching, Number(FUZZ_CASES), seededRandom(Number(FUZZ_SEED))) : matching;
+const random = seededRandom(Number(FUZZ_SEED));
+const ofEach = FUZZ_OF_EACH ? drawnOfEach(matching, Number(FUZZ_OF_EACH), random) : matching;
+const cases = FUZZ_CASES ? drawn(ofEach, Number(FUZZ_CASES), random) : ofEach;
 const findings: Finding[] = [];
 const lineOf = ({label, verb, filling, status, longestMs, ms, bytes}: Finding): string =>
   `${longestMs.toFixed(0).padStart(7)} ms of ${ms.toFixed(0).padStart(7)}  ${status}  ${verb}  ${label}  (${filling}, ${bytes} bytes)`;

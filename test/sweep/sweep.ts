@@ -46,6 +46,16 @@ export const drawn = (cases: Iterable<Case>, count: number, random: Random): Cas
     .map(({value}) => value);
 };
 
+/** Selects as many cases of each kind at random, in random order. */
+export const drawnOfEach = (cases: Iterable<Case>, count: number, random: Random): Case[] => {
+  const seen = new Map<Target, number>();
+  return drawn(cases, Infinity, random).filter(({target}) => {
+    const number = (seen.get(target) ?? 0) + 1;
+    seen.set(target, number);
+    return number <= count;
+  });
+};
+
 /** Runs a case: a create with the filled body, and all other writes of it. */
 export async function* sweep(server: SweepServer, {target, collection, filling}: Case, bytes: number): AsyncGenerator<Finding> {
   const node = schemaOf(target.served.resource.settings.schemas, target.served.kind);

@@ -29,7 +29,7 @@ const maxInto = (into: ResourceList, other: ResourceList): void => {
 
 /**
  * Aggregates container resources: the sum of regular containers and sidecars, or the maximum of any init container plus the sidecars started
- * before it, whichever is larger (KEP-753).
+ * before it, whichever is larger (KEP-753). Each container is compared by its own resources alone: those of the sidecars before it were compared with them.
  */
 const aggregateContainers = ({containers, initContainers = []}: Spec, of: (container: Frozen<Container>) => ResourceList): ResourceList => {
   const running: ResourceList = new Map();
@@ -38,15 +38,15 @@ const aggregateContainers = ({containers, initContainers = []}: Spec, of: (conta
   const starting: ResourceList = new Map();
   for (const container of initContainers ?? []) {
     const own = of(container);
-    if (container.restartPolicy === 'Always') {
-      addInto(running, own);
-      addInto(sidecars, own);
-      maxInto(starting, sidecars);
-    } else {
-      const withSidecars = new Map(own);
-      addInto(withSidecars, sidecars);
-      maxInto(starting, withSidecars);
+    const withSidecars: ResourceList = new Map();
+    for (const [name, amount] of own) {
+      const before = sidecars.get(name);
+      withSidecars.set(name, before ? addQuantities(before, amount) : amount);
     }
+    maxInto(starting, withSidecars);
+    if (container.restartPolicy !== 'Always') continue;
+    addInto(running, own);
+    for (const [name, amount] of withSidecars) sidecars.set(name, amount);
   }
   maxInto(running, starting);
   return running;

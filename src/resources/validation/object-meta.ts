@@ -1,6 +1,6 @@
 // Validation of `metadata`, for objects and for the templates in them. It never changes an object.
 
-import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
@@ -15,14 +15,22 @@ import {labelName, pathSegmentName, type NameProblems} from './names.js';
 /** The size limit of all annotations of an object, keys and values. */
 export const annotationsLimit = 256 * 1024;
 
+/**
+ * The most labels of an object, a template or a selector. Every controller looks at all labels of an object when it changes, and listing keys takes V8 one turn.
+ * Differs from upstream, which has no limit.
+ */
+export const mostLabels = 4096;
+
 const orphan = 'orphan';
 const foreground = 'foregroundDeletion';
 
 export function* validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
-  for (const [key, value] of Object.entries(labels ?? {})) {
+  const entries = Object.entries(labels ?? {});
+  for (const [key, value] of entries) {
     for (const problem of labelKeyProblems(key)) yield invalid(path, key, problem);
     for (const problem of labelValueProblems(value)) yield invalid(path, value, problem);
   }
+  if (entries.length > mostLabels) yield tooMany(path, entries.length, mostLabels);
 }
 
 export function* validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {

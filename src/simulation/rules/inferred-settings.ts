@@ -10,11 +10,15 @@ const defaultMessagePath = '/dev/termination-log';
 /** The pause image, from any registry and with any tag. */
 const pauseImage = /(^|\/)pause([:@]|$)/;
 
-/** Returns the command line of a container; undefined if it refers to an unknown value. */
+/** The most words of a command line that are looked at. */
+const mostWords = 16_384;
+
+/** Returns the command line of a container; undefined if it refers to an unknown value or has very many words. */
 const commandLineOf = (
   {command = [], args = []}: Frozen<AnyContainer>,
   valueOf: (name: string) => string | undefined,
 ): readonly string[] | undefined => {
+  if (command.length + args.length > mostWords) return undefined;
   const words = [...command, ...args].map(word => expand(word, name => valueOf(name)));
   return words.every(word => word !== undefined) ? words : undefined;
 };
