@@ -264,6 +264,16 @@ test('endpoints show as addresses with ports', async t => {
   ]);
 });
 
+test('a table shows the first endpoints of many addresses with many ports, without listing all of them', async t => {
+  const {row} = await startEnvironment();
+  const addresses = Array.from({length: 8_000}, (_, index) => ({ip: `10.0.${index >> 8}.${index & 255}`}));
+  const ports = Array.from({length: 8_000}, (_, index) => ({name: `p-${index}`, port: index + 1}));
+
+  const shown = (await row(kinds.endpoints, {subsets: [{addresses, ports}]}))['Endpoints'];
+
+  t.is(shown, '10.0.0.0:1,10.0.0.1:1,10.0.0.2:1 + 63999997 more...');
+});
+
 test('the name of an address is the given prefix itself', async t => {
   const {of} = await startEnvironment();
   const spec = {parentRef: {resource: 'services', namespace, name: 's'}};

@@ -61,13 +61,22 @@ function* warnings({metadata, subsets = []}: Readonly<Endpoints>, _old: unknown,
 /** How many endpoints a table shows. */
 const shown = 3;
 
+function* textsOf({addresses = [], ports = []}: Readonly<Subset>): Iterable<string> {
+  if (ports.length === 0) for (const {ip} of addresses) yield ip;
+  for (const {port} of ports) for (const {ip} of addresses) yield ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
+}
+
+/** Returns the first endpoints, and the number of the others: each address has each port, so that all of them may be very many. */
 const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
   if (subsets.length === 0) return '<none>';
-  const all = subsets.flatMap(({addresses = [], ports = []}) => {
-    if (ports.length === 0) return addresses.map(({ip}) => ip);
-    return ports.flatMap(({port}) => addresses.map(({ip}) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)));
-  });
-  return all.length > shown ? `${all.slice(0, shown).join(',')} + ${all.length - shown} more...` : all.join(',');
+  let count = 0;
+  const first: string[] = [];
+  for (const subset of subsets) {
+    const {addresses = [], ports = []} = subset;
+    count += addresses.length * Math.max(ports.length, 1);
+    if (first.length < shown) for (const text of textsOf(subset)) if (first.push(text) === shown) break;
+  }
+  return count > shown ? `${first.join(',')} + ${count - shown} more...` : first.join(',');
 };
 
 const writable = ['metadata', 'subsets'];
