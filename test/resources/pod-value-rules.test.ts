@@ -6,7 +6,14 @@ import {type Case, aPod, gate, name, withContainer, withInit, withVolume} from '
 const spread = (more: object) =>
   aPod({topologySpreadConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...more}]}, {labels: {app: 'a'}});
 
+const limiting = (count: number) => {
+  const each = Object.fromEntries(Array.from({length: count}, (_, index) => [`example.com/r-${index}`, '1']));
+  return withContainer({resources: {limits: each, requests: each}});
+};
+
 const valueCases: readonly Case[] = [
+  ['ten thousand resources', limiting(5000), []],
+  ['more resources', limiting(5001), ['spec.containers: Too many: 10002: must have at most 10000 items']],
   // Values that are explicitly empty, and values in the wording of the original.
   [
     'an empty earlier lifecycle',

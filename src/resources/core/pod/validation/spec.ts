@@ -1,6 +1,6 @@
 // Validation of a whole pod spec: host namespaces, names, DNS, scheduling and their combinations; containers and volumes have their own files.
 
-import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {PodSpec, Volume} from '#src/api/pod.js';
 import {everyContainer} from './every-container.js';
@@ -84,6 +84,18 @@ function* policies(spec: PodSpec, path: string): Iterable<FieldError> {
   }
 }
 
+/** The most entries of the resource lists of all containers: the scheduler, quotas and nodes add them up at once. Differs from upstream, which has no limit. */
+const mostResources = 10_000;
+
+function* resourceCount(spec: PodSpec, path: string): Iterable<FieldError> {
+  let count = 0;
+  for (const {container} of everyContainer(spec, path)) {
+    const {limits, requests} = container.resources ?? {};
+    for (const list of [limits, requests]) if (list) count += Object.keys(list).length;
+  }
+  if (count > mostResources) yield tooMany(`${path}.containers`, count, mostResources);
+}
+
 const containerRules = (spec: PodSpec, rules: PodSpecRules, volumes: ReadonlyMap<string, Volume>): ContainerRules => ({
   ...rules,
   gate: name => rules.gate(name),
@@ -98,6 +110,7 @@ function* running(spec: PodSpec, path: string, rules: PodSpecRules): Iterable<Fi
   const volumes = new Map<string, Volume>();
   yield* validateVolumes(spec.volumes ?? [], `${path}.volumes`, rules, volumes);
   const inner = containerRules(spec, rules, volumes);
+  yield* resourceCount(spec, path);
   yield* validateResourceClaims(spec.resourceClaims ?? [], `${path}.resourceClaims`, rules.isMirror ?? false);
   yield* validateContainers(spec, `${path}.containers`, inner);
   yield* validateInitContainers(spec, `${path}.initContainers`, inner);
