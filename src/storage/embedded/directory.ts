@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {isSoundEntry} from './layout.js';
 import {checkPages, FileDamaged, type PageUse} from './pages.js';
-import {checkAbsence, ownerFile} from './presence.js';
+import {checkAbsence, claimSocket, ownerFile} from './presence.js';
 
 /** The files LMDB keeps in a directory. */
 export const dataFile = 'data.mdb';
@@ -19,8 +19,8 @@ const markerFile = 'store.json';
 /** A folder beside them for a compact copy, which takes their place once it is complete. */
 export const copyFolder = 'compact';
 
-/** Directories of the stores that this process has open. */
-const open = new Set<string>();
+/** Directories of the stores that this process has open, with what keeps other processes away. */
+const open = new Map<string, Disposable | undefined>();
 
 const reasonOf = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code;
@@ -97,11 +97,12 @@ export const reserve = async (directory: string, clock: Clock): Promise<Reserved
     const path = realpathSync(directory);
     if (open.has(path)) throw new StoreUnusable(`the store in ${directory} is already open in this process`);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    open.add(path);
+    open.set(path, undefined);
     try {
+      open.set(path, await claimSocket(path, lockFile, clock));
       return {path, use: await prepare(path, clock)};
     } catch (error) {
-      open.delete(path);
+      release(path);
       throw error;
     }
   } catch (error) {
@@ -122,7 +123,10 @@ const prepare = async (path: string, clock: Clock): Promise<PageUse | undefined>
   return use;
 };
 
-export const release = (path: string): void => void open.delete(path);
+export const release = (path: string): void => {
+  open.get(path)?.[Symbol.dispose]();
+  open.delete(path);
+};
 
 /** New files survive a power failure only once their directory is synced. */
 export const syncDirectory = (path: string): void => {

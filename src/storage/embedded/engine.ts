@@ -49,7 +49,7 @@ const firstRevision = 1;
 /** How many bytes must find space before a full disk counts as usable again. */
 const probeBytes = 256 << 10;
 
-const lostMessage = 'another process has claimed the data directory: this one does not write to it any more';
+const lostMessage = 'another process has claimed the data directory, or its lock file was replaced: this one does not write to it any more';
 
 /** How many changes one commit of a compaction examines. */
 const sweepBatch = 500;
@@ -77,6 +77,8 @@ interface EngineParts {
   readonly clock: Clock;
   /** The bound on the bytes of history; zero for none. */
   readonly historyBytes: number;
+  /** Whether another process may have opened the store, since its lock file was replaced. */
+  readonly isLockReplaced: () => boolean;
   /** Called once the tree is closed. */
   release(): void;
 }
@@ -87,6 +89,7 @@ export class EmbeddedEngine implements StorageEngine {
   readonly #directory: string;
   readonly #release: () => void;
   readonly #log: Log;
+  readonly #isLockReplaced: () => boolean;
   /** Whether another process has claimed the store. */
   #isLost = false;
   /** Whether the last write found no space. */
@@ -105,11 +108,12 @@ export class EmbeddedEngine implements StorageEngine {
   readonly #bound: HistoryBound;
   #closing = false;
 
-  constructor(tree: Tree, {directory, hot, release, log, clock, historyBytes}: EngineParts) {
+  constructor(tree: Tree, {directory, hot, release, log, clock, historyBytes, isLockReplaced}: EngineParts) {
     this.#tree = tree;
     this.#hot = hot;
     this.#directory = directory;
     this.#release = release;
+    this.#isLockReplaced = isLockReplaced;
     this.#log = log;
     this.#compacted = this.#meta(metaKeys.compacted);
     this.#durable = this.#newestRevision();
@@ -284,6 +288,7 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   async #write(writes: Writes): Promise<void> {
+    this.#checkLock();
     if (this.#isLost) throw new Error(lostMessage);
     try {
       await writes.durable();
@@ -304,11 +309,18 @@ export class EmbeddedEngine implements StorageEngine {
 
   /** Ends all writes: another process has claimed the store. */
   lose(): void {
+    if (this.#isLost) return;
     this.#isLost = true;
     this.#log.error({directory: this.#directory}, lostMessage);
   }
 
+  /** Before each write: a process that came in by a new lock file must not find this one writing. */
+  #checkLock(): void {
+    if (this.#isLockReplaced()) this.lose();
+  }
+
   async writeProblem(): Promise<string | undefined> {
+    this.#checkLock();
     if (this.#isLost) return `${lostMessage}: ${this.#directory}`;
     if (!this.#isFull) return undefined;
     try {

@@ -3,7 +3,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {LocalStore} from '#src/storage/local/store.js';
 import type {Store} from '#src/storage/store.js';
 import {claim} from './claim.js';
-import {mark, release, reserve, unreplaced, unusable} from './directory.js';
+import {lockFile, mark, release, reserve, unreplaced, unusable} from './directory.js';
 import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
 import {EmbeddedEngine} from './engine.js';
 import {Presence} from './presence.js';
@@ -46,7 +46,7 @@ export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<
     checkUnreplaced();
     mark(path, naming);
     let engine: EmbeddedEngine | undefined;
-    const held = new Presence(path, clock, () => engine?.lose());
+    const held = new Presence(path, lockFile, clock, () => engine?.lose());
     presence = held;
     const checkOwned = (): void => {
       checkUnreplaced();
@@ -54,12 +54,14 @@ export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<
     };
     tree = await shrunk(tree, {...shrink, path, naming, use, open, checkOwned, log, clock});
     held.check();
+    held.noteLock();
     engine = new EmbeddedEngine(tree, {
       directory: path,
       hot: new HotRanges(clock, {...hotDefaults, ...hot}),
       log,
       clock,
       historyBytes,
+      isLockReplaced: () => held.isLockReplaced,
       release: () => {
         held[Symbol.dispose]();
         release(path);

@@ -1,7 +1,10 @@
-// Tells processes that use one store of each other where LMDB's list of them cannot: its lock file was deleted, or both have the same process id, each in a
-// namespace of its own. The owner renews the time of a file; a start that finds such a file in one of these cases watches whether it is renewed.
+// Keeps two processes from using one store where LMDB's list of them does not: its lock file was deleted, or both have the same process id, each in a namespace
+// of its own. On Linux a socket is the lock, which nobody can delete. It does not reach into another namespace of networks (containers), and other systems have
+// no such socket: there the owner renews the time of a file, and a start in one of these cases watches whether it is renewed.
 
-import {existsSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync} from 'node:fs';
+import {once} from 'node:events';
+import {readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync} from 'node:fs';
+import {createServer} from 'node:net';
 import {hostname} from 'node:os';
 import {join} from 'node:path';
 import {every, type Clock} from '#src/base/clock.js';
@@ -21,6 +24,8 @@ interface Owner {
   readonly host: string;
   /** The namespace of the process id; empty where there is no such thing. */
   readonly namespace: string;
+  /** The inode of the lock file that the process uses. */
+  readonly lock: number;
 }
 
 const namespace = (): string => {
@@ -42,36 +47,78 @@ const ownerOf = (directory: string): Partial<Owner> | undefined => {
 
 const renewedAt = (directory: string): number | undefined => statSync(join(directory, ownerFile), {throwIfNoEntry: false})?.mtimeMs;
 
+const inodeOf = (directory: string, file: string): number | undefined => statSync(join(directory, file), {throwIfNoEntry: false})?.ino;
+
+/** Returns the error of a store that another process uses, which names it as far as it is known. */
+const inUse = (directory: string, lockFile: string, owner: Partial<Owner> = {}): StoreUnusable => {
+  const lock = inodeOf(directory, lockFile);
+  const isElsewhere = owner.namespace !== undefined && owner.namespace !== namespace();
+  const isDeleted = lock === undefined || (owner.lock !== undefined && owner.lock !== lock);
+  const holder = owner.process === undefined ? 'another process' : `process ${owner.process}`;
+  const where = isElsewhere ? ` on ${owner.host}, in another namespace of process ids` : '';
+  const hint = isElsewhere || isDeleted ? ` ("fuser -v ${join(directory, 'data.mdb')}" on the host finds it)` : '';
+  return new StoreUnusable(
+    `the store in ${directory} is in use by ${holder}${where}${isDeleted ? `, whose ${lockFile} was deleted` : ''}: stop that one${hint}, or give another --data-dir`,
+  );
+};
+
+/** The length of the names, which is all that the system takes: releases of Node.js differ in how they fill up shorter ones. */
+const nameLength = 108;
+
 /**
- * Rejects with `StoreUnusable` if a process that LMDB cannot see uses the store. To be called before its lock file is created. Takes a few seconds where the last
- * owner ended without closing the store and either the lock file is gone or it had this process id in another namespace.
+ * Returns a socket that no other process on this machine can have at the same time for the same directory, wherever the directory is mounted and whatever becomes
+ * of the files in it; the system releases it with the process. Rejects with `StoreUnusable` if another process has it. Undefined where there is no such socket.
+ */
+export const claimSocket = async (directory: string, lockFile: string, clock: Clock): Promise<Disposable | undefined> => {
+  if (process.platform !== 'linux') return undefined;
+  const {dev, ino} = statSync(directory);
+  const server = createServer(socket => socket.destroy());
+  using _ = clock.hold();
+  try {
+    server.listen(`\0plat-store/${dev}/${ino}/`.padEnd(nameLength, '.'));
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw inUse(directory, lockFile, ownerOf(directory));
+    // A sandbox may refuse such sockets.
+    return undefined;
+  }
+  server.unref();
+  return {[Symbol.dispose]: () => void server.close()};
+};
+
+/**
+ * Rejects with `StoreUnusable` if a process uses the store that has neither a socket which this one sees nor a place in LMDB's list. To be called before the lock
+ * file is created. Takes a few seconds where the last owner ended without closing the store and had this process id in another namespace, or where the lock file
+ * is missing or another than that one had.
  */
 export const checkAbsence = async (directory: string, lockFile: string, clock: Clock): Promise<void> => {
   const owner = ownerOf(directory);
   if (!owner) return;
-  const hasLock = existsSync(join(directory, lockFile));
-  if (hasLock && !(owner.process === process.pid && owner.namespace !== namespace())) return;
+  const lock = inodeOf(directory, lockFile);
+  const isTwin = owner.process === process.pid && owner.namespace !== namespace();
+  if (lock !== undefined && (owner.lock === undefined || owner.lock === lock) && !isTwin) return;
   const before = renewedAt(directory);
   using _ = clock.keepAlive();
   await new Promise<void>(resolve => clock.schedule(watchMs, resolve));
   const after = renewedAt(directory);
-  if (after === undefined || after === before) return;
-  throw new StoreUnusable(
-    `the store in ${directory} is in use by process ${owner.process} on ${owner.host}${hasLock ? ', in another namespace of process ids' : `, whose ${lockFile} was deleted`}: stop that one ("fuser -v ${join(directory, 'data.mdb')}" on the host finds it), or give another --data-dir`,
-  );
+  if (after !== undefined && after !== before) throw inUse(directory, lockFile, ownerOf(directory));
 };
 
 /** The presence of this process as the owner of a store. */
 export class Presence implements Disposable {
   readonly #directory: string;
+  readonly #lockFile: string;
+  #lock: number | undefined;
   readonly #id = systemRandom.uuid();
   readonly #ending = new AbortController();
   readonly #lost: () => void;
   readonly #clock: Clock;
 
   /** `lost` is called once another process has claimed the store: this one must not write to it any more. */
-  constructor(directory: string, clock: Clock, lost: () => void) {
+  constructor(directory: string, lockFile: string, clock: Clock, lost: () => void) {
     this.#directory = directory;
+    this.#lockFile = lockFile;
+    this.#lock = inodeOf(directory, lockFile);
     this.#lost = lost;
     this.#clock = clock;
     this.#write();
@@ -93,6 +140,18 @@ export class Presence implements Disposable {
     );
   }
 
+  /** Notes which lock file this process uses now, after it has replaced it. */
+  noteLock(): void {
+    this.#lock = inodeOf(this.#directory, this.#lockFile);
+    this.#write();
+  }
+
+  /** Whether the lock file was deleted and made again, so that another process may have opened the store. */
+  get isLockReplaced(): boolean {
+    const lock = inodeOf(this.#directory, this.#lockFile);
+    return lock !== undefined && lock !== this.#lock;
+  }
+
   #renew(): void {
     const owner = ownerOf(this.#directory);
     if (!owner?.id) return this.#write();
@@ -109,7 +168,7 @@ export class Presence implements Disposable {
   }
 
   #write(): void {
-    const owner: Owner = {id: this.#id, process: process.pid, host: hostname(), namespace: namespace()};
+    const owner: Owner = {id: this.#id, process: process.pid, host: hostname(), namespace: namespace(), lock: this.#lock ?? 0};
     try {
       writeFileSync(join(this.#directory, ownerFile), `${JSON.stringify(owner)}\n`, {mode: 0o600});
     } catch {
