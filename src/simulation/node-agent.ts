@@ -16,7 +16,7 @@ export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: st
     const {record, of, own} = target;
     const entries = pods.behaviors.of(record.pod, of).log;
     const source = logSource(record, own, query.previous, {entries, valueOf: valueIn(target, context.naming)});
-    return readLog({source, query, clock: context.clock, signal, onChange: run => onPodChange(record, run)});
+    return readLog({source, query, clock: context.clock, timeline: context.timeline, signal, onChange: run => onPodChange(record, run)});
   },
   exec: (address, command) => execIn(context, pods, targetAt(pods.recordOf, node, address), command),
   attach: address => attachTo(context, pods, targetAt(pods.recordOf, node, address)),

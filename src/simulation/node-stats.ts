@@ -86,8 +86,8 @@ export const nodeStatsReader = (
   {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>,
   node: string,
 ): (() => NodeStats) => {
-  const {clock} = context;
-  const startedAt = clock.now();
+  const {timeline} = context;
+  const startedAt = timeline.now();
   const measure = usageMeter();
 
   const containerStats = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerStats[] => {
@@ -102,7 +102,7 @@ export const nodeStatsReader = (
         name: container.name,
         id: id.slice(id.indexOf('://') + 3),
         image: fullName(container.image ?? ''),
-        startedAt: state.startedAt,
+        startedAt: timeline.wallOf(state.startedAt),
         ...limitsOf(container),
         ...measure(run, state.startedAt, used, now),
         probes: probeStatsOf(container, state, now),
@@ -122,7 +122,7 @@ export const nodeStatsReader = (
         namespace,
         name,
         uid: record.uid,
-        startedAt: record.startTime,
+        startedAt: timeline.wallOf(record.startTime),
         containers,
         ...measure(record, record.startTime, total(containers), now),
       },
@@ -130,7 +130,7 @@ export const nodeStatsReader = (
   };
 
   return () => {
-    const now = clock.now();
+    const now = timeline.now();
     const agent = context.agents.get(node)!;
     const records = recordsOn(context, recordOf, node);
     const pods = records.flatMap(record => podStats(record, now));
@@ -139,8 +139,8 @@ export const nodeStatsReader = (
     const {machineID: id, systemUUID: systemId, bootID: bootId} = machineIds(node);
     return {
       name: node,
-      time: now,
-      startedAt,
+      time: timeline.wallOf(now),
+      startedAt: timeline.wallOf(startedAt),
       machine: {
         id,
         systemId,

@@ -57,6 +57,8 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
   return async ({name}) => {
     const agent = agents.get(name);
     if (!agent) return settled;
+    // A change of the wall clock is noticed when the timeline is read, with each heartbeat at the latest.
+    context.timeline.now();
     const now = clock.monotonic();
     const requeueIn = (afterMs: number) => {
       const wait = Math.min(afterMs, nextPowerChange(agent, now) - now, agent.announceAt - now);

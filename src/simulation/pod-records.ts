@@ -52,8 +52,8 @@ export class Records {
 
   create(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
     const {context, behaviors, addresses, volumes} = this.#parts;
-    const {clock, naming, nodes} = context;
-    const record = recordOf(pod, clock.now(), of => behaviors.of(pod, of));
+    const {timeline, naming, nodes} = context;
+    const record = recordOf(pod, timeline, of => behaviors.of(pod, of));
     this.#records.set(key, record);
     if (record.isFinished) return record;
     const isOld = pod.status?.startTime !== undefined;
@@ -78,7 +78,7 @@ export class Records {
     if (!record) return;
     this.#records.delete(key);
     for (const {files} of record.runs.values()) files?.[Symbol.dispose]();
-    record.forgottenAt = context.clock.now();
+    record.forgottenAt = context.timeline.now();
     notifyListeners(record);
     const agent = context.agents.get(record.nodeName);
     if (!record.isFinished && agent) this.release(agent, record);

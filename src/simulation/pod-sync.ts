@@ -53,24 +53,24 @@ export class PodSync {
     this.#parts = parts;
   }
 
-  /** Returns when the pod changes next, in ms since the epoch; infinity for never. */
+  /** Returns when the pod changes next, by the timeline; infinity for never. */
   async run(agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> {
-    const {naming, clock} = this.#parts.context;
+    const {naming, timeline} = this.#parts.context;
     const record = this.#parts.records.of(agent, key, pod);
     this.#reportBehaviorError(agent, record);
-    await checkReferences(agent, record, () => clock.now());
+    await checkReferences(agent, record, () => timeline.now());
     if (record.sandbox === 'pending' && !record.isFinished && !record.termination) {
-      this.#parts.volumes?.mount(agent, record, clock.now());
+      this.#parts.volumes?.mount(agent, record, timeline.now());
       await this.#parts.devices.prepare(agent, record);
     }
     const resizeAt = resize(record, this.#resizeContext(agent, record));
-    const isWritten = writeAnnotatedLines(naming, record, clock.now());
+    const isWritten = writeAnnotatedLines(naming, record, timeline.now());
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
     record.requestedExits.clear();
     notifyListeners(record);
     await writeStatus(agent, record, {
       hostAddresses: agent.machine.addresses,
-      now: clock.now(),
+      timeline,
       appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])],
     });
     if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted)
@@ -80,9 +80,9 @@ export class PodSync {
 
   #podContext(agent: Agent, record: PodRecord): PodContext {
     const {behaviors, addresses, records, context} = this.#parts;
-    const {clock, naming} = context;
+    const {timeline, naming} = context;
     return {
-      now: clock.now(),
+      now: timeline.now(),
       images: agent.images,
       behaviorOf: of => behaviors.of(record.pod, of),
       takeAddresses: () => addresses.take(agent, record.pod),
@@ -98,9 +98,9 @@ export class PodSync {
   }
 
   #resizeContext(agent: Agent, record: PodRecord): ResizeContext {
-    const {clock, nodes} = this.#parts.context;
+    const {timeline, nodes} = this.#parts.context;
     return {
-      now: clock.now(),
+      now: timeline.now(),
       checkRoom() {
         const rejection =
           record.allocation &&

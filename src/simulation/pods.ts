@@ -23,7 +23,7 @@ const conflictRetryMs = 100;
 
 /** Reconciles the pods that are bound to simulated nodes. */
 export const createPodReconciler = (context: SimulationContext, volumes: NodeVolumes | undefined): PodReconciler => {
-  const {clock, naming, nodes} = context;
+  const {clock, naming, nodes, timeline} = context;
   const behaviors = behaviorsOf(naming, context.rules.pods);
   const addresses = podAddresses(context);
   const records = new Records({context, behaviors, addresses, volumes});
@@ -48,7 +48,7 @@ export const createPodReconciler = (context: SimulationContext, volumes: NodeVol
       if (!agent.registered || isSwitchedOff(naming, agent, nodes.get(agent.machine.name), clock.monotonic())) return settled;
       try {
         const next = await sync.run(agent, key, pod);
-        return next === Infinity ? settled : requeueAfter(Math.max(0, next - clock.now()));
+        return next === Infinity ? settled : requeueAfter(Math.max(0, next - timeline.now()));
       } catch (error) {
         if (isNotFound(error)) return settled;
         // The pod was replaced, as the cache will show, or changes concurrently.

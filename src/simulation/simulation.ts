@@ -37,6 +37,7 @@ import {noRules, type Rules} from './rules/rules.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {nodeAgent} from './node-agent.js';
+import {Timeline} from './timeline.js';
 import {usageReader} from './usage.js';
 import {announceOn} from './volumes/objects.js';
 import {createDriver} from './volumes/driver.js';
@@ -151,6 +152,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const context: SimulationContext = {
     naming,
     clock,
+    timeline: new Timeline(clock),
     random,
     log,
     rules,

@@ -1,4 +1,4 @@
-import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {check, type Verdict} from './check/check.js';
@@ -83,6 +83,11 @@ const runAll = async (): Promise<void> => {
       continue;
     }
     total.failed++;
+    for (const [index, log] of result.logs.entries()) {
+      const path = join(folder, `${backend}-${seed}-server-${index}.log`);
+      writeFileSync(path, log);
+      console.log(`  log of server ${index}: ${path}`);
+    }
     console.log(`  check the history again: node dist/test/faults/index.js check ${file}`);
     console.log(
       `  run the round again: make faults FAULTS_SEED=${seed} FAULTS_ROUNDS=1 FAULTS_ONLY=${[backend, ...(only ?? [])].join(',')}`,

@@ -44,7 +44,7 @@ export const deviceBinding = (
 };
 
 /** Makes the binding conditions of allocated devices true, or one of their failure conditions, as the rules say. */
-const deviceBinder = ({agents, client, clock, naming, rules}: SimulationContext, claims: Lister<DeviceClaim>): Reconcile => {
+const deviceBinder = ({agents, client, timeline, naming, rules}: SimulationContext, claims: Lister<DeviceClaim>): Reconcile => {
   const ruleOf = ({driver, pool, device}: Pick<Result, 'driver' | 'pool' | 'device'>): DeviceRule | undefined =>
     agents.has(pool)
       ? devicesOfNode(rules.devices, pool)
@@ -54,7 +54,7 @@ const deviceBinder = ({agents, client, clock, naming, rules}: SimulationContext,
   /** The conditions of a device, all of the time when it has become ready, or has not. */
   const conditionsOf = ({bindingConditions = [], bindingFailureConditions = [], bindError}: DeviceRule, at: number) => {
     const [failure = ''] = bindingFailureConditions;
-    const common = {status: 'True', lastTransitionTime: wireTime(at)};
+    const common = {status: 'True', lastTransitionTime: wireTime(timeline.wallOf(at))};
     return bindError === undefined
       ? bindingConditions.map(type => ({type, reason: 'Ready', message: '', ...common}))
       : [{type: failure, reason: 'BindingFailed', message: bindError, ...common}];
@@ -65,8 +65,9 @@ const deviceBinder = ({agents, client, clock, naming, rules}: SimulationContext,
     const {allocation, devices: known = []} = claim?.status ?? {};
     if (!claim || !allocation) return settled;
     const {name = '', namespace = '', uid} = claim.metadata ?? {};
-    const now = clock.now();
-    const allocatedAt = parseTime(allocation.allocationTimestamp) ?? now;
+    const now = timeline.now();
+    const allocated = parseTime(allocation.allocationTimestamp);
+    const allocatedAt = allocated === undefined ? now : timeline.timeOf(allocated);
     const timed = (allocation.devices?.results ?? []).flatMap(result => {
       const rule = result.bindingConditions?.length ? ruleOf(result) : undefined;
       if (!rule) return [];

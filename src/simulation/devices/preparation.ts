@@ -44,8 +44,8 @@ export class DevicePreparation {
 
   /** Prepares the devices of a pod whose containers have not started. Sets `record.devices` to what it waits for. */
   async prepare(agent: Agent, record: PodRecord): Promise<void> {
-    const {clock, client, naming} = this.#context;
-    const now = clock.now();
+    const {timeline, client, naming} = this.#context;
+    const now = timeline.now();
     if (!hasDevices(record.pod) || record.devices?.isPrepared || now < (record.devices?.retryAt ?? 0)) return;
     const claims = await this.#claimsOf(agent, record.pod);
     const ruled = typeof claims === 'string' ? [] : claims.flatMap(claim => this.#ruled(agent, claim));
@@ -72,7 +72,7 @@ export class DevicePreparation {
         pool,
         device,
         ...(shareID === undefined ? {} : {shareID}),
-        conditions: [{type: 'Ready', status: 'True', reason: 'Prepared', message: '', lastTransitionTime: wireTime(now)}],
+        conditions: [{type: 'Ready', status: 'True', reason: 'Prepared', message: '', lastTransitionTime: wireTime(timeline.wallOf(now))}],
       }));
       const intent = {
         apiVersion: apiVersionOf(naming, kinds.resourceClaims),

@@ -4,7 +4,7 @@ import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 
 /** One line of a log. */
 export interface LogLine {
-  /** In ms since the epoch. */
+  /** By the timeline of pods. */
   readonly at: number;
   readonly stream: LogEntry['stream'];
   readonly text: string;
@@ -30,7 +30,7 @@ const occurrencesBy = ({afterMs, everyMs, times = Infinity}: LogEntry, elapsedMs
   return everyMs === undefined ? 1 : Math.min(times, Math.floor((elapsedMs - afterMs) / everyMs) + 1);
 };
 
-/** Returns how many lines were written by a moment (ms since the epoch), inclusive. */
+/** Returns how many lines were written by a moment, inclusive. */
 const linesWrittenBy = ({startedAt, entries}: RunLog, until: number): number => {
   let sum = 0;
   for (const entry of entries) sum += occurrencesBy(entry, until - startedAt) * linesIn(entry.text);

@@ -1,12 +1,14 @@
 import type {LogQuery, LogStream} from '#src/api/node/agent.js';
 import type {Clock} from '#src/base/clock.js';
 import {linesFrom, nextLineAfter, positionOfLast, type LogLine, type LogPosition} from './lines.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import type {LogSource} from './source.js';
 
 export interface ReadLogOptions {
   readonly source: LogSource;
   readonly query: LogQuery;
   readonly clock: Clock;
+  readonly timeline: Timeline;
   readonly signal: AbortSignal;
   /** Calls `run` at the pod's next change, unless disposed before. */
   onChange(run: () => void): Disposable;
@@ -43,11 +45,18 @@ class Limit {
 }
 
 /** Yields the lines of a log in chunks: the existing ones, and with `follow` new ones until the run ends or the signal aborts. */
-export async function* readLog({source, query, clock, signal, onChange}: ReadLogOptions): AsyncGenerator<string, void, undefined> {
+export async function* readLog({
+  source,
+  query,
+  clock,
+  timeline,
+  signal,
+  onChange,
+}: ReadLogOptions): AsyncGenerator<string, void, undefined> {
   const {log} = source;
   const {timestamps, since = -Infinity, tailLines = maxLines, limitBytes = Infinity, follow, stream} = query;
   const limit = new Limit(limitBytes);
-  const last = () => Math.min(clock.now(), source.endedAt() ?? Infinity);
+  const last = () => Math.min(timeline.now(), source.endedAt() ?? Infinity);
   let position: LogPosition = positionOfLast(log, Math.min(tailLines, maxLines), last());
   while (!signal.aborted) {
     const endedAt = source.endedAt();
@@ -55,8 +64,9 @@ export async function* readLog({source, query, clock, signal, onChange}: ReadLog
     let chunk = '';
     for (const line of linesFrom(log, position, until)) {
       position = line.at === position.at ? {at: position.at, skip: position.skip + 1} : {at: line.at, skip: 1};
-      if (line.at < since || !isOfStream(stream, line)) continue;
-      chunk += `${timestamps ? `${stamp(line.at)} ` : ''}${line.text}\n`;
+      const writtenAt = timeline.wallOf(line.at);
+      if (writtenAt < since || !isOfStream(stream, line)) continue;
+      chunk += `${timestamps ? `${stamp(writtenAt)} ` : ''}${line.text}\n`;
       if (chunk.length < chunkLength) continue;
       yield limit.cut(chunk);
       chunk = '';
@@ -64,7 +74,7 @@ export async function* readLog({source, query, clock, signal, onChange}: ReadLog
     }
     if (chunk) yield limit.cut(chunk);
     if (!follow || endedAt !== undefined || limit.isReached) return;
-    await waitForChange(nextLineAfter(log, until) - clock.now(), {clock, signal, onChange});
+    await waitForChange(nextLineAfter(log, until) - timeline.now(), {clock, signal, onChange});
   }
 }
 

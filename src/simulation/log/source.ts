@@ -6,7 +6,7 @@ import type {RunLog} from './lines.js';
 /** The log of one run, and when the run ended. */
 export interface LogSource {
   readonly log: RunLog;
-  /** In ms since the epoch; undefined while the run goes on. */
+  /** By the timeline of pods; undefined while the run goes on. */
   endedAt(): number | undefined;
 }
 

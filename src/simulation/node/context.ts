@@ -8,6 +8,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {Budget} from '#src/simulation/files/files.js';
 import type {AddressPool} from './addresses.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import type {Agent} from './agent.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 
@@ -24,6 +25,8 @@ export const podsByAddress: Index<Pod> = {
 export interface SimulationContext {
   readonly naming: Naming;
   readonly clock: Clock;
+  /** The time of pods. */
+  readonly timeline: Timeline;
   readonly random: Random;
   readonly log: Log;
   readonly rules: Rules;

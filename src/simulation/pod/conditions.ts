@@ -1,6 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, PodCondition} from '#src/api/pod.js';
-import {wireTime} from '#src/api/time.js';
 import {isInitialized, type PodRecord} from './record.js';
 import {specContainers} from '#src/simulation/rules/spec-containers.js';
 import type {ContainerStatuses} from './container-status.js';
@@ -92,14 +91,14 @@ const conditionStates = (
   ];
 };
 
-/** Returns the conditions that the agent sets, each with the time of its last transition. */
-export const conditionsOf = (record: PodRecord, statuses: ContainerStatuses, phase: string, now: number): PodCondition[] => {
+/** Returns the conditions that the agent sets, each with the time of its last transition: `time` for those that change now. */
+export const conditionsOf = (record: PodRecord, statuses: ContainerStatuses, phase: string, time: string): PodCondition[] => {
   const {metadata, status} = record.pod;
   const before = status?.conditions ?? [];
   const {generation} = metadata ?? {};
   return conditionStates(record, statuses, phase, before).map(state => {
     const old = before.find(({type}) => type === state.type);
-    const lastTransitionTime = old?.status === state.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
+    const lastTransitionTime = old?.status === state.status && old.lastTransitionTime ? old.lastTransitionTime : time;
     return {...(generation ? {observedGeneration: generation} : {}), ...state, lastTransitionTime};
   });
 };

@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import {fullName, imageId} from '#src/simulation/rules/images.js';
 import type {Amounts} from './resizing.js';
 import {isInitialized, type ContainerRecord, type Termination, type PodRecord} from './record.js';
@@ -11,12 +12,12 @@ import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-con
 type WireState = NonNullable<ContainerStatus['state']>;
 type Terminated = NonNullable<WireState['terminated']>;
 
-const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Termination): Terminated => ({
+const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Termination, timeline: Timeline): Terminated => ({
   exitCode,
   reason,
   ...(message ? {message} : {}),
-  ...(startedAt === undefined ? {} : {startedAt: wireTime(startedAt)}),
-  ...(finishedAt === undefined ? {} : {finishedAt: wireTime(finishedAt)}),
+  ...(startedAt === undefined ? {} : {startedAt: wireTime(timeline.wallOf(startedAt))}),
+  ...(finishedAt === undefined ? {} : {finishedAt: wireTime(timeline.wallOf(finishedAt))}),
   ...(id ? {containerID: id} : {}),
 });
 
@@ -30,14 +31,15 @@ const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string =>
   spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating';
 
 /** Returns the state of a container for the API. Once an initialized pod has finished, an unknown container counts as lost. */
-const stateOf = (record: PodRecord, {state, role}: ContainerRecord): WireState => {
+const stateOf = (record: PodRecord, {state, role}: ContainerRecord, timeline: Timeline): WireState => {
   switch (state.is) {
     case 'running':
-      return {running: {startedAt: wireTime(state.startedAt)}};
+      return {running: {startedAt: wireTime(timeline.wallOf(state.startedAt))}};
     case 'ended':
-      return {terminated: terminated(state)};
+      return {terminated: terminated(state, timeline)};
     case 'waiting': {
-      if (record.isFinished && !record.rejection && role === 'regular' && isInitialized(record)) return {terminated: terminated(unknown)};
+      if (record.isFinished && !record.rejection && role === 'regular' && isInitialized(record))
+        return {terminated: terminated(unknown, timeline)};
       const {reason = waitingReason(record.pod), message} = state;
       return {waiting: {reason, ...(message ? {message} : {})}};
     }
@@ -62,17 +64,10 @@ const userOf = (
   return {linux: {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]}};
 };
 
-type Running = Extract<ContainerRecord['state'], {readonly is: 'running'}>;
-
-/** Whether a moment of a container has come. A wall clock that was set back to before its start does not take it back. */
-const hasCome = (moment: number, {startedAt}: Running, now: number): boolean => moment <= now || now < startedAt;
-
-const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is === 'running' && hasCome(state.startedBy, state, now);
+const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is === 'running' && state.startedBy <= now;
 
 const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
-  role === 'init'
-    ? state.is === 'ended' && state.exitCode === 0
-    : role !== 'ephemeral' && state.is === 'running' && hasCome(state.readyBy, state, now);
+  role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
 
 /** Returns the actual and the allocated resources. */
 const amountsOf = (
@@ -87,14 +82,15 @@ const amountsOf = (
   };
 };
 
-const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, now: number): ContainerStatus => {
+const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, timeline: Timeline): ContainerStatus => {
+  const now = timeline.now();
   const hasRun = own.id !== undefined;
   const {image = ''} = container;
   const volumeMounts = mounts(container);
   return {
     name: own.name,
-    state: stateOf(record, own),
-    lastState: own.last && own.state.is !== 'ended' ? {terminated: terminated(own.last)} : {},
+    state: stateOf(record, own, timeline),
+    lastState: own.last && own.state.is !== 'ended' ? {terminated: terminated(own.last, timeline)} : {},
     ready: isReady(own, now),
     restartCount: own.restarts,
     image: hasRun ? fullName(image) : image,
@@ -114,7 +110,7 @@ export interface ContainerStatuses {
 }
 
 /** Returns the container statuses of a pod: regular and ephemeral ones by name, init containers in their order. */
-export const containerStatuses = (record: PodRecord, now: number): ContainerStatuses => {
+export const containerStatuses = (record: PodRecord, timeline: Timeline): ContainerStatuses => {
   const lists = {
     initContainerStatuses: [] as ContainerStatus[],
     containerStatuses: [] as ContainerStatus[],
@@ -125,7 +121,7 @@ export const containerStatuses = (record: PodRecord, now: number): ContainerStat
     const own = known.get(of.container.name) ?? {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: 0};
     const list =
       of.role === 'regular' ? 'containerStatuses' : of.role === 'ephemeral' ? 'ephemeralContainerStatuses' : 'initContainerStatuses';
-    lists[list].push(statusOf(record, own, of, now));
+    lists[list].push(statusOf(record, own, of, timeline));
   }
   const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);
   lists.containerStatuses.sort(byName);

@@ -9,7 +9,7 @@ import type {PodAllocation} from '#src/simulation/node/allocation.js';
 import type {Mounting} from './mounting.js';
 import type {Role} from '#src/simulation/rules/rules.js';
 
-/** A run that has ended. Times in ms since the epoch. */
+/** A run that has ended. All times of records are those of the timeline of pods. */
 export interface Termination {
   readonly exitCode: number;
   readonly reason: string;

@@ -3,6 +3,7 @@ import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {parseTime} from '#src/api/time.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
 import type {ContainerRecord, Termination, PodRecord} from './record.js';
@@ -10,8 +11,17 @@ import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-con
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
 
-const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, containerID: id}: WireTerminated): Termination => {
-  const [started, finished] = [parseTime(startedAt), parseTime(finishedAt)];
+/** Returns the moment of the timeline of a time in a status. */
+const timeIn = (text: string | undefined, timeline: Timeline): number | undefined => {
+  const wall = parseTime(text);
+  return wall === undefined ? undefined : timeline.timeOf(wall);
+};
+
+const endedOf = (
+  {exitCode, reason = '', message, startedAt, finishedAt, containerID: id}: WireTerminated,
+  timeline: Timeline,
+): Termination => {
+  const [started, finished] = [timeIn(startedAt, timeline), timeIn(finishedAt, timeline)];
   return {
     exitCode,
     reason,
@@ -28,6 +38,7 @@ const containerRecordOf = (
   of: SpecContainer,
   status: Frozen<ContainerStatus> | undefined,
   behavior: Behavior,
+  timeline: Timeline,
 ): ContainerRecord => {
   const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
   if (!status) return own;
@@ -36,17 +47,20 @@ const containerRecordOf = (
     own.id = containerID;
     record.runs.set(containerID, {entries: behavior.log, written: []});
   }
-  if (lastState?.terminated) own.last = endedOf(lastState.terminated);
-  if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated)};
+  if (lastState?.terminated) own.last = endedOf(lastState.terminated, timeline);
+  if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated, timeline)};
   else if (state?.running)
-    own.state = {is: 'running', ...timesOf(record, own, of.container, behavior, parseTime(state.running.startedAt) ?? record.startTime)};
+    own.state = {
+      is: 'running',
+      ...timesOf(record, own, of.container, behavior, timeIn(state.running.startedAt, timeline) ?? record.startTime),
+    };
   return own;
 };
 
 /** Creates the record of a pod: from its status, if an agent wrote one before a restart. */
-export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecContainer) => Behavior): PodRecord => {
+export const recordOf = (pod: Frozen<Pod>, timeline: Timeline, behaviorOf: (of: SpecContainer) => Behavior): PodRecord => {
   const {metadata, spec, status} = pod;
-  const startTime = parseTime(status?.startTime) ?? now;
+  const startTime = timeIn(status?.startTime, timeline) ?? timeline.now();
   const phase = status?.phase;
   const statuses = new Map(
     [status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses]
@@ -76,7 +90,7 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
     const behavior = behaviorOf(of);
     if (of.role === 'regular')
       record.sandboxAt = Math.max(record.sandboxAt, startTime + drawFrom(behavior.startAfter, `${record.uid}/startAfter`));
-    record.containers.push(containerRecordOf(record, of, statuses.get(of.container.name), behavior));
+    record.containers.push(containerRecordOf(record, of, statuses.get(of.container.name), behavior, timeline));
   }
   return record;
 };

@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition, PodStatus} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import {conditionsOf, transientConditions} from './conditions.js';
 import {containerStatuses} from './container-status.js';
 import {phaseOf} from './phase.js';
@@ -48,7 +49,7 @@ const reportedPhase = (record: PodRecord): string => {
 };
 
 /** Returns the status of a pod as its node reports it. */
-export const statusOf = (record: PodRecord, hostAddresses: readonly string[], now: number): OwnStatus => {
+export const statusOf = (record: PodRecord, hostAddresses: readonly string[], timeline: Timeline): OwnStatus => {
   const {metadata, status: before} = record.pod;
   const phase = reportedPhase(record);
   const generation = metadata?.generation;
@@ -59,15 +60,16 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], no
     ...((reason ?? (before?.phase === phase && before.reason)) ? {reason: reason ?? before?.reason} : {}),
     ...((message ?? (before?.phase === phase && before.message)) ? {message: message ?? before?.message} : {}),
     ...(generation ? {observedGeneration: generation} : {}),
-    startTime: before?.startTime ?? wireTime(record.startTime),
+    startTime: before?.startTime ?? wireTime(timeline.wallOf(record.startTime)),
   } as OwnStatus;
-  if (record.rejection) return {...common, conditions: conditionsOf(record, {}, phase, now)};
-  const statuses = containerStatuses(record, now);
+  const time = wireTime(timeline.wallOf(timeline.now()));
+  if (record.rejection) return {...common, conditions: conditionsOf(record, {}, phase, time)};
+  const statuses = containerStatuses(record, timeline);
   const [hostIP] = hostAddresses;
   const [podIP] = record.addresses;
   return {
     ...common,
-    conditions: conditionsOf(record, statuses, phase, now),
+    conditions: conditionsOf(record, statuses, phase, time),
     ...(hostIP ? {hostIP, hostIPs: hostAddresses.map(ip => ({ip}))} : {}),
     ...(podIP ? {podIP, podIPs: record.addresses.map(ip => ({ip}))} : {}),
     ...statuses,

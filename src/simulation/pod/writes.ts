@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
+import type {Timeline} from '#src/simulation/timeline.js';
 import type {PodRecord} from './record.js';
 import {statusOf, statusPatch} from './status.js';
 
@@ -11,7 +12,7 @@ export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
 /** Options of a status write. */
 export interface StatusWrite {
   readonly hostAddresses: readonly string[];
-  readonly now: number;
+  readonly timeline: Timeline;
   /** Annotations that were applied and are to be removed. */
   readonly appliedAnnotations: readonly string[];
 }
@@ -20,10 +21,10 @@ export interface StatusWrite {
 export const writeStatus = async (
   {client}: Agent,
   record: PodRecord,
-  {hostAddresses, now, appliedAnnotations}: StatusWrite,
+  {hostAddresses, timeline, appliedAnnotations}: StatusWrite,
 ): Promise<void> => {
   const {metadata} = record.pod;
-  const status = statusPatch(record.pod, statusOf(record, hostAddresses, now));
+  const status = statusPatch(record.pod, statusOf(record, hostAddresses, timeline));
   const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
   if (!status && done.length === 0) return;
   const patch = {

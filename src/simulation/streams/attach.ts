@@ -20,7 +20,14 @@ const follow = async (context: StreamContext, target: ContainerTarget, io: Comma
   const tailLines = run.entries === simulatedLog ? 1 : 0;
   const copyStream = async (stream: 'Stdout' | 'Stderr') => {
     const query = {follow: true, previous: false, timestamps: false, stream, tailLines};
-    const text = readLog({source, query, clock: context.clock, signal, onChange: listener => onPodChange(record, listener)});
+    const text = readLog({
+      source,
+      query,
+      clock: context.clock,
+      timeline: context.timeline,
+      signal,
+      onChange: listener => onPodChange(record, listener),
+    });
     for await (const piece of text) await (stream === 'Stdout' ? io.out(piece) : io.err(piece));
   };
   await Promise.all([copyStream('Stdout'), copyStream('Stderr')]);
@@ -28,9 +35,9 @@ const follow = async (context: StreamContext, target: ContainerTarget, io: Comma
 };
 
 /** Echoes input lines into the log. */
-const echo = async ({clock}: StreamContext, {record, own}: ContainerTarget, io: CommandIo, changed: () => void): Promise<void> => {
+const echo = async ({timeline}: StreamContext, {record, own}: ContainerTarget, io: CommandIo, changed: () => void): Promise<void> => {
   for await (const line of lineReader(io)) {
-    writeLine(record, own, line, clock.now());
+    writeLine(record, own, line, timeline.now());
     changed();
   }
 };
@@ -47,7 +54,7 @@ const shell = async (
   const logged = (write: CommandIo['out']) => async (content: string | Buffer) => {
     const lines = (partialLine + content.toString()).split('\n');
     partialLine = lines.pop()!.slice(-4096);
-    for (const line of lines) writeLine(target.record, target.own, line, context.clock.now());
+    for (const line of lines) writeLine(target.record, target.own, line, context.timeline.now());
     await write(content);
   };
   return runShell(

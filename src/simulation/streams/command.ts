@@ -13,7 +13,7 @@ import {valueIn, type ContainerTarget, type PodRecords} from './target.js';
 /** The exit code of SIGKILL. */
 const killedExitCode = 137;
 
-export type StreamContext = Pick<SimulationContext, 'naming' | 'clock' | 'fileBudget'>;
+export type StreamContext = Pick<SimulationContext, 'naming' | 'clock' | 'timeline' | 'fileBudget'>;
 
 /** Returns the record of a container's current run. Throws an agent error where there is none. */
 export const currentRun = ({record, own}: ContainerTarget): RunRecord => {

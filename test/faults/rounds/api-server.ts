@@ -8,14 +8,14 @@ export const token = 'faults';
 
 /** How long a start may take. */
 const patienceMs = 60_000;
+const maxLog = 100_000;
 
 /** An API server in a process of its own behind a relay, to be killed, paused and started again on its data. */
 export class ApiServer implements AsyncDisposable {
   readonly relay: Relay;
   readonly #args: readonly string[];
   #program: Program | undefined;
-  /** What the processes wrote to their logs, without the beginning. */
-  log = '';
+  #earlierLog = '';
 
   private constructor(relay: Relay, args: readonly string[]) {
     this.relay = relay;
@@ -52,9 +52,15 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
-  /** Whether the process ended by itself. */
-  get hasEnded(): boolean {
-    return this.#program !== undefined && this.#program.child.exitCode !== null;
+  /** How the process ended, if it did so by itself. */
+  get ending(): string | undefined {
+    const {exitCode, signalCode} = this.#program?.child ?? {};
+    return signalCode ?? (typeof exitCode === 'number' ? `code ${exitCode}` : undefined);
+  }
+
+  /** What the processes wrote to their logs, without the beginning. */
+  get log(): string {
+    return (this.#earlierLog + (this.#program?.stderr ?? '')).slice(-maxLog);
   }
 
   /** Ends the process without warning. */
@@ -64,7 +70,7 @@ export class ApiServer implements AsyncDisposable {
     this.relay.target = undefined;
     if (!program) return;
     const {stderr} = await program.stop('SIGKILL');
-    this.log = (this.log + stderr).slice(-50_000);
+    this.#earlierLog = (this.#earlierLog + stderr).slice(-maxLog);
   }
 
   pause(): void {

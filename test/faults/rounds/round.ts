@@ -28,6 +28,8 @@ export interface RoundOptions {
 
 export interface RoundResult extends Verdict {
   readonly faults: ReadonlyMap<string, number>;
+  /** What each server has logged last. */
+  readonly logs: readonly string[];
 }
 
 /** The clients' process. */
@@ -101,12 +103,14 @@ export const runRound = async (options: RoundOptions): Promise<RoundResult> => {
     load.send('work');
     await disturb(world, {possible, seconds, random: seededRandom(seed), happened, notes});
     for (const [index, server] of world.servers.entries())
-      if (server.hasEnded) {
-        notes.push(remark('problem', `server ${index} ended by itself`));
+      if (server.ending) {
+        notes.push(remark('problem', `server ${index} ended by itself: ${server.ending}`));
         await server.restart();
       }
     load.send('stop');
     await load.until(({isDone}) => isDone === true);
+    for (const [index, {ending}] of world.servers.entries())
+      if (ending) notes.push(remark('problem', `server ${index} ended by itself after the faults: ${ending}`));
   } catch (error) {
     notes.push(remark('problem', (error as Error).message));
     load.kill();
@@ -114,7 +118,7 @@ export const runRound = async (options: RoundOptions): Promise<RoundResult> => {
     clearInterval(timer);
     appendFileSync(file, notes.join(''));
   }
-  return {...(await check(recordsOf(file))), faults: happened};
+  return {...(await check(recordsOf(file))), faults: happened, logs: world.servers.map(({log}) => log)};
 };
 
 interface Disturbance {
