@@ -44,7 +44,10 @@ export class Timeline {
     return at + offset;
   }
 
-  /** Returns the latest moment of the timeline, until now, at which the wall clock showed a time; by the current clock for a time that it never showed. */
+  /**
+   * Returns the latest moment of the timeline at which the wall clock showed a time. For one that it never showed: by the current clock, but not after now, since
+   * what was noted has been.
+   */
   timeOf(wall: number): number {
     const now = this.now();
     let end = now;
@@ -53,6 +56,6 @@ export class Timeline {
       if (at >= start && at <= end) return at;
       end = start;
     }
-    return wall - this.#segments.at(-1)!.offset;
+    return Math.min(now, wall - this.#segments.at(-1)!.offset);
   }
 }

@@ -1,3 +1,6 @@
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -114,6 +117,23 @@ for (const [way, ms] of Object.entries(jumps)) {
   });
 }
 
+test('a pod that started on a clock that was ahead is ready and ends all the same after a restart', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plat-clocks-'));
+  t.teardown(() => rmSync(dataDir, {recursive: true}));
+  const clock = new VirtualClock();
+  const before = await aPlaneWithNodes({dataDir, clock});
+  await run(before, {restartPolicy: 'Never', behavior: '{runFor: 60s, readyAfter: 5s}'});
+  await clock.advance(10_000);
+  await before.stop();
+  clock.jump(-2 * hour);
+
+  await using plane = await aPlaneWithNodes({dataDir, clock});
+  await clock.advance(6_000);
+  t.is(describePod(await podNamed(plane)), 'Running: app ready');
+  await clock.advance(60_000);
+  t.is(describePod(await podNamed(plane)), 'Succeeded: app Completed(0)');
+});
+
 test('a timeline goes on evenly, and finds the moment at which the wall clock showed a time', async t => {
   const clock = new VirtualClock(0);
   const even = new Timeline(clock);
@@ -134,7 +154,8 @@ test('a timeline goes on evenly, and finds the moment at which the wall clock sh
     [500, 101_500, 2_600].map(wall => even.timeOf(wall)),
     [500, 1_500, 2_500],
   );
-  t.is(even.timeOf(3_200), 3_100);
+  t.is(even.timeOf(3_090), 2_990);
+  t.is(even.timeOf(500_000), 3_000);
 });
 
 test('a timeline remembers a bounded number of changes of the wall clock', async t => {
