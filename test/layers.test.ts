@@ -57,6 +57,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/platlet': {layers: acting, packages: ['rxjs']},
   'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
   'src/operator': {layers: ['src/transport', 'src/serving', ...acting], packages: ['rxjs']},
+  'src/codegen': {layers: ['src/schema', ...below]},
   'src/testing': {layers: ['src/operator', 'src/client', ...below], packages: ['rxjs']},
 };
 

@@ -44,6 +44,13 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./envtest/envtest.js')).runEnvtest(invocation),
       ),
   },
+  generate: {
+    about: 'write types from custom resource definitions, or definitions from types',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/generate.js')).generateFlags, argv, async invocation =>
+        (await import('./generate/generate.js')).runGenerate(invocation),
+      ),
+  },
   completion: {
     about: 'print a script with which a shell completes commands, flags and values',
     run: async argv =>

@@ -5,6 +5,7 @@ import {completionFlags} from './completion.js';
 import {controllerManagerFlags} from './controller-manager.js';
 import {demoFlags} from './demo.js';
 import {envtestFlags} from './envtest.js';
+import {generateFlags} from './generate.js';
 import {nodesFlags} from './nodes.js';
 import {schedulerFlags} from './scheduler.js';
 import {snapshotFlags} from './snapshot.js';
@@ -21,6 +22,7 @@ export const flagTables = [
   tokenFlags,
   snapshotFlags,
   envtestFlags,
+  generateFlags,
   completionFlags,
   demoFlags,
   versionFlags,

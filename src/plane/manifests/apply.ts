@@ -31,9 +31,9 @@ const defaultNamespace = 'default';
  */
 export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
   const {client, serving} = parts;
-  const documents = written.map(({place, object}): Document => ({
-    place,
-    object: serving ? withLocalWebhooks(object, serving, client.naming) : object,
+  const documents = written.map((document): Document => ({
+    ...document,
+    object: serving ? withLocalWebhooks(document.object, serving, client.naming) : document.object,
   }));
   const {namespaces, definitions, others} = stagesOf(documents, client.naming);
   const applied = new Map<Document, KubeObject>();

@@ -18,11 +18,14 @@ export type NamedObject = KubeObject & {readonly apiVersion: string; readonly ki
 export interface Document {
   /** File, document and object, for messages. */
   readonly place: string;
+  /** The file; undefined for an object that was given as one. */
+  readonly file: string | undefined;
   readonly object: NamedObject;
 }
 
 interface Found {
   readonly place: string;
+  readonly file: string | undefined;
   readonly value: unknown;
 }
 
@@ -36,7 +39,9 @@ const isForKustomize = (file: string): boolean => /^kustomization\.ya?ml$/.test(
  */
 export const readManifests = (manifests: readonly Manifest[]): Document[] =>
   manifests
-    .flatMap((manifest, index) => (typeof manifest === 'string' ? foundAt(manifest) : [{place: `manifests[${index}]`, value: manifest}]))
+    .flatMap((manifest, index) =>
+      typeof manifest === 'string' ? foundAt(manifest) : [{place: `manifests[${index}]`, file: undefined, value: manifest}],
+    )
     .flatMap(itemsOf)
     .map(named);
 
@@ -54,7 +59,7 @@ const foundIn = (file: string): Found[] => {
   return parts.flatMap((part, index) => {
     const place = parts.length > 1 ? `${file}, document ${index + 1}` : file;
     const value = withPlace(place, () => valueOf(part, extname(file) === '.json' ? 'json' : 'yaml'));
-    return Object.keys(value).length > 0 ? [{place, value}] : []; // Nothing but comments.
+    return Object.keys(value).length > 0 ? [{place, file, value}] : []; // Nothing but comments.
   });
 };
 
@@ -75,12 +80,12 @@ const valueOf = (text: string, notation: 'json' | 'yaml'): object => {
 };
 
 /** Splits a list into its objects. */
-const itemsOf = ({place, value}: Found): Found[] =>
+const itemsOf = ({place, file, value}: Found): Found[] =>
   isPlainObject(value) && typeof value['kind'] === 'string' && value['kind'].endsWith('List') && Array.isArray(value['items'])
-    ? value['items'].flatMap((item: unknown, index) => itemsOf({place: `${place}, items[${index}]`, value: item}))
-    : [{place, value}];
+    ? value['items'].flatMap((item: unknown, index) => itemsOf({place: `${place}, items[${index}]`, file, value: item}))
+    : [{place, file, value}];
 
-const named = ({place, value}: Found): Document => {
+const named = ({place, file, value}: Found): Document => {
   if (!isPlainObject(value)) throw new Error(`${place}: must be an object, not ${value === null ? 'null' : typeof value}`);
   const object: KubeObject = value;
   const {apiVersion, kind, metadata} = object;
@@ -93,7 +98,7 @@ const named = ({place, value}: Found): Document => {
     : 'apiVersion';
   if (missing) throw new Error(`${place}: ${missing} is missing`);
   const name = [metadata?.namespace, metadata?.name].filter(isNonEmptyText).join('/');
-  return {place: `${place} (${kind} ${name})`, object: object as NamedObject};
+  return {place: `${place} (${kind} ${name})`, file, object: object as NamedObject};
 };
 
 const isNonEmptyText = (text: unknown): text is string => typeof text === 'string' && text !== '';

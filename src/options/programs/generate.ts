@@ -1,0 +1,31 @@
+import {flagSection, flagTable} from '#src/options/flag.js';
+import {commandLogging, help} from '#src/options/shared/logging.js';
+import {clientNaming} from '#src/options/shared/naming.js';
+import {commandConnection} from './client.js';
+
+/** The flags of `plat generate`. */
+export const generateFlags = flagTable({
+  program: 'plat generate',
+  summary:
+    'Writes TypeScript from custom resource definitions, or definitions from TypeScript: types reads definitions from files, folders or a cluster, crds reads declarations with tags in their comments.',
+  positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER...',
+  sections: [
+    flagSection('Files', {
+      out: {type: 'path', help: 'The folder that the files are written to.', shownDefault: 'generated for types, crds for definitions'},
+      check: {
+        type: 'bool',
+        help: 'Write nothing, and fail if a file in the folder is missing or differs from what would be written.',
+        default: 'false',
+      },
+    }),
+    flagSection('Connection', {
+      ...commandConnection,
+      naming: {
+        ...clientNaming.naming,
+        help: 'With types from a cluster: the naming on the wire, or auto to detect that of the server. With crds: the naming of the definitions; auto is kubernetes.',
+      },
+      ...commandLogging,
+      ...help,
+    }),
+  ],
+});
