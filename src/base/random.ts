@@ -9,6 +9,8 @@ export interface Random {
   /** A version 4 UUID. */
   uuid(): string;
   bytes(length: number): Uint8Array;
+  /** Returns a source that continues as this one would. Absent where nothing repeats. */
+  copy?(): Random;
 }
 
 const pool = new Uint32Array(256);
@@ -40,6 +42,7 @@ export const seededRandom = (seed: number): Random => {
   return {
     float,
     bytes,
+    copy: () => seededRandom(state),
     uuid() {
       const raw = bytes(16);
       raw[6] = (raw[6]! & 0x0f) | 0x40;

@@ -29,6 +29,14 @@ export class VirtualClock implements Clock {
     this.#now = this.#start = typeof start === 'number' ? start : Date.parse(start);
   }
 
+  /** Returns a clock at the same time, wall and monotonic, without the timers of this one. */
+  copy(): VirtualClock {
+    const copy = new VirtualClock(this.#start);
+    copy.#now = this.#now;
+    copy.#jumped = this.#jumped;
+    return copy;
+  }
+
   now(): number {
     return this.#now + this.#jumped;
   }

@@ -5,7 +5,7 @@ import {startPlane as start} from './plane.js';
 
 /** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
 export const startPlane: (options?: PlaneOptions) => Promise<Plane> = start;
-export type {Plane, ServingPair} from './inputs/embedded.js';
+export type {ForkPlaneOptions, Plane, PlaneSnapshot, ServingPair} from './inputs/embedded.js';
 export type {PlaneOptions} from './inputs/options.js';
 export {PlaneOptionError} from './inputs/check-options.js';
 export type {Manifest} from './manifests/read.js';

@@ -20,7 +20,7 @@ import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/backend/open.js';
-import type {Store} from '#src/storage/store.js';
+import type {Store, StoreSnapshot} from '#src/storage/store.js';
 import {assembleApiServer, type RunningApiServer} from './api-server/api-server.js';
 import {checkOptions} from './inputs/check-options.js';
 import type {Component} from './component/component.js';
@@ -28,8 +28,8 @@ import {inProcessConnection} from './component/in-process.js';
 import {componentMetrics} from './component/metrics.js';
 import {runComponent, type RunningComponent} from './component/run.js';
 import {controllerManager as controllerManagerComponent} from './controller-manager/component.js';
-import type {Plane as EmbeddedPlane} from './inputs/embedded.js';
-import {readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
+import type {ForkPlaneOptions, Plane as EmbeddedPlane, PlaneSnapshot} from './inputs/embedded.js';
+import {forkInputs, momentOf, readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
 import {mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig} from './kubeconfig/settings.js';
 import type {Document, Manifest} from './manifests/read.js';
@@ -65,40 +65,125 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
   const inputs = await readInputs(given, undo);
-  const {options, naming} = inputs;
-  const processes = await processesOf(inputs);
-  const port = await openPort(inputs, processes, undo);
-  const store = await openPlaneStore(inputs, processes, port);
-  const nodes = nodesOf(inputs, processes);
-  const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
-  const {manager, failed} = await startComponents(inputs, processes, api, undo);
-  await startNodes(nodes, api, undo);
-  if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
-  const client = (user = admin) => api.clientAs(user, 'plat');
-  const manifests = await manifestsOf(inputs, client);
+  const server = await serve(inputs, openPlaneStore, undo);
+  const work = await startWork(server, undo);
   if (inputs.manifests.length > 0)
-    await unlessStopped(options, Promise.race([manifests.apply(inputs.manifests, options.webhooks), failed]));
-  if (port) await writeKubeconfig(inputs, port, undo);
-  options.signal?.throwIfAborted();
-
+    await unlessStopped(given, Promise.race([server.manifests.apply(inputs.manifests, given.webhooks), work.failed]));
+  if (server.port) await writeKubeconfig(inputs, server.port, undo);
+  given.signal?.throwIfAborted();
   const cleanup = undo.move();
-  const stop = () => cleanup[Symbol.asyncDispose]();
+  const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
+  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation};
+};
+
+/** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */
+const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlaneOptions): Promise<EmbeddedPlane> => {
+  await using undo = new Undo();
+  const stopping = new AbortController();
+  const inputs = forkInputs(original, given, stopping.signal, undo);
+  const server = await serve(inputs, async () => store.open(inputs.clock), undo);
+  await server.api.follow();
+  given.signal?.throwIfAborted();
+  const starting = inputs.clock.hold();
+  const working = new Undo();
+  const work = startWork(server, working).finally(() => starting[Symbol.dispose]());
+  const ready = work.then(() => {});
+  const failed = work.then(each => each.failed);
+  for (const optional of [ready, failed]) optional.catch(() => {}); // Handled by those who await them.
+  const cleanup = undo.move();
+  return embeddedPlane(server, {
+    ready,
+    failed,
+    async stop() {
+      stopping.abort(new Error('the plane is stopped'));
+      await ready.catch(() => {});
+      await working[Symbol.asyncDispose]();
+      await cleanup[Symbol.asyncDispose]();
+    },
+  });
+};
+
+/** What a plane is started again from. */
+interface PlaneState {
+  readonly inputs: PlaneInputs;
+  readonly store: StoreSnapshot;
+}
+
+/** Returns the state of a plane at this moment. */
+const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
+  if (!store.snapshot) throw new TypeError('only a plane whose store is in memory has snapshots and forks: start it without dataDir and --storage-backend');
+  const state: PlaneState = {inputs: momentOf(inputs), store: store.snapshot()};
+  const keys = inputs.temporary?.hold();
+  return {
+    resourceVersion: String(state.store.revision),
+    fork: (options = {}) => startFork(state, options),
+    [Symbol.dispose]: () => keys?.[Symbol.dispose](),
+  };
+};
+
+/** What embeds a plane, over its API server and what ends with it. */
+const embeddedPlane = (
+  server: Server,
+  {ready, failed, stop}: Pick<EmbeddedPlane, 'ready' | 'failed' | 'stop'>,
+): EmbeddedPlane => {
+  const {inputs, port, api, client, manifests} = server;
+  const {options, naming} = inputs;
   return {
     naming,
     url: port ? `https://${port.address}` : '',
     kubeconfig: port ? kubeconfig(port.settings) : '',
-    api,
-    manager,
-    simulation: nodes.simulation,
-    clock: given.clock ?? systemClock,
+    clock: options.clock ?? systemClock,
     client,
     intercept: interceptor => api.server.interceptors.add(interceptor),
     apply: async (more, {webhooks = options.webhooks} = {}) => manifests.apply(await readAll(isList(more) ? more : [more]), webhooks),
     webhookPair: manifests.webhookPair,
+    snapshot: () => snapshotOf(server),
+    async fork(forked) {
+      using snapshot = snapshotOf(server);
+      return await snapshot.fork(forked);
+    },
+    ready,
     failed,
     stop,
     [Symbol.asyncDispose]: stop,
   };
+};
+
+/** An API server with its port, and what is prepared for the parts that start after it. */
+interface Server {
+  readonly inputs: PlaneInputs;
+  readonly processes: Processes;
+  readonly port: PlanePort | undefined;
+  readonly store: Store;
+  readonly nodes: PlaneNodes;
+  readonly api: RunningApiServer;
+  readonly client: (user?: UserInfo) => Client;
+  readonly manifests: Awaited<ReturnType<typeof manifestsOf>>;
+}
+
+/** Opens the port and the store, and composes the API server over them. */
+const serve = async (
+  inputs: PlaneInputs,
+  open: (inputs: PlaneInputs, processes: Processes, port: PlanePort | undefined) => Promise<Store>,
+  undo: Undo,
+): Promise<Server> => {
+  const processes = await processesOf(inputs);
+  const port = await openPort(inputs, processes, undo);
+  const store = await open(inputs, processes, port);
+  const nodes = nodesOf(inputs, processes);
+  const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
+  const client = (user = admin) => api.clientAs(user, 'plat');
+  return {inputs, processes, port, store, nodes, api, client, manifests: await manifestsOf(inputs, client)};
+};
+
+/** Starts what works over the API server: its own hooks and loops, components and nodes. */
+const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo) => {
+  const {options} = inputs;
+  await unlessStopped(options, api.begin());
+  const work = await startComponents(inputs, processes, api, undo);
+  await startNodes(nodes, api, undo);
+  if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
+  return work;
 };
 
 /** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */
@@ -211,8 +296,6 @@ const startApiServer = async (
   undo.defer(() => api.close());
   if (port) undo.defer(() => port.stop(api));
   port?.serve(api.handler);
-  await api.begin();
-  options.signal?.throwIfAborted();
   return api;
 };
 

@@ -1,3 +1,5 @@
+import type {Clock} from '#src/base/clock.js';
+
 /**
  * One stored record. `key` holds no NUL and at most 1,900 bytes of UTF-8. `revision` is that of its last write, `created` that of its creation; the value is opaque to the store and must
  * not be changed once it was passed to or returned by it.
@@ -161,7 +163,20 @@ export interface Store {
   size(): Eventually<number>;
   /** Why the store takes no writes at present; undefined if it does. Absent for a store that does not know. */
   writeProblem?(): Eventually<string | undefined>;
+  /**
+   * Returns the durable state of this moment: records, revision, history and leases. Stores opened with it share the records.
+   * Absent for a store whose records are not in this process's memory.
+   */
+  snapshot?(): StoreSnapshot;
   close(): Promise<void>;
+}
+
+/** The state of a store at one moment. */
+export interface StoreSnapshot {
+  /** The newest revision of the state. */
+  readonly revision: number;
+  /** Opens an independent store with the state, whose leases end by the given clock. */
+  open(clock: Clock): Store;
 }
 
 /** Returns the exclusive end of the keys that begin with `prefix` (which must not be empty). */

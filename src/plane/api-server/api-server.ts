@@ -9,6 +9,7 @@ import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
 import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
+import {lazily} from '#src/base/lazily.js';
 import type {Client} from '#src/client/client.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {SelfService} from '#src/controlplane/self-service.js';
@@ -37,7 +38,7 @@ export interface RunningApiServer {
   readonly authorizesNodes: boolean;
   /** A client with the identity of a user, without credentials. */
   clientAs(user: UserInfo, userAgent?: string): Client;
-  /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`. */
+  /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`; further calls do nothing. */
   follow(): Promise<void>;
   /** Runs the start hooks, which must finish before the server is ready: bootstrap objects and the like. */
   begin(): Promise<void>;
@@ -127,12 +128,12 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
   const {signal} = following;
   const selfService = selfServiceFor(parts, client);
   if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
-  const follow = async () => {
+  const follow = lazily(async () => {
     await authorizers.rbac?.follow(registryPolicy(registry), signal);
     await authorizers.nodes?.follow(registry, signal);
     await server.custom.follow(signal);
     await server.flowControl?.follow(registry, signal);
-  };
+  });
   const leave = async () => {
     await peers?.leave().catch((error: unknown) => log.warn({err: error}, 'the address for other servers was not removed'));
     await selfService.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {Manifest} from '#src/plane/manifests/read.js';
 import type {PlaneOptions} from './options.js';
@@ -16,6 +17,25 @@ export interface ServingPair {
   readonly key: string;
   /** The plane's CA: PEM in base64, as in `caBundle` fields. */
   readonly caBundle: string;
+}
+
+export interface ForkPlaneOptions {
+  /** Whether the fork opens a port, a free one. By default as the plane does that it is made from. */
+  readonly listen?: boolean;
+  /** The fork's clock. By default a virtual clock at the time of the snapshot, if the plane's clock is virtual, and otherwise the plane's. */
+  readonly clock?: Clock;
+  /** By default random numbers that continue those of the plane, if it was started with a source that repeats. */
+  readonly random?: Random;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal;
+}
+
+/** The state of a plane at one moment. It keeps the keys of the plane until it is disposed of. */
+export interface PlaneSnapshot extends Disposable {
+  /** The revision of the state: the resource version from which all forks continue. */
+  readonly resourceVersion: string;
+  /** Starts a plane from the state, as `fork` of a plane does. */
+  fork(options?: ForkPlaneOptions): Promise<Plane>;
 }
 
 /** A running control plane, for programs that embed it. */
@@ -38,6 +58,18 @@ export interface Plane extends AsyncDisposable {
   apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
   /** A serving certificate for a webhook on this machine, which the server trusts under localhost and 127.0.0.1. */
   webhookPair(): Promise<ServingPair>;
+  /**
+   * Keeps the state of this moment, from which any number of planes can be started. Throws a `TypeError` for a plane whose store is not in memory. Writes in progress belong to the state
+   * once they are acknowledged.
+   */
+  snapshot(): PlaneSnapshot;
+  /**
+   * Starts a second, independent plane from the state of this moment: the same objects, resource versions and history, keys and certificates, options, and time. Resolves once it
+   * serves, before its controllers and nodes work: they list anew and continue as after a restart, and a virtual clock waits for them. Throws as `snapshot`.
+   */
+  fork(options?: ForkPlaneOptions): Promise<Plane>;
+  /** Resolves once all controllers and nodes work. Of a plane of `startPlane` it is resolved. */
+  readonly ready: Promise<void>;
   /** Rejects if the controllers stop on their own. */
   readonly failed: Promise<never>;
   /** Drains, closes the store and leaves nothing running. */

@@ -1,10 +1,12 @@
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
+import {HeldFolder} from '#src/base/files/held-folder.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import type {Undo} from '#src/base/undo.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
@@ -18,6 +20,7 @@ import {checkKubeconfig} from '#src/plane/kubeconfig/file.js';
 import type {Document, Manifest} from '#src/plane/manifests/read.js';
 import {planeMaterial, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
+import type {ForkPlaneOptions} from './embedded.js';
 
 /** The inputs of a plane's start: its options with defaults, its files, and the flags of its programs. */
 export interface PlaneInputs {
@@ -29,6 +32,8 @@ export interface PlaneInputs {
   readonly log: Log;
   readonly unhandled: UnhandledErrors;
   readonly directory: string;
+  /** The directory, if it is a temporary one. */
+  readonly temporary: HeldFolder | undefined;
   readonly material: PlaneMaterial;
   readonly manifests: readonly Document[];
   readonly apiserver: Parsed<(typeof apiserverFlags)['rows']>;
@@ -47,7 +52,8 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
   const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
-  if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
+  const temporary = options.dataDir ? undefined : new HeldFolder(directory);
+  if (temporary) holdUntil(undo, temporary);
   const material = await planeMaterial(join(directory, 'pki'), clock, log);
   const args = apiserverArgs({...options, dataDir: directory}, material);
   const apiserver = parseFlags(apiserverFlags, args);
@@ -67,12 +73,48 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
     log,
     unhandled,
     directory,
+    temporary,
     material,
     manifests,
     apiserver,
     apiserverArgs: args,
     controllerManager,
     scheduler,
+  };
+};
+
+/** Keeps a temporary directory until the plane stops. */
+const holdUntil = (undo: Undo, folder: HeldFolder): void => {
+  const held = folder.hold();
+  undo.defer(() => held[Symbol.dispose]());
+};
+
+/** Returns the inputs as they are at this moment, with a clock that stands still where the clock is virtual, and random numbers that others do not draw from. */
+export const momentOf = (inputs: PlaneInputs): PlaneInputs => {
+  const {clock, random} = inputs.options;
+  const own = {...(clock instanceof VirtualClock ? {clock: clock.copy()} : {}), ...(random?.copy ? {random: random.copy()} : {})};
+  return {...inputs, options: {...inputs.options, ...own}};
+};
+
+/**
+ * Returns the inputs of a fork of the plane with these inputs: the same keys and flags, a port of its own, and by default a clock at the same time and random numbers that continue.
+ */
+export const forkInputs = (inputs: PlaneInputs, given: ForkPlaneOptions, signal: AbortSignal, undo: Undo): PlaneInputs => {
+  const {kubeconfig: _file, removeContextOnStop: _remove, securePort: _port, ...inherited} = momentOf(inputs).options;
+  const {apiserver, log, temporary} = inputs;
+  if (temporary) holdUntil(undo, temporary);
+  const clock = given.clock ?? inherited.clock;
+  const random = given.random ?? inherited.random ?? inputs.random;
+  const listen = given.listen ?? inherited.listen ?? true;
+  const unhandled = new UnhandledErrors(log);
+  return {
+    ...inputs,
+    options: {...inherited, random, listen, signal, ...(clock ? {clock} : {})},
+    clock: guardedClock(clock, unhandled),
+    random,
+    unhandled,
+    manifests: [],
+    apiserver: {...apiserver, options: {...apiserver.options, securePort: 0}},
   };
 };
 

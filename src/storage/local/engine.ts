@@ -78,6 +78,8 @@ export interface StorageEngine {
   keysUnder(lease: LeaseId, limit: number): string[];
   commit(commit: Commit): Eventually<void>;
   compact(revision: number): Eventually<void>;
+  /** Returns an independent engine with the same state. Absent in engines that keep their records outside of the process. */
+  copy?(): StorageEngine;
   /** As `Store`'s. Absent in engines that do not outlive the process. */
   noted?(): RevisionNote | undefined;
   note?(note: RevisionNote): Promise<void>;

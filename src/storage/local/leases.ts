@@ -41,6 +41,12 @@ export class Leases {
     return id;
   }
 
+  /** Returns the active leases, for a copy of the store. */
+  active(): GrantedLease[] {
+    const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
+    return [...this.#granted.values()].map(({id, endsAt}) => ({id, expiresAt: now + endsAt - monotonic}));
+  }
+
   /** Returns the lease if the next commit must store it. Throws `LeaseNotFound` for an inactive one. */
   use(id: LeaseId): GrantedLease | undefined {
     const lease = this.#granted.get(id);

@@ -9,6 +9,7 @@ import type {
   RevisionNote,
   Store,
   StoredRecord,
+  StoreSnapshot,
   Watcher,
   WatchQuery,
   WriteOptions,
@@ -57,6 +58,7 @@ export class LocalStore implements Store {
   readonly shared = false;
   readonly noted?: () => RevisionNote | undefined;
   readonly note?: (note: RevisionNote) => Promise<void>;
+  readonly snapshot?: () => StoreSnapshot;
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #watchers: Watchers;
@@ -70,7 +72,7 @@ export class LocalStore implements Store {
   #compacting: Promise<void> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  constructor(engine: StorageEngine, clock: Clock) {
+  constructor(engine: StorageEngine, clock: Clock, leases: Iterable<GrantedLease> = engine.leases()) {
     this.#engine = engine;
     this.#clock = clock;
     this.#last = engine.revision();
@@ -79,7 +81,8 @@ export class LocalStore implements Store {
       this.noted = () => this.#open().noted?.();
       this.note = async note => this.#open().note?.(note);
     }
-    this.#leases = new Leases(clock, engine.leases(), lease => this.#expire(lease));
+    if (engine.copy) this.snapshot = () => this.#snapshot();
+    this.#leases = new Leases(clock, leases, lease => this.#expire(lease));
   }
 
   revision(): number {
@@ -201,6 +204,12 @@ export class LocalStore implements Store {
       after = reached;
     }
     return count;
+  }
+
+  #snapshot(): StoreSnapshot {
+    const engine = this.#open().copy!();
+    const leases = this.#leases.active();
+    return {revision: engine.revision(), open: clock => new LocalStore(engine.copy!(), clock, leases)};
   }
 
   async #shut(): Promise<void> {

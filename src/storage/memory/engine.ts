@@ -11,6 +11,7 @@ import {within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
+import {LayeredMap} from './layered-map.js';
 import {SortedKeys} from './sorted-keys.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
@@ -25,22 +26,37 @@ export interface InitialState {
 
 /** Keeps records in memory. */
 export class MemoryEngine implements StorageEngine {
-  readonly #records = new Map<string, StoredRecord>();
-  readonly #keys = new SortedKeys();
+  #records = new LayeredMap<string, StoredRecord>();
+  #keys = new SortedKeys();
   /** Every change since the last compaction, in order of revision. */
   #changes: Change[] = [];
   #revision: number;
   #compacted = 0;
   /** The changes of each key since the last compaction. */
-  readonly #changesByKey = new Map<string, Change[]>();
-  readonly #changedKeys = new SortedKeys();
-  readonly #keysByLease = new Map<LeaseId, Set<string>>();
+  #changesByKey = new LayeredMap<string, Change[]>();
+  #changedKeys = new SortedKeys();
+  #keysByLease = new LayeredMap<LeaseId, Set<string>>();
   #bytes = 0;
 
   constructor(initial: InitialState = {records: [], revision: firstRevision}) {
     this.#revision = initial.revision;
     if (initial.revision > firstRevision) this.#compacted = initial.revision;
     for (const record of initial.records) this.#place(record.key, record, undefined);
+  }
+
+  /** Returns an independent engine with the same records and history, which shares them until one of the two changes them. */
+  copy(): MemoryEngine {
+    const copy = new MemoryEngine();
+    copy.#records = this.#records.copy();
+    copy.#keys = this.#keys.copy();
+    copy.#changes = [...this.#changes];
+    copy.#revision = this.#revision;
+    copy.#compacted = this.#compacted;
+    copy.#changesByKey = this.#changesByKey.copy();
+    copy.#changedKeys = this.#changedKeys.copy();
+    copy.#keysByLease = this.#keysByLease.copy();
+    copy.#bytes = this.#bytes;
+    return copy;
   }
 
   revision(): number {
@@ -110,7 +126,7 @@ export class MemoryEngine implements StorageEngine {
     const gone = this.#changes.slice(0, this.#placeAfter(revision));
     for (const {key, previous} of gone) {
       this.#bytes -= previous?.value.length ?? 0;
-      const changes = this.#changesByKey.get(key)!;
+      const changes = this.#ownChanges(key)!;
       changes.shift();
       if (changes.length > 0) continue;
       this.#changesByKey.delete(key);
@@ -133,13 +149,31 @@ export class MemoryEngine implements StorageEngine {
     const {key, revision, record, previous} = change;
     this.#changes.push(change);
     this.#revision = revision;
-    const changes = this.#changesByKey.get(key);
+    const changes = this.#ownChanges(key);
     if (changes) changes.push(change);
     else {
       this.#changesByKey.set(key, [change]);
       this.#changedKeys.add(key);
     }
     this.#place(key, record, previous);
+  }
+
+  /** Returns the changes of a key, to be changed. */
+  #ownChanges(key: string): Change[] | undefined {
+    const changes = this.#changesByKey.get(key);
+    if (!changes || this.#changesByKey.isOwn(key)) return changes;
+    const own = [...changes];
+    this.#changesByKey.set(key, own);
+    return own;
+  }
+
+  /** Returns the keys of a lease, to be changed. */
+  #ownKeysUnder(lease: LeaseId): Set<string> | undefined {
+    const keys = this.#keysByLease.get(lease);
+    if (!keys || this.#keysByLease.isOwn(lease)) return keys;
+    const own = new Set(keys);
+    this.#keysByLease.set(lease, own);
+    return own;
   }
 
   /** Returns the index of the first change after the revision. */
@@ -164,9 +198,9 @@ export class MemoryEngine implements StorageEngine {
   }
 
   #move(key: string, from: LeaseId | undefined, to: LeaseId | undefined): void {
-    if (from !== undefined) this.#keysByLease.get(from)?.delete(key);
+    if (from !== undefined) this.#ownKeysUnder(from)?.delete(key);
     if (to === undefined) return;
-    const keys = this.#keysByLease.get(to);
+    const keys = this.#ownKeysUnder(to);
     if (keys) keys.add(key);
     else this.#keysByLease.set(to, new Set([key]));
   }

@@ -15,29 +15,43 @@ const lowerBound = (length: number, keyAt: (index: number) => string, key: strin
   return low;
 };
 
-/** A sorted set of keys, in chunks so that insertion stays cheap. */
+/** A sorted set of keys, in chunks so that insertion stays cheap. Copies share the chunks until one of them changes. */
 export class SortedKeys {
-  readonly #chunks: string[][] = [];
+  readonly #chunks: string[][];
+  /** The chunks that copies share. */
+  #shared = new WeakSet<string[]>();
+
+  constructor(chunks: string[][] = []) {
+    this.#chunks = chunks;
+  }
+
+  copy(): SortedKeys {
+    const copy = new SortedKeys([...this.#chunks]);
+    this.#shared = copy.#shared = new WeakSet(this.#chunks);
+    return copy;
+  }
 
   add(key: string): void {
     const at = Math.min(this.#chunkOf(key), Math.max(0, this.#chunks.length - 1));
-    const chunk = this.#chunks[at];
-    if (!chunk) {
+    const present = this.#chunks[at];
+    if (!present) {
       this.#chunks.push([key]);
       return;
     }
-    const index = lowerBound(chunk.length, i => chunk[i]!, key);
-    if (chunk[index] === key) return;
+    const index = lowerBound(present.length, i => present[i]!, key);
+    if (present[index] === key) return;
+    const chunk = this.#own(at);
     chunk.splice(index, 0, key);
     if (chunk.length > longestChunk) this.#chunks.splice(at + 1, 0, chunk.splice(chunk.length >> 1));
   }
 
   delete(key: string): void {
     const at = this.#chunkOf(key);
-    const chunk = this.#chunks[at];
-    if (!chunk) return;
-    const index = lowerBound(chunk.length, i => chunk[i]!, key);
-    if (chunk[index] !== key) return;
+    const present = this.#chunks[at];
+    if (!present) return;
+    const index = lowerBound(present.length, i => present[i]!, key);
+    if (present[index] !== key) return;
+    const chunk = this.#own(at);
     chunk.splice(index, 1);
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
@@ -59,6 +73,13 @@ export class SortedKeys {
     let count = this.#before(last, end) - this.#before(first, start);
     for (let at = first; at < last; at++) count += this.#chunks[at]!.length;
     return count;
+  }
+
+  /** Returns a chunk to change. */
+  #own(at: number): string[] {
+    const chunk = this.#chunks[at]!;
+    if (!this.#shared.has(chunk)) return chunk;
+    return (this.#chunks[at] = [...chunk]);
   }
 
   #before(at: number, key: string): number {
