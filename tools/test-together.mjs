@@ -8,7 +8,7 @@ import {pathToFileURL} from 'node:url';
 export const folder = 'dist/together';
 
 /** Files that stay separate: they wait for programs or sockets of their own, while other tests can run. */
-const starts = /^(cli|docs|e2e|faults|storage)\//;
+const starts = /^(cli|docs|e2e|faults|node|storage)\//;
 
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = /\bimport\((?!['"])/;
