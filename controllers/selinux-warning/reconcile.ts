@@ -59,12 +59,8 @@ class Warnings {
   }
 
   #note(pod: Frozen<Pod>, spec: VolumeSpec, label: string): void {
-    let plugin;
-    try {
-      plugin = this.#plugins.forSpec(spec);
-    } catch {
-      return; // Of other volumes there is nothing to say.
-    }
+    const plugin = this.#plugins.find(spec);
+    if (!plugin) return; // Of other volumes there is nothing to say.
     const driver = spec.source.csi?.driver ?? '';
     const asked = (pod.spec?.securityContext as {seLinuxChangePolicy?: ChangePolicy} | undefined)?.seLinuxChangePolicy ?? 'MountOption';
     const policy = label !== '' && this.#mountsWithContext(driver) ? asked : 'Recursive';

@@ -2,6 +2,7 @@ import test, {type ExecutionContext} from 'ava';
 import controller from '#controllers/persistentvolume-attach-detach/controller.js';
 import {attachmentName} from '#controllers/persistentvolume-attach-detach/csi-attacher.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {VolumePlugins, type VolumePlugin, type VolumeSpec} from '#controllers/shared/volumes/plugin.js';
 import {alone, type PlaneActions} from './workloads.js';
 
 // The scenarios of upstream's pkg/controller/volume/attachdetach: of reconciler/reconciler_test.go Test_Run_* and Test_ReportMultiAttachError; of
@@ -366,4 +367,17 @@ test('attachments that no pod needs any more are removed when the controller sta
   t.deepEqual(await attachedTo(at, 'n'), []);
   t.deepEqual((await client.resource(kinds.volumeAttachments).list()).items, []);
   t.is(at.meter.value('attachdetach_controller_total_volumes', {state: 'actual_state_of_world'}) ?? 0, 0);
+});
+
+test('the plugin of a volume is found if it alone is responsible', t => {
+  const plugin = (name: string, ...types: string[]): VolumePlugin => ({
+    name,
+    supportsMountOptions: false,
+    canSupport: ({source}: VolumeSpec) => types.some(type => type in source),
+    uniqueName: () => name,
+  });
+  const plugins = new VolumePlugins([plugin('one', 'nfs', 'iscsi'), plugin('two', 'iscsi')]);
+  const found = (type: string) => plugins.find({name: 'v', source: {[type]: {}}})?.name;
+
+  t.deepEqual([found('nfs'), found('iscsi'), found('emptyDir')], ['one', undefined, undefined]);
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {Commit} from '#src/storage/local/engine.js';
+import type {Commit, KeyCount} from '#src/storage/local/engine.js';
 import {LocalStore} from '#src/storage/local/store.js';
 import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {brief, Follower} from './follower.js';
@@ -56,5 +56,28 @@ test('deletions of a lease that ran out are tried again once they can be written
   await clock.advance(10_000);
 
   t.is(store.count('/', '0'), 0);
+  await store.close();
+});
+
+/** An engine that counts in pieces, and notes how many keys it looked at for each. */
+class PagingEngine extends MemoryEngine {
+  readonly looked: number[] = [];
+
+  override count(start: string, end: string, most = Infinity): KeyCount {
+    const {records} = this.range(start, end, {limit: most + 1, bytes: Infinity});
+    const next = records[most]?.key;
+    this.looked.push(Math.min(records.length, most));
+    return {count: Math.min(records.length, most), ...(next === undefined ? {} : {next})};
+  }
+}
+
+test('many keys are counted a few thousand at a time, each once', async t => {
+  const engine = new PagingEngine();
+  const store = new LocalStore(engine, new VirtualClock());
+  await Promise.all(Array.from({length: 12_000}, (_, index) => store.create(`/${String(index).padStart(5, '0')}`, bytes('x'))));
+
+  t.is(await store.count('/', '0'), 12_000);
+
+  t.deepEqual(engine.looked, [5000, 5000, 2000]);
   await store.close();
 });

@@ -8,7 +8,14 @@ import {casesOf, drawn, drawnOfEach, sweep, type Finding} from './sweep.js';
  * FUZZ_CASES (default: all), FUZZ_OF_EACH (as many of each kind), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the limit in ms.
  * Each request beyond the limit is reported on stderr at once, so that a run that is cut short has said what it saw.
  */
-const {FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_BYTES = String(largestBody - 64 * 1024), FUZZ_LIMIT = '50'} = process.env;
+const {
+  FUZZ_CASES,
+  FUZZ_OF_EACH,
+  FUZZ_SEED = '1',
+  FUZZ_ONLY = '',
+  FUZZ_BYTES = String(largestBody - 64 * 1024),
+  FUZZ_LIMIT = '50',
+} = process.env;
 const shown = 60;
 
 await using server = await sweepServer();

@@ -98,6 +98,17 @@ export class VolumePlugins {
     this.#plugins = plugins;
   }
 
+  /** Returns the one plugin that is responsible for a volume; undefined if there is none, or several. */
+  find(spec: VolumeSpec): VolumePlugin | undefined {
+    let found: VolumePlugin | undefined;
+    for (const plugin of this.#plugins) {
+      if (!plugin.canSupport(spec)) continue;
+      if (found) return undefined;
+      found = plugin;
+    }
+    return found;
+  }
+
   /** Returns the one plugin that is responsible for a volume. Throws if there is none, or several. */
   forSpec(spec: VolumeSpec): VolumePlugin {
     const [found, ...others] = this.#plugins.filter(plugin => plugin.canSupport(spec));

@@ -37,7 +37,22 @@ const checkValue = ({length}: Buffer): void => {
 };
 
 /** How many keys are counted at once: a few ms. */
-const countAtOnce = 20_000;
+const countAtOnce = 5_000;
+
+/** A count of the keys of a range at a revision; the keys from `next` on are still to be counted. */
+interface CountQuery {
+  readonly start: string;
+  readonly end: string;
+  readonly revision: number;
+  readonly next: string | undefined;
+}
+
+/** The keys that were counted: pieces with their first key and the revision at that time. */
+interface CountedKeys {
+  readonly pieces: {readonly from: string; readonly at: number}[];
+  readonly count: number;
+}
+
 /** How many changes are read at once to count the keys of an earlier revision. */
 const scanAtOnce = 50;
 
@@ -115,7 +130,8 @@ export class LocalStore implements Store {
     const newest = engine.revision();
     const first = engine.count(start, end, countAtOnce);
     if (first.next === undefined && (revision ?? newest) === newest) return first.count;
-    return held(this.#clock, () => this.#countAt(start, end, revision ?? newest));
+    const counted: CountedKeys = {pieces: [{from: start, at: newest}], count: first.count};
+    return held(this.#clock, () => this.#countAt({start, end, revision: revision ?? newest, next: first.next}, counted));
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
@@ -179,17 +195,15 @@ export class LocalStore implements Store {
   }
 
   /** Counts the keys in pieces, each at the newest revision of its time, and back from there by the changes since. */
-  async #countAt(start: string, end: string, revision: number): Promise<number> {
+  async #countAt({start, end, revision, next: begun}: CountQuery, {pieces: counted, count}: CountedKeys): Promise<number> {
     const pieces = new Pieces(this.#clock);
-    const counted: {readonly from: string; readonly at: number}[] = [];
-    let count = 0;
-    for (let from: string | undefined = start; from !== undefined;) {
+    for (let from = begun; from !== undefined;) {
+      await pieces.pause();
       const engine = this.#open();
       counted.push({from, at: engine.revision()});
       const {count: some, next} = engine.count(from, end, countAtOnce);
       count += some;
       from = next;
-      await pieces.pause();
     }
     const newest = counted.at(-1)!.at;
     for (let after = revision; after < newest;) {
