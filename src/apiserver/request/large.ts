@@ -85,6 +85,11 @@ export const checkChanged = ({mayMove}: Pick<RequestContext, 'mayMove'>, change:
   if (mayMove && (Buffer.isBuffer(change) ? isLarge(change) : weightLeft(change, maxWeight) < 0)) throw new TooLarge();
 };
 
+/** Throws `TooLarge` for work of this weight that follows from stored objects, not from the request, if the request can be moved. */
+export const checkWork = ({mayMove}: Pick<RequestContext, 'mayMove'>, weight: number): void => {
+  if (mayMove && weight > maxWeight) throw new TooLarge();
+};
+
 type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
 
 /** Handles a request, in the other thread if it is found too large for this one. */

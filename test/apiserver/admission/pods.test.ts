@@ -159,6 +159,43 @@ for (const [title, limit, spec, expected] of limited) {
   });
 }
 
+const manyLimits = (count: number, type = 'Container', field = 'maxLimitRequestRatio') => ({
+  metadata: {name: 'l', namespace},
+  spec: {limits: [{type, [field]: Object.fromEntries(Array.from({length: count}, (_, index) => [`example.com/r-${index}`, '1']))}]},
+});
+const containersOf = (count: number): Partial<PodSpec> => ({
+  containers: Array.from({length: count}, (_, index) => ({name: `c-${index}`, image: 'i'})),
+});
+
+for (const [containers, limits, expected] of [
+  [1, 100, 0],
+  [1, 9000, 1],
+  [100, 100, 1],
+] as const) {
+  test(`a pod of ${containers} containers is ${expected ? '' : 'not '}moved to the request thread for ${limits} limits`, async t => {
+    let moved = 0;
+    const answer = () => Promise.resolve(void moved++);
+    const {of, pod} = await startWith('LimitRanger', {}, {largeRequests: {answer}});
+    await of(kinds.limitRanges).create(manyLimits(limits) as never);
+    moved = 0;
+
+    t.regex((await why(pod(containersOf(containers))))!, /max limit to request ratio per Container is 1/);
+    t.is(moved, expected);
+  });
+}
+
+for (const field of ['default', 'min', 'maxLimitRequestRatio'])
+  test(`a pod is refused if too many values of ${field} would be compared with its containers`, async t => {
+    const {of, pod} = await startWith('LimitRanger');
+    await of(kinds.limitRanges).create(manyLimits(1001, 'Container', field) as never);
+    const values = field === 'maxLimitRequestRatio' ? 1001 : 2 * 1001; // Requests have defaults, too.
+
+    t.is(
+      await why(pod(containersOf(200))),
+      `its containers would be compared with limit ranges ${values * 200} times, at most 200000 are possible`,
+    );
+  });
+
 test('a pod has the priority of its class, or of the default one', async t => {
   const {of, pod} = await startWith('Priority');
   const classes = of(kinds.priorityClasses);

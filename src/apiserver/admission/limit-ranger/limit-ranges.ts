@@ -94,6 +94,16 @@ const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
   limits: overridden(formatResourceList(containerLimits(spec)), podLevel ? spec.resources?.limits : undefined),
 });
 
+/** Returns how many values of a range are compared with those of that number of containers, or of one claim. */
+export const comparisonsWith = ({spec: range}: Readonly<LimitRange>, containers: number): number => {
+  let comparisons = 0;
+  for (const {type, min, max, default: usual, defaultRequest, maxLimitRequestRatio} of range?.limits ?? []) {
+    const times = type === 'Container' ? containers : 1;
+    for (const list of [min, max, usual, defaultRequest, maxLimitRequestRatio]) if (list) comparisons += times * Object.keys(list).length;
+  }
+  return comparisons;
+};
+
 /** Why a pod violates a range; each constraint separately. */
 export function* podObjections(spec: Readonly<PodSpec>, {spec: range}: Readonly<LimitRange>, podLevel: boolean): Iterable<string> {
   for (const limit of range?.limits ?? []) {

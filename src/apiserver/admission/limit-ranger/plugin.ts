@@ -5,7 +5,8 @@ import type {Reader} from '#src/api/reader.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind, combinedMessage} from '#src/apiserver/admission/request-kind.js';
-import {claimObjections, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
+import {checkWork} from '#src/apiserver/request/large.js';
+import {claimObjections, comparisonsWith, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
 export interface LimitRangerParts {
@@ -50,14 +51,36 @@ const fillPod = (pod: Pod & {spec: PodSpec}, {spec: range}: Readonly<LimitRange>
   if (notes.length > 0) ((pod.metadata ??= {}).annotations ??= {})[key] = `LimitRanger plugin set: ${notes.join('; ')}`;
 };
 
+/** The most values of limit ranges that are compared with the containers of one pod: some hundreds of milliseconds. */
+const mostComparisons = 200_000;
+
+const containerCount = ({spec}: Partial<Pod>): number => (spec?.containers?.length ?? 0) + (spec?.initContainers?.length ?? 0);
+
+/** Refuses a request that would take too long with these ranges, or moves it to the other thread: each value is compared with each container. */
+const checkComparisons = (attributes: AdmissionAttributes, ranges: readonly Readonly<LimitRange>[]): void => {
+  const containers = Math.max(1, containerCount(attributes.object as Partial<Pod>));
+  const comparisons = ranges.reduce((sum, range) => sum + comparisonsWith(range, containers), 0);
+  if (comparisons > mostComparisons)
+    throw refuse(
+      attributes,
+      `its containers would be compared with limit ranges ${comparisons} times, at most ${mostComparisons} are possible`,
+    );
+  checkWork(attributes.original ?? {}, comparisons);
+};
+
 /** Applies the limit ranges of a namespace: defaults of containers, and limits of pods and claims. */
 export const limitRanger = ({naming, reader, gate}: LimitRangerParts): AdmissionPlugin => {
   const isPod = (attributes: AdmissionAttributes): boolean =>
     (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) ||
     (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));
   const isClaim = (attributes: AdmissionAttributes): boolean => isForKind(attributes, naming, kinds.persistentVolumeClaims);
-  const rangesFor = async ({namespace, oldObject}: AdmissionAttributes): Promise<readonly Readonly<LimitRange>[]> =>
-    oldObject?.metadata?.deletionTimestamp ? [] : reader.list(kinds.limitRanges, namespace);
+  const rangesFor = async (attributes: AdmissionAttributes): Promise<readonly Readonly<LimitRange>[]> => {
+    const {namespace, oldObject} = attributes;
+    if (oldObject?.metadata?.deletionTimestamp) return [];
+    const ranges = await reader.list(kinds.limitRanges, namespace);
+    checkComparisons(attributes, ranges);
+    return ranges;
+  };
 
   return {
     name: 'LimitRanger',
