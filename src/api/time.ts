@@ -12,7 +12,8 @@ export const wireTime = (ms: number): string => {
 export const wireMicroTime = (ms: number): string => {
   const whole = Math.floor(ms);
   const micros = Math.floor((ms - whole) * 1000) + (whole - Math.floor(whole / 1000) * 1000) * 1000;
-  return `${wireTime(whole).slice(0, -1)}.${String(micros).padStart(6, '0')}Z`;
+  // The first digit of seven is only there for the zeros after it.
+  return `${wireTime(whole).slice(0, -1)}.${String(micros + 1_000_000).slice(1)}Z`;
 };
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;

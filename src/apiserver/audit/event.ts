@@ -7,6 +7,7 @@ import {wireMicroTime} from '#src/api/time.js';
 import type {UserInfo} from '#src/api/user.js';
 import {jsonText} from '#src/base/json/json.js';
 import type {Stage} from './policy.js';
+import {quoted} from './quoted.js';
 
 /** What is known of a request when it is received; the same for all of its events. */
 export interface RequestFacts {
@@ -37,7 +38,7 @@ export class RequestText {
   /** The fields before the stage. */
   get start(): string {
     const {level, auditId} = this.facts;
-    return (this.#start ??= `{${typeText(this.apiVersion)}"level":"${level}","auditID":${JSON.stringify(auditId)},"stage":"`);
+    return (this.#start ??= `${beginningOf(this.apiVersion, level)}${JSON.stringify(auditId)},"stage":"`);
   }
 
   /** The fields between the stage and the object reference. */
@@ -96,20 +97,47 @@ const userText = ({name, uid, groups, extra}: UserInfo): string => {
   });
 };
 
-/** Users are the same objects for many requests. */
-const userTexts = new WeakMap<UserInfo, string>();
+/** The text of a user, and those of the client that has last acted for it. */
+interface UserTexts {
+  readonly user: string;
+  sourceAddresses: readonly string[];
+  userAgent: string;
+  client: string;
+}
 
-const cachedUserText = (user: UserInfo): string => {
+/** Users are the same objects for many requests, and most have one client. */
+const userTexts = new WeakMap<UserInfo, UserTexts>();
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((address, index) => address === other[index]);
+
+const textsOf = (user: UserInfo, {sourceAddresses, userAgent}: RequestFacts): UserTexts => {
   let known = userTexts.get(user);
-  if (known === undefined) userTexts.set(user, (known = userText(user)));
+  if (!known) {
+    const client = clientText(sourceAddresses, userAgent);
+    userTexts.set(user, (known = {user: userText(user), sourceAddresses, userAgent, client}));
+  } else if (known.userAgent !== userAgent || !isSame(known.sourceAddresses, sourceAddresses)) {
+    Object.assign(known, {sourceAddresses, userAgent, client: clientText(sourceAddresses, userAgent)});
+  }
   return known;
 };
 
-/** A field after another one; nothing for an empty text. */
-const field = (name: string, value: string | undefined): string => (value ? `,"${name}":${JSON.stringify(value)}` : '');
+const clientText = (sourceAddresses: readonly string[], userAgent: string): string => {
+  const addresses = sourceAddresses.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceAddresses)}` : '';
+  return userAgent === '' ? addresses : `${addresses},"userAgent":${JSON.stringify(userAgent)}`;
+};
 
-const referenceText = ({resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource}: ObjectReference): string =>
-  `{"resource":${JSON.stringify(resource)}${field('namespace', namespace)}${field('name', name)}${field('uid', uid)}${field('apiGroup', apiGroup)}${field('apiVersion', apiVersion)}${field('resourceVersion', resourceVersion)}${field('subresource', subresource)}}`;
+const referenceText = ({resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource}: ObjectReference): string => {
+  let text = `{"resource":${quoted(resource)}`;
+  if (namespace) text += `,"namespace":${quoted(namespace)}`;
+  if (name) text += `,"name":${JSON.stringify(name)}`;
+  if (uid) text += `,"uid":${JSON.stringify(uid)}`;
+  if (apiGroup) text += `,"apiGroup":${quoted(apiGroup)}`;
+  if (apiVersion) text += `,"apiVersion":${quoted(apiVersion)}`;
+  if (resourceVersion) text += `,"resourceVersion":${JSON.stringify(resourceVersion)}`;
+  if (subresource) text += `,"subresource":${quoted(subresource)}`;
+  return `${text}}`;
+};
 
 const statusText = ({status, message, reason, details, code}: ResponseStatus): string =>
   status === undefined && message === undefined && reason === undefined && details === undefined
@@ -129,19 +157,28 @@ const areSorted = (annotations: ReadonlyMap<string, string>): boolean => {
 const annotationsText = (annotations: ReadonlyMap<string, string>): string => {
   const sorted = areSorted(annotations) ? annotations : [...annotations].sort(([one], [other]) => (one < other ? -1 : 1));
   let text = '';
-  for (const [key, value] of sorted) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${JSON.stringify(value)}`;
+  for (const [key, value] of sorted) text += `${text === '' ? '' : ','}${quoted(key)}:${quoted(value)}`;
   return text;
 };
 
-const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${JSON.stringify(apiVersion)},`;
+const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${quoted(apiVersion)},`;
 
-const restText = ({uri, verb, user, sourceAddresses, userAgent}: RequestFacts, impersonated: ImpersonatedUser | undefined): string => {
-  let text = `","requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(verb)},"user":${user ? cachedUserText(user) : '{}'}`;
+/** The fields before the audit id, which are the same for all events of a level. */
+const beginnings = new Map<string, Partial<Record<AuditLevel, string>>>();
+
+const beginningOf = (apiVersion: string, level: AuditLevel): string => {
+  let known = beginnings.get(apiVersion);
+  if (!known) beginnings.set(apiVersion, (known = {}));
+  return (known[level] ??= `{${typeText(apiVersion)}"level":"${level}","auditID":`);
+};
+
+const restText = (facts: RequestFacts, impersonated: ImpersonatedUser | undefined): string => {
+  const {uri, verb, user, sourceAddresses, userAgent} = facts;
+  const known = user && textsOf(user, facts);
+  let text = `","requestURI":${JSON.stringify(uri)},"verb":${quoted(verb)},"user":${known ? known.user : '{}'}`;
   if (impersonated) text += `,"impersonatedUser":${userText(impersonated.user)}`;
   if (impersonated?.constraint) text += `,"authenticationMetadata":${jsonText({impersonationConstraint: impersonated.constraint})}`;
-  if (sourceAddresses.length > 0) text += `,"sourceIPs":${JSON.stringify(sourceAddresses)}`;
-  if (userAgent !== '') text += `,"userAgent":${JSON.stringify(userAgent)}`;
-  return text;
+  return text + (known ? known.client : clientText(sourceAddresses, userAgent));
 };
 
 /** The text before the objects. */

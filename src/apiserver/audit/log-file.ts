@@ -90,15 +90,16 @@ export class LogFile implements LineWriter {
 
   /** The lines as one text, if it surely fits into the scratch and the file. */
   #shortText(lines: readonly Line[]): string | undefined {
-    let length = 0;
+    const {maxBytes} = this.#options;
+    const room = Math.min(this.#scratch.length, this.#size === undefined ? Infinity : maxBytes - this.#size);
+    // Concatenated, and not joined: the text is made flat once, when it is written.
+    let text = '';
     for (const line of lines) {
       if (typeof line !== 'string') return undefined;
-      length += line.length;
+      text += line;
+      if (text.length * bytesPerCharacter > room) return undefined;
     }
-    const maxBytes = length * bytesPerCharacter;
-    return maxBytes <= this.#scratch.length && (this.#size === undefined || this.#size + maxBytes <= this.#options.maxBytes)
-      ? lines.join('')
-      : undefined;
+    return text;
   }
 
   async #appendEach(lines: readonly Line[]): Promise<void> {

@@ -268,8 +268,9 @@ export class RequestAudit {
   #annotateLatency(): void {
     const {naming, clock} = this.#settings;
     const {times} = this.#audited;
+    const totalMs = clock.monotonic() - times.startedAt;
+    if (totalMs <= slowMs) return;
     const {
-      startedAt,
       webhooksMs,
       mutatingWebhooksMs = 0,
       authenticationMs = 0,
@@ -281,8 +282,6 @@ export class RequestAudit {
       responseWriteMs = 0,
       queueWaitMs = 0,
     } = times;
-    const totalMs = clock.monotonic() - startedAt;
-    if (totalMs <= slowMs) return;
     const layers = {
       authentication: authenticationMs,
       authorization: authorizationMs,
