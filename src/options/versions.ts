@@ -22,8 +22,14 @@ const coreComponents: ReadonlySet<string> = new Set([coreComponent, naming('kube
 /** Whether a name stands for the control plane in pairs of a component and a value, in either naming. */
 export const isCoreComponent = (name: string): boolean => coreComponents.has(name);
 
-const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | undefined => {
-  let found: EmulatedVersion | undefined;
+/** The releases that a flag may name, in the original's words; the binary's own has a patch number. */
+const notBetween = (what: string, version: string, last: string): string =>
+  `${what} ${version} is not between [${emulatedVersions[0]}, ${last}]`;
+
+/** Returns the release that a flag names, with its numbers; undefined without one. */
+const readVersion = (flag: string, pairs: readonly string[]): string | undefined => {
+  const refused = (reason: string) => new OptionError(`invalid value for --${flag}: ${reason}`);
+  let found: string | undefined;
   for (const pair of pairs) {
     const equals = pair.indexOf('=');
     const component = equals < 0 ? coreComponent : pair.slice(0, equals).trim();
@@ -31,12 +37,12 @@ const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | 
       .slice(equals + 1)
       .trim()
       .replace(/^v/, '');
-    if (!isCoreComponent(component)) throw new OptionError(`invalid value for --${flag}: component not registered: ${component}`);
-    if (found)
-      throw new OptionError(`invalid value for --${flag}: duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${text}`);
-    found = emulatedVersions.find(version => version === text);
-    if (!found)
-      throw new OptionError(`invalid value for --${flag}: "${text}" is not a version from ${emulatedVersions[0]} to ${binaryVersion}`);
+    if (!isCoreComponent(component)) throw refused(`component not registered: ${component}`);
+    const [, release, patch = '0'] = /^((?:0|[1-9]\d*)\.(?:0|[1-9]\d*))(?:\.(0|[1-9]\d*))?$/.exec(text) ?? [];
+    if (!release) throw refused(`could not parse ${JSON.stringify(text)} as version`);
+    if (patch !== '0') throw refused(`patch version not allowed, got: ${component}=${text}`);
+    if (found) throw refused(`duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${release}`);
+    found = release;
   }
   return found;
 };
@@ -48,10 +54,17 @@ const before = (version: EmulatedVersion): EmulatedVersion => emulatedVersions[M
  * release before the emulated one.
  */
 export const readVersions = (emulatedPairs: readonly string[], minCompatibilityPairs: readonly string[]): Versions => {
-  const emulated = readVersion('emulated-version', emulatedPairs) ?? binaryVersion;
-  const minCompatibility = readVersion('min-compatibility-version', minCompatibilityPairs) ?? before(emulated);
-  if (emulatedVersions.indexOf(minCompatibility) > emulatedVersions.indexOf(emulated))
-    throw new OptionError(`--min-compatibility-version ${minCompatibility} must not exceed --emulated-version ${emulated}`);
+  const named = (text: string) => emulatedVersions.find(version => version === text);
+  const wanted = readVersion('emulated-version', emulatedPairs) ?? binaryVersion;
+  const emulated = named(wanted);
+  if (!emulated)
+    throw new OptionError(`invalid value for --emulated-version: ${notBetween('emulation version', wanted, `${binaryVersion}.0`)}`);
+  const least = readVersion('min-compatibility-version', minCompatibilityPairs) ?? before(emulated);
+  const minCompatibility = named(least);
+  if (!minCompatibility || emulatedVersions.indexOf(minCompatibility) > emulatedVersions.indexOf(emulated))
+    throw new OptionError(
+      `invalid value for --min-compatibility-version: ${notBetween('minCompatibilityVersion version', least, emulated)}`,
+    );
   return {emulated, minCompatibility};
 };
 

@@ -159,14 +159,19 @@ const refusals: readonly (readonly [readonly string[], string])[] = [
     ['--emulated-version=1.32', '--feature-gates=EnvFiles=true'],
     'invalid value for --feature-gates: cannot set feature gate EnvFiles: it does not exist at emulated version 1.32',
   ],
-  [['--emulated-version=1.31'], 'invalid value for --emulated-version: "1.31" is not a version from 1.32 to 1.35'],
+  [['--emulated-version=1.31'], 'invalid value for --emulated-version: emulation version 1.31 is not between [1.32, 1.35.0]'],
+  [['--emulated-version=plat=1.34.1'], 'invalid value for --emulated-version: patch version not allowed, got: plat=1.34.1'],
+  [['--emulated-version=latest'], 'invalid value for --emulated-version: could not parse "latest" as version'],
   [['--emulated-version=other=1.33'], 'invalid value for --emulated-version: component not registered: other'],
   [['--emulated-version=1.33,1.34'], 'invalid value for --emulated-version: duplicate version flag, plat=1.33 and plat=1.34'],
   [
     ['--emulated-version=1.33', '--min-compatibility-version=1.34'],
-    '--min-compatibility-version 1.34 must not exceed --emulated-version 1.33',
+    'invalid value for --min-compatibility-version: minCompatibilityVersion version 1.34 is not between [1.32, 1.33]',
   ],
-  [['--min-compatibility-version=1.36'], 'invalid value for --min-compatibility-version: "1.36" is not a version from 1.32 to 1.35'],
+  [
+    ['--min-compatibility-version=1.36'],
+    'invalid value for --min-compatibility-version: minCompatibilityVersion version 1.36 is not between [1.32, 1.35]',
+  ],
   [['--emulation-forward-compatible'], "--emulation-forward-compatible requires an --emulated-version lower than the program's own"],
   [
     ['--runtime-config-emulation-forward-compatible'],
