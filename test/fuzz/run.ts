@@ -67,11 +67,11 @@ const isOfLoops = ({key}: Change): boolean =>
 /** Reservations of addresses and ports, which a refused request returns. */
 const isReserved = ({key}: Change): boolean => /^\/registry\/(?:ranges|ipaddresses)\//.test(key);
 
-/** Whether a request deletes a collection: object by object, up to the first that is refused. */
+/** Whether a request deletes a collection: object by object, up to the first that is refused. Encoded slashes at the end of a path count as slashes. */
 const deletesCollection = ({method, url}: FuzzRequest): boolean => {
   if (method !== 'DELETE') return false;
   const [, collection = ''] = /^\/(?:api|apis\/[^/?]+)\/[^/?]+\/([^?]*)/.exec(url) ?? [];
-  const parts = collection.split('/').filter(Boolean);
+  const parts = collection.replaceAll(/%2f/gi, '/').split('/').filter(Boolean);
   return parts.length === 1 || (parts[0] === 'namespaces' && parts.length === 3);
 };
 
@@ -177,6 +177,32 @@ const overHttp2 = (session: ClientHttp2Session, {method, url, headers, body}: Fu
     if (body) stream.end(body);
   });
 
+/** How long a request is waited for that its client has given up, in ms. */
+const settlesWithinMs = 1000;
+
+/** Counts the requests that a handler has not answered yet. */
+const counted = (handler: ApiHandler) => {
+  let handling = 0;
+  let stuck = 0;
+  return {
+    handler: (async request => {
+      handling++;
+      try {
+        return await handler(request);
+      } finally {
+        handling--;
+      }
+    }) satisfies ApiHandler,
+    /** Resolves when all are answered, so that the changes of one that was given up do not count as those of the next. */
+    async settled(): Promise<void> {
+      const end = performance.now() + settlesWithinMs;
+      stuck = Math.min(stuck, handling);
+      while (handling > stuck && performance.now() < end) await new Promise(setImmediate);
+      stuck = handling;
+    },
+  };
+};
+
 /** Over how many requests objects gather before they are deleted. */
 const roundOf = 3000;
 
@@ -190,8 +216,9 @@ export const fuzz = async ({seed, count, mostMs, loops, progress}: FuzzOptions):
     server.endLoops();
   }
   // The parts of a request over a network are read when they are needed.
+  const {handler, settled} = counted(server.handler);
   const asUser: ApiHandler = ({method, url, headers, remoteAddress, body, signal, upgradable = false}) =>
-    server.handler({method, url, headers, remoteAddress, ...(body ? {body} : {}), signal, upgradable, caller: {user: admin}});
+    handler({method, url, headers, remoteAddress, ...(body ? {body} : {}), signal, upgradable, caller: {user: admin}});
   await using listening = await serve(asUser, {http: {onFault: fault => void result.faults.push(`a fault: ${(fault as Error).stack}`)}});
   const agent = new https.Agent({keepAlive: true, maxSockets: 2});
   let session = http2.connect(listening.url, {ca: listening.ca}).on('error', () => {});
@@ -202,7 +229,7 @@ export const fuzz = async ({seed, count, mostMs, loops, progress}: FuzzOptions):
   );
   const requests = new Requests(chance, server);
   const send = async (request: FuzzRequest): Promise<Answer> => {
-    if (request.user || chance.is(0.75)) return directly(server.handler, request);
+    if (request.user || chance.is(0.75)) return directly(handler, request);
     if (chance.is(0.6)) return overHttp1(listening, agent, request);
     if (session.destroyed || session.closed) session = http2.connect(listening.url, {ca: listening.ca}).on('error', () => {});
     return overHttp2(session, request);
@@ -217,6 +244,7 @@ export const fuzz = async ({seed, count, mostMs, loops, progress}: FuzzOptions):
     watch.start();
     const answer = await send(request).catch((error: Error): Answer => ({status: -1, text: error.stack ?? error.message}));
     await new Promise(setImmediate);
+    await settled();
     const {ms} = watch.stop();
     result.statuses.set(answer.status, (result.statuses.get(answer.status) ?? 0) + 1);
     if (answer.status === 0) result.unanswered.set(answer.text, (result.unanswered.get(answer.text) ?? 0) + 1);
