@@ -74,6 +74,7 @@ const runAll = async (): Promise<void> => {
       },
     });
     console.log(`  ${counted(result.faults)}`);
+    for (const why of result.missing) console.log(`  some faults are left out: ${why}`);
     print(result);
     total.rounds++;
     total.operations += result.operations;

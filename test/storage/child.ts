@@ -21,6 +21,24 @@ const write = async (store: Store, writer: number): Promise<never> => {
   }
 };
 
+/** Writes for some seconds, whatever is refused, and prints how often what happened. */
+const persist = async (store: Store): Promise<void> => {
+  const counts: Record<string, number> = {};
+  const end = performance.now() + 2000;
+  const writer = async (name: number): Promise<void> => {
+    for (let index = 0; performance.now() < end; index++) {
+      const outcome = await store.create(`/w${name}/${index}`, Buffer.alloc(2000)).then(
+        () => 'written',
+        (error: Error) => error.name,
+      );
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+      await new Promise(resolve => setImmediate(resolve));
+    }
+  };
+  await Promise.all(Array.from({length: writers}, (_, name) => writer(name)));
+  print(JSON.stringify(counts));
+};
+
 const compact = async (store: Store): Promise<never> => {
   for (;;) {
     await new Promise(resolve => setTimeout(resolve, 10));
@@ -34,7 +52,8 @@ try {
   print('open');
   if (task === 'write') await Promise.all([compact(store), ...Array.from({length: writers}, (_, writer) => write(store, writer))]);
   if (task === 'hold') setInterval(() => {}, 1000);
-  if (task === 'open') await store.close();
+  if (task === 'persist') await persist(store);
+  if (task === 'open' || task === 'persist') await store.close();
 } catch (error) {
   print((error as Error).message);
 }

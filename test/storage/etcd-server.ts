@@ -24,8 +24,18 @@ export interface EtcdFiles {
   readonly key: string;
 }
 
+/** Where a member runs. */
+export interface Place {
+  readonly host?: string;
+  /** What its command line begins with. */
+  readonly command?: readonly string[];
+  /** The folder of its data, which it then syncs to the disk; a temporary one without, and no syncs. */
+  readonly directory?: string;
+}
+
 interface MemberOptions {
   readonly tls?: EtcdFiles | undefined;
+  readonly place?: Place | undefined;
   readonly name?: string;
   readonly members?: string;
 }
@@ -37,7 +47,8 @@ const threadStates = (pid: number): readonly string[] =>
 /** A real etcd in a directory of its own, which can be killed and restarted on its data. */
 export class EtcdServer {
   readonly url: string;
-  readonly #directory = mkdtempSync(join(tmpdir(), 'plat-etcd-'));
+  readonly #directory: string;
+  readonly #place: Place;
   readonly #peer: string;
   readonly #tls: EtcdFiles | undefined;
   readonly #name: string;
@@ -45,29 +56,37 @@ export class EtcdServer {
   readonly #members: string;
   #process: ChildProcess | undefined;
 
-  private constructor(url: string, peer: string, {tls, name = 'one', members = `one=${peer}`}: MemberOptions = {}) {
+  private constructor(url: string, peer: string, {tls, place = {}, name = 'one', members = `one=${peer}`}: MemberOptions = {}) {
     this.url = url;
     this.#peer = peer;
     this.#tls = tls;
+    this.#place = place;
+    this.#directory = place.directory ?? mkdtempSync(join(tmpdir(), 'plat-etcd-'));
     this.#name = name;
     this.#members = members;
   }
 
   /** Resolves once it serves; with `tls` only to clients with a certificate of that authority. */
-  static async start(tls?: EtcdFiles): Promise<EtcdServer> {
+  static async start(tls?: EtcdFiles, place?: Place): Promise<EtcdServer> {
     const server = new EtcdServer(`${tls ? 'https' : 'http'}://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`, {
       tls,
+      place,
     });
     await server.resume();
     return server;
   }
 
   /** Starts the three members of a cluster. Resolves once all serve. */
-  static async startThree(): Promise<readonly EtcdServer[]> {
+  static async startThree(places: readonly Place[] = []): Promise<readonly EtcdServer[]> {
     const names = ['one', 'two', 'three'];
-    const urls = await Promise.all(names.map(async () => [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]));
+    const urls = await Promise.all(
+      names.map(async (_, index) => {
+        const {host = '127.0.0.1'} = places[index] ?? {};
+        return [`http://${host}:${await freePort()}`, `http://${host}:${await freePort()}`];
+      }),
+    );
     const members = names.map((name, index) => `${name}=${urls[index]![1]!}`).join(',');
-    const servers = names.map((name, index) => new EtcdServer(urls[index]![0]!, urls[index]![1]!, {name, members}));
+    const servers = names.map((name, index) => new EtcdServer(urls[index]![0]!, urls[index]![1]!, {name, members, place: places[index]}));
     await Promise.all(servers.map(server => server.resume()));
     return servers;
   }
@@ -76,9 +95,12 @@ export class EtcdServer {
     const tls = this.#tls
       ? ['--client-cert-auth', '--trusted-ca-file', this.#tls.ca, '--cert-file', this.#tls.cert, '--key-file', this.#tls.key]
       : [];
+    const {command: [program, ...before] = ['etcd'], directory} = this.#place;
     const child = spawn(
-      'etcd',
+      program!,
       [
+        ...before,
+        ...(program === 'etcd' ? [] : ['etcd']),
         `--data-dir=${this.#directory}`,
         `--name=${this.#name}`,
         `--listen-client-urls=${this.url}`,
@@ -86,7 +108,7 @@ export class EtcdServer {
         `--listen-peer-urls=${this.#peer}`,
         `--initial-advertise-peer-urls=${this.#peer}`,
         `--initial-cluster=${this.#members}`,
-        '--unsafe-no-fsync',
+        ...(directory === undefined ? ['--unsafe-no-fsync'] : []),
         '--heartbeat-interval=20',
         '--election-timeout=200',
         '--logger=zap',
@@ -105,6 +127,10 @@ export class EtcdServer {
         if (/serving (insecure client requests|client traffic)/.test(text)) resolve();
       });
     });
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
   }
 
   /** Stops the process without ending it: connections stay open, nothing is answered until `proceed`. */

@@ -7,6 +7,7 @@ import type {Store} from '#src/storage/store.js';
 import {startTogether} from '#test/plane/lockstep.js';
 import {wire} from '#test/apiserver/wire.js';
 import {Follower} from './follower.js';
+import {StoreProcess} from './processes.js';
 import {collecting, smallDisk} from './small-disk.js';
 import {bytes} from './store-environment.js';
 
@@ -55,6 +56,19 @@ test('a full disk fails writes, loses none that was acknowledged, and leaves rea
   const again = await openEmbeddedStore({directory, naming: 'plat', clock});
   t.is(await again.count('/', '0'), acknowledged.length + 1);
   await again.close();
+});
+
+test('writes that go on while the disk is full do not reach the native library, which a failed write can end', async t => {
+  const disk = smallDisk(t, 8);
+  if (!disk) return;
+  const process = new StoreProcess('persist', disk.directory);
+  t.teardown(() => process.kill());
+  await process.end();
+
+  const [opened, counts] = process.lines;
+  t.is(opened, 'open');
+  t.like(Object.keys(JSON.parse(counts!) as object).sort(), ['StoreFull', 'written']);
+  t.is(process.errors, '');
 });
 
 test('a server whose disk is full answers 507 to writes, serves reads, and is not ready until there is space', async t => {

@@ -9,17 +9,23 @@ process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 /** A process of its own that has the store in `directory` open; child.ts has its tasks. */
 export class StoreProcess {
   readonly lines: string[] = [];
+  /** What it wrote to standard error: the native library does. */
+  errors = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #rest = '';
   #wake: () => void = () => {};
 
-  constructor(task: 'write' | 'hold' | 'open', directory: string, naming = 'plat', command: readonly string[] = []) {
+  constructor(task: 'write' | 'hold' | 'open' | 'persist', directory: string, naming = 'plat', command: readonly string[] = []) {
     const program = fileURLToPath(new URL('child.js', import.meta.url));
     const [first = process.execPath, ...rest] = [...command, process.execPath];
-    this.#child = spawn(first, [...rest, program, task, directory, naming], {stdio: ['ignore', 'pipe', 'inherit']});
+    this.#child = spawn(first, [...rest, program, task, directory, naming], {stdio: ['ignore', 'pipe', 'pipe']});
     running.add(this.#child);
     this.#ended = once(this.#child, 'close').finally(() => running.delete(this.#child));
+    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+      if (task !== 'persist') process.stderr.write(text);
+    });
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       const lines = (this.#rest + text).split('\n');
       this.#rest = lines.pop()!;

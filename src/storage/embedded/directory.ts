@@ -7,6 +7,7 @@ import {messageOf} from '#src/base/message.js';
 import {isSoundEntry} from './layout.js';
 import {checkPages, FileDamaged, type PageUse} from './pages.js';
 import {checkAbsence, claimSocket, ownerFile} from './presence.js';
+import {spaceFile} from './space.js';
 
 /** The files LMDB keeps in a directory. */
 export const dataFile = 'data.mdb';
@@ -51,7 +52,7 @@ export const hasStore = (directory: string): boolean => sizeOf(join(directory, d
 export const hasLostStore = (directory: string): boolean => existsSync(join(directory, markerFile)) && !hasStore(directory);
 
 /** The files and folders that a store consists of. */
-export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder];
+export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder, spaceFile];
 
 /** Throws unless the data file can be opened without harm, if there is one. Returns its use, if there is one and its use is known. */
 export const checkData = async (directory: string, clock: Clock): Promise<PageUse | undefined> => {

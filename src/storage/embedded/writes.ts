@@ -2,6 +2,7 @@ import {statfsSync} from 'node:fs';
 import type {RootDatabase} from 'lmdb';
 import {messageOf} from '#src/base/message.js';
 import {StoreFull} from '#src/storage/errors.js';
+import {checkSpace} from './space.js';
 import {keyEncoder, type LayoutKey} from './layout.js';
 
 export type Tree = RootDatabase<Buffer, LayoutKey>;
@@ -22,6 +23,7 @@ export class Writes {
   readonly #keys: LayoutKey[] = [];
   /** What is put under the key of the same index; absent where it is removed. */
   readonly #values: (Buffer | undefined)[] = [];
+  #bytes = 0;
 
   constructor(tree: Tree, directory: string) {
     this.#tree = tree;
@@ -31,6 +33,7 @@ export class Writes {
   put(key: LayoutKey, value: Buffer): void {
     this.#keys.push(key);
     this.#values.push(value);
+    this.#bytes += value.length;
   }
 
   remove(key: LayoutKey): void {
@@ -40,6 +43,11 @@ export class Writes {
 
   /** Resolves once all are on disk; rejects with the cause when none is. */
   async durable(): Promise<void> {
+    try {
+      checkSpace(this.#directory, this.#keys.length, this.#bytes);
+    } catch (error) {
+      throw fullReasons.has((error as NodeJS.ErrnoException).code) ? new StoreFull({cause: error}) : error;
+    }
     try {
       await this.#tree.batch(() => {
         this.#keys.forEach((key, index) => {
@@ -62,6 +70,9 @@ const causeOf = async (error: unknown): Promise<unknown> => {
 
 /** The numbers of errors of a full disk, of a quota, of a limit on the size of files, and of a full map. */
 const fullCodes: ReadonlySet<unknown> = new Set([28, 122, 27, -30792]);
+
+/** The same as the codes of the system's errors. */
+const fullReasons: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** LMDB reports a write that found too little space for all of it as an error of the device. */
 const deviceError = 5;

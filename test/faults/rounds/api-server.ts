@@ -52,6 +52,10 @@ export class ApiServer implements AsyncDisposable {
     }
   }
 
+  get pid(): number | undefined {
+    return this.#program?.child.pid;
+  }
+
   /** How the process ended, if it did so by itself. */
   get ending(): string | undefined {
     const {exitCode, signalCode} = this.#program?.child ?? {};

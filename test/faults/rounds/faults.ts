@@ -2,6 +2,7 @@
 
 import {setTimeout as wait} from 'node:timers/promises';
 import type {Random} from '#src/base/random.js';
+import type {EtcdServer} from '#test/storage/etcd-server.js';
 import type {ApiServer} from './api-server.js';
 import type {Backend, World} from './world.js';
 
@@ -13,6 +14,8 @@ export interface Fault {
 
 const between = (random: Random, low: number, high: number): number => Math.floor(low + random.float() * (high - low));
 const oneOf = ({servers}: World, random: Random): ApiServer => servers[between(random, 0, servers.length)]!;
+
+const memberOf = ({members}: World, random: Random): EtcdServer => members[between(random, 0, members.length)]!;
 
 /** Paused for longer than the timeouts of the clients and of etcd's calls, now and then. */
 const pauseMs = (random: Random): number => (random.float() < 0.1 ? between(random, 8000, 12_000) : between(random, 50, 2500));
@@ -61,33 +64,54 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'full-disk',
-    isFor: (_, world) => world.hasDisk,
+    isFor: (backend, {disk}) => backend === 'embedded' && disk !== undefined,
     run: async (world, random) => {
-      world.fillDisk();
+      world.disk!.fill();
       await wait(between(random, 200, 2000));
       // The server is killed while the disk is full, in half of the cases, and finds room again at its start.
       const isKilled = random.float() < 0.5;
       if (isKilled) await world.servers[0]!.kill();
-      world.emptyDisk();
+      world.disk!.empty();
       if (isKilled) await world.servers[0]!.restart();
+    },
+  },
+  {
+    name: 'slow-disk',
+    isFor: (_, {disk}) => disk?.canBeSlow === true,
+    run: async (world, random) => {
+      const pid = (world.members[0] ?? world.servers[0]!).pid;
+      if (pid === undefined) return;
+      // A few writes a second: a commit takes a second or more.
+      using _ = world.disk!.slow(pid, between(random, 2, 30));
+      await wait(pauseMs(random));
+    },
+  },
+  {
+    name: 'partition',
+    isFor: (_, {network}) => network !== undefined,
+    run: async ({network, members}, random) => {
+      using _ = network!.isolate(between(random, 0, members.length));
+      await wait(between(random, 500, 6000));
     },
   },
   {
     name: 'kill-etcd',
     isFor: backend => backend.startsWith('etcd'),
-    run: async ({etcd}, random) => {
-      await etcd!.kill();
+    run: async (world, random) => {
+      const member = memberOf(world, random);
+      await member.kill();
       await wait(between(random, 0, 1500));
-      await etcd!.resume();
+      await member.resume();
     },
   },
   {
     name: 'pause-etcd',
     isFor: backend => backend.startsWith('etcd'),
-    run: async ({etcd}, random) => {
-      etcd!.pause();
+    run: async (world, random) => {
+      const member = memberOf(world, random);
+      member.pause();
       await wait(pauseMs(random));
-      etcd!.proceed();
+      member.proceed();
     },
   },
   {

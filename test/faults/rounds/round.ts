@@ -28,6 +28,8 @@ export interface RoundOptions {
 
 export interface RoundResult extends Verdict {
   readonly faults: ReadonlyMap<string, number>;
+  /** Why some faults could not happen. */
+  readonly missing: readonly string[];
   /** What each server has logged last. */
   readonly logs: readonly string[];
 }
@@ -118,7 +120,7 @@ export const runRound = async (options: RoundOptions): Promise<RoundResult> => {
     clearInterval(timer);
     appendFileSync(file, notes.join(''));
   }
-  return {...(await check(recordsOf(file))), faults: happened, logs: world.servers.map(({log}) => log)};
+  return {...(await check(recordsOf(file))), faults: happened, missing: world.missing, logs: world.servers.map(({log}) => log)};
 };
 
 interface Disturbance {
