@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 
 /**
  * A change of a cached object. A resync is an update whose `old` is the same object.
- * `initial` marks objects that were cached when the listener was added; `tombstone` marks a deletion that was found by a relist, whose object may be stale.
+ * `initial` marks objects of the first list, and those that were cached when the listener was added; `tombstone` marks a deletion that was found by a relist, whose object may be stale.
  */
 export type Change<T extends KubeObject = KubeObject> =
   | {readonly type: 'added'; readonly object: Frozen<T>; readonly initial: boolean}

@@ -18,6 +18,20 @@ export interface InformerFactoryOptions extends Omit<
   readonly signal: AbortSignal;
 }
 
+/** The part of a factory that its users need. */
+export type Informers = Pick<InformerFactory, 'informer' | 'borrowMetadata'>;
+
+/** The informers of a user that may go before the others do. Disposing of it releases them all; an informer stops when nobody uses it any more. */
+export type InformerScope = Informers & Disposable;
+
+/** A shared informer. */
+interface Entry {
+  readonly informer: SharedInformer;
+  readonly stop: AbortController;
+  /** The number of its users; infinite if one of them stays until the end. */
+  users: number;
+}
+
 /** An informer that is used temporarily. Its user releases it by disposing of it; the informer stops when its last user does. */
 export interface Borrowed extends Disposable {
   readonly informer: SharedInformer;
@@ -41,9 +55,9 @@ const isComplete = ({
 /** Creates informers, one for each selection, and shares them among all callers. */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
-  readonly #informers = new Map<string, SharedInformer>();
+  readonly #informers = new Map<string, Entry>();
   /** The informers of all objects of a kind with their metadata, by the id of the kind. */
-  readonly #complete = new Map<string, SharedInformer>();
+  readonly #complete = new Map<string, Entry>();
   readonly #lent = new Map<string, Lent>();
   #started = false;
 
@@ -51,29 +65,69 @@ export class InformerFactory {
     this.#options = options;
   }
 
-  /** Returns the informer of a source; it runs once the factory is started. */
+  /** Returns the informer of a source; it runs once the factory is started, and until its end. */
   informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
+    const entry = this.#entry(source as Source);
+    entry.users = Infinity;
+    // The id holds the kind, and the kind its type.
+    return entry.informer as unknown as SharedInformer<T>;
+  }
+
+  /** Returns a view of this factory whose informers are released when it is disposed of. */
+  scope(): InformerScope {
+    const used = new Set<Entry>();
+    return {
+      informer: <T extends KubeObject>(source: Source<T>) => {
+        const entry = this.#entry(source as Source);
+        if (!used.has(entry)) entry.users++;
+        used.add(entry);
+        return entry.informer as unknown as SharedInformer<T>;
+      },
+      borrowMetadata: (kind, missed) => this.borrowMetadata(kind, missed),
+      [Symbol.dispose]: () => {
+        for (const entry of used) this.#release(entry);
+        used.clear();
+      },
+    };
+  }
+
+  #entry(source: Source): Entry {
     const selection = resolveSelection(source, this.#options.client.naming);
     const known = this.#informers.get(selection.id);
-    // The id holds the kind, and the kind its type.
-    if (known) return known as unknown as SharedInformer<T>;
+    if (known) return known;
     const informer = this.#make(selection);
-    this.#informers.set(selection.id, informer as unknown as SharedInformer);
+    const entry: Entry = {informer, stop: this.#stopper(), users: 0};
+    this.#informers.set(selection.id, entry);
     const kindId = this.#kindId(selection.kind);
-    if (isComplete(selection) && !this.#complete.has(kindId)) this.#complete.set(kindId, informer as unknown as SharedInformer);
-    if (this.#started) informer.start(this.#options.signal);
-    return informer;
+    if (isComplete(selection) && !this.#complete.has(kindId)) this.#complete.set(kindId, entry);
+    if (this.#started) informer.start(entry.stop.signal);
+    return entry;
+  }
+
+  #release(entry: Entry): void {
+    if (--entry.users > 0) return;
+    for (const entries of [this.#informers, this.#complete]) for (const [id, each] of entries) if (each === entry) entries.delete(id);
+    entry.stop.abort();
+  }
+
+  /** Returns a controller that aborts with the factory's own signal, until it is aborted itself. */
+  #stopper(): AbortController {
+    const {signal} = this.#options;
+    const stop = new AbortController();
+    const ending = onAbort(signal, () => stop.abort(signal.reason));
+    stop.signal.addEventListener('abort', () => ending[Symbol.dispose](), {once: true});
+    return stop;
   }
 
   /**
    * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of all objects of the kind exists
-   * already, it is returned instead and outlives its borrowers; so call this after the calls of `informer`. `missed` is called each time the server responds
+   * already, it is returned instead and lives at least as long; so call this after the calls of `informer`. `missed` is called each time the server responds
    * that it does not serve the kind, or no longer does.
    */
   borrowMetadata(kind: Kind, missed: Missed = () => {}): Borrowed {
     const {client} = this.#options;
     const complete = this.#complete.get(this.#kindId(kind));
-    if (complete) return {informer: complete, [Symbol.dispose]() {}};
+    if (complete) return this.#shared(complete);
     const selection = resolveSelection({kind, metadataOnly: true}, client.naming);
     const lent = this.#lent.get(selection.id) ?? this.#lend(selection);
     const user = () => missed();
@@ -91,7 +145,7 @@ export class InformerFactory {
   /** Starts every informer, also those that are requested later. */
   start(): void {
     this.#started = true;
-    for (const informer of this.#informers.values()) informer.start(this.#options.signal);
+    for (const {informer, stop} of this.#informers.values()) informer.start(stop.signal);
   }
 
   /**
@@ -99,7 +153,19 @@ export class InformerFactory {
    * refusing one of the lists. Does not wait for borrowed informers.
    */
   async whenSynced(signal: AbortSignal = this.#options.signal): Promise<void> {
-    await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
+    await Promise.all([...this.#informers.values()].map(({informer}) => informer.whenSynced(signal)));
+  }
+
+  #shared(entry: Entry): Borrowed {
+    let isHeld = true;
+    entry.users++;
+    return {
+      informer: entry.informer,
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#release(entry);
+        isHeld = false;
+      },
+    };
   }
 
   #kindId(kind: Kind): string {
@@ -124,12 +190,9 @@ export class InformerFactory {
   }
 
   #lend(selection: ResolvedSelection<KubeObject>): Lent {
-    const {signal} = this.#options;
     const users = new Set<Missed>();
     const missed = () => [...users].forEach(user => user());
-    const lent: Lent = {informer: this.#make(selection, missed), stop: new AbortController(), users};
-    const ending = onAbort(signal, () => lent.stop.abort(signal.reason));
-    lent.stop.signal.addEventListener('abort', () => ending[Symbol.dispose](), {once: true});
+    const lent: Lent = {informer: this.#make(selection, missed), stop: this.#stopper(), users};
     lent.informer.start(lent.stop.signal);
     this.#lent.set(selection.id, lent);
     return lent;

@@ -26,7 +26,7 @@ export interface Lister<T extends KubeObject = KubeObject> {
 }
 
 /** Creates indexes in a cache that is still empty, and returns it: later they would have to visit all objects at once (`SharedInformer.whenIndexed` does it in slices). */
-export const indexing = <T extends KubeObject>(lister: Lister<T>, ...indexes: readonly Index<T>[]): Lister<T> => {
+export const indexing = <T extends KubeObject, L extends Pick<Lister<T>, 'count'>>(lister: L, ...indexes: readonly Index<T>[]): L => {
   for (const index of indexes) lister.count(index, '');
   return lister;
 };

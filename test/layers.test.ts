@@ -45,6 +45,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['jose', 'yaml'],
   },
   'src/client': {layers: ['src/transport', 'src/options', 'src/observe', 'src/schema', ...below], packages: ['rxjs']},
+  'src/program': {layers: ['src/client', 'src/transport', 'src/options', 'src/observe', ...below]},
   'src/queue': {layers: ['src/base'], packages: ['p-queue']},
   informers: {layers: ['src/client', ...below], packages: ['rxjs']},
   'src/runtime': {
@@ -56,7 +57,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/simulation': {layers: acting, packages: ['rxjs']},
   'src/platlet': {layers: acting, packages: ['rxjs']},
   'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
-  'src/operator': {layers: ['src/transport', 'src/serving', ...acting], packages: ['rxjs']},
+  'src/operator': {layers: ['src/program', 'src/transport', 'src/serving', ...acting], packages: ['rxjs']},
   'src/codegen': {layers: ['src/schema', ...below]},
   'src/testing': {layers: ['src/operator', 'src/client', ...below], packages: ['rxjs']},
 };

@@ -1,6 +1,6 @@
 import {groupVersionOf, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {isResync} from '#informers/change.js';
-import type {Borrowed, InformerFactory} from '#informers/factory.js';
+import type {Borrowed, Informers} from '#informers/factory.js';
 import {groupResource, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {nextTurn} from '#src/base/turn.js';
@@ -16,7 +16,7 @@ interface Monitor extends Disposable {
 }
 
 export interface MonitorsParts {
-  readonly informers: InformerFactory;
+  readonly informers: Informers;
   readonly naming: Naming;
   readonly graph: Graph;
   /** Called when a definition of resources changed, or was listed first. */

@@ -71,3 +71,12 @@ export const firstOf = (...sources: readonly (AbortSignal | undefined)[]): Linke
   }
   return {signal: linked.signal, [Symbol.dispose]: unlink};
 };
+
+/** Resolves or rejects as `work`, or rejects with the signal's reason if that aborts first. */
+export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, {once: true});
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });

@@ -13,7 +13,7 @@ import {openServingCertificates} from '#src/plane/component/serving-files.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
 import {storeServersOf} from '#src/plane/api-server/store-servers.js';
 import {openStore} from '#src/storage/backend/open.js';
-import {untilStopped, type Invocation} from './program/program.js';
+import {untilStopped, type Invocation} from '#src/program/program.js';
 
 /** `plat-apiserver`: serves until it is stopped. */
 export const runApiServer = async ({

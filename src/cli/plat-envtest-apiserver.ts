@@ -3,7 +3,7 @@ import {helpText} from '#src/options/help.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {ownArguments, withOriginalFlags} from './envtest/arguments.js';
 import {planeArguments, serverArguments} from './envtest/programs.js';
-import {oneLine, runProgram} from './program/program.js';
+import {oneLine, runProgram} from '#src/program/program.js';
 
 /** The API server as test environments start it; with PLAT_ENVTEST_CONTROLLERS=1 a whole plane. */
 const main = async (argv: readonly string[]): Promise<void> => {

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {naming} from '#src/api/naming.js';
 import {parseStoreFlags, serveStandIn, storeHelp} from './envtest/store.js';
-import {oneLine} from './program/program.js';
+import {oneLine} from '#src/program/program.js';
 
 const program = naming('kubernetes').storeProgram;
 

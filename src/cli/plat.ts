@@ -1,4 +1,4 @@
-import {oneLine, runProgram} from './program/program.js';
+import {oneLine, runProgram} from '#src/program/program.js';
 
 /** The commands of `plat`, each loaded on use. */
 const commands: Readonly<Record<string, {readonly about: string; run(argv: readonly string[]): Promise<void>}>> = {

@@ -1,6 +1,6 @@
 import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
 import {startPlane} from '#src/plane/plane.js';
-import {untilStopped, type Invocation} from './program/program.js';
+import {untilStopped, type Invocation} from '#src/program/program.js';
 
 /** `plat up`: a whole plane on a directory, until it is stopped. */
 export const runUp = async ({

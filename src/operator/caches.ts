@@ -1,7 +1,8 @@
-import {indexing, type Index, type Lister} from '#informers/lister.js';
+import {indexing, type Index} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Reader} from './scope.js';
 import {kindOf, objectKey, sameKind, type KeyLike, type NamedIndex} from './sources.js';
 
 /** Which objects of a cache to list. */
@@ -23,22 +24,24 @@ export interface Caches {
 }
 
 /**
- * Returns the caches of a controller named `name`. `lister` returns the cache of one of the declared sources. The indexes are created at once, while the caches
+ * Returns the caches of a controller named `name`. `reader` returns the cache of one of the declared sources. The indexes are created at once, while the caches
  * are empty: in a full cache the first use of one would visit all objects in one turn of the event loop.
  */
 export const cachesOf = (
   name: string,
   declared: readonly Source[],
   indexes: readonly NamedIndex[],
-  lister: <T extends KubeObject>(source: Source<T>) => Lister<T>,
+  reader: <T extends KubeObject>(source: Source<T>) => Reader<T>,
 ): Caches => {
   const built = indexes.map(({kind, name: index, values}) => ({kind, index: {name: index, values} satisfies Index}));
+  const readers = new Map(declared.map(source => [source, reader(source)]));
   for (const source of declared)
-    indexing(lister(source), ...built.filter(({kind}) => sameKind(kind, kindOf(source))).map(({index}) => index));
-  const listerOf = <T extends KubeObject>(source: Source<T>): Lister<T> => {
-    if (declared.includes(source as Source)) return lister(source);
+    indexing(readers.get(source)!, ...built.filter(({kind}) => sameKind(kind, kindOf(source))).map(({index}) => index));
+  const listerOf = <T extends KubeObject>(source: Source<T>): Reader<T> => {
+    const exact = readers.get(source as Source);
+    if (exact) return exact as unknown as Reader<T>;
     const found = declared.filter(each => sameKind(kindOf(each), kindOf(source)));
-    if (found.length === 1 && source === kindOf(source)) return lister(found[0] as Source<T>);
+    if (found.length === 1 && source === kindOf(source)) return readers.get(found[0]!) as unknown as Reader<T>;
     const {kind} = kindOf(source);
     throw new Error(
       found.length > 1

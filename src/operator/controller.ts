@@ -1,23 +1,31 @@
 // A user's controller: its declaration, and how it becomes one of the runtime's controllers, which the built-in ones are too.
 
-import type {Change} from '#informers/change.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {defineController as defineRuntimeController, every, settled, type Attempt, type KeyedContext} from '#src/runtime/controller.js';
+import {
+  defineController as defineRuntimeController,
+  every,
+  settled,
+  type Attempt,
+  type KeyedContext,
+  type QueueSettings,
+} from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import {controllerKey} from '#src/runtime/watches.js';
 import {AppliedConfigurations} from './applied.js';
 import {cachesOf, type Caches} from './caches.js';
 import {ReconcileClient, type OperatorClient} from './client.js';
+import {runtimeSource, type EventSource} from './events.js';
 import {KindResolver} from './kind-resolver.js';
 import type {Predicate} from './predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
+import {isCached, partsOf, readerOf, type ManagerScope} from './scope.js';
 import {kindOf, sameKind, type NamedIndex, type Source} from './sources.js';
-import {statesOf, type Watch} from './watches.js';
+import {atLowPriority, registerWatches} from './triggers.js';
+import type {Watch} from './watches.js';
 
 /** What a reconcile is given. */
 export interface ReconcileContext<T extends KubeObject = KubeObject> {
@@ -60,6 +68,9 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   readonly watches?: readonly Watch[];
   /** Kinds that it only reads. */
   readonly reads?: readonly Source[];
+  /** Events from outside of the cluster that queue keys: `fromEvents`. */
+  readonly sources?: readonly EventSource[];
+  /** Values by which `caches.by` finds objects: `index`. */
   readonly indexes?: readonly NamedIndex[];
   /** How many keys are reconciled at a time; each key only once at a time. Default 1. */
   readonly concurrency?: number;
@@ -96,38 +107,59 @@ export const defineController = <T extends KubeObject>(definition: ControllerDef
   if ((finalizer === undefined) !== (finalize === undefined)) throw new TypeError(`controller ${name}: finalizer and finalize go together`);
   const primary = definition.for as Source;
   const sources = [...new Set([primary, ...owns, ...watches.map(({source}) => source), ...reads])];
-  const {delay, longest, limit} = definition.retry ?? {};
-  const runtime = defineRuntimeController({
-    doc: `Reconciles ${kindOf(primary).plural}.`,
-    name,
-    reads: sources,
-    watches: definition.every === undefined ? [] : [every(msOf(definition.every), ({lister}) => lister(primary).list().map(keyOf))],
-    workers: concurrency,
-    queue: {
-      ...(delay === undefined ? {} : {baseDelayMs: msOf(delay)}),
-      ...(longest === undefined ? {} : {maxDelayMs: msOf(longest)}),
-      ...(limit === undefined ? {} : {maxRetries: limit}),
-    },
-    create: context => reconcilerOf(definition, sources, context),
-  });
+  const queue = queueOf(definition);
+  const periodMs = definition.every === undefined ? undefined : msOf(definition.every);
   const controller: OperatorController = {name, sources};
-  register(controller, runtime);
+  register(controller, scope => {
+    let caches: Caches | undefined;
+    const opened = (): Caches => caches!;
+    return defineRuntimeController({
+      doc: `Reconciles ${kindOf(primary).plural}.`,
+      name,
+      reads: sources.flatMap(source => partsOf(source, scope)),
+      watches: periodMs === undefined ? [] : [every(periodMs, () => atLowPriority(opened().list(primary)))],
+      sources: (definition.sources ?? []).map(source => runtimeSource(source, opened)),
+      workers: scope.concurrency ?? concurrency,
+      queue,
+      create(context) {
+        caches = cachesOf(name, sources, definition.indexes ?? [], source => readerOf(source, scope, part => context.lister(part)));
+        return reconcilerOf(definition, {sources, caches, scope}, context);
+      },
+    });
+  });
   return controller;
 };
 
+const queueOf = ({name, retry = {}}: {readonly name: string; readonly retry?: RetryOptions}): QueueSettings => {
+  const {delay, longest, limit} = retry;
+  if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
+    throw new TypeError(`controller ${name}: retry.limit must be a whole number from 0`);
+  return {
+    ...(delay === undefined ? {} : {baseDelayMs: msOf(delay)}),
+    ...(longest === undefined ? {} : {maxDelayMs: msOf(longest)}),
+    ...(limit === undefined ? {} : {maxRetries: limit}),
+  };
+};
+
+interface ReconcilerParts {
+  readonly sources: readonly Source[];
+  readonly caches: Caches;
+  readonly scope: ManagerScope;
+}
+
 /** Registers the watches, which queue keys, and returns the function that reconciles a key. */
-const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, sources: readonly Source[], context: KeyedContext) => {
-  const {name, indexes = [], finalizer, finalize, reconcile} = definition;
+const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, parts: ReconcilerParts, context: KeyedContext) => {
+  const {name, finalizer, finalize, reconcile} = definition;
   const {client, clock, events} = context;
-  const caches = cachesOf(name, sources, indexes, source => context.lister(source));
-  registerWatches(definition, caches, context);
+  const {sources, caches} = parts;
+  registerWatches(definition, parts, context);
   const shared = {
     client,
     clock,
     fieldManager: name,
     resolver: new KindResolver(client, sources.map(kindOf)),
     applied: new AppliedConfigurations(),
-    cached: cachedBy(sources, caches),
+    cached: cachedBy(parts),
   };
   return async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
     const object = caches.get(definition.for, key);
@@ -147,10 +179,10 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
 
 /** Returns the function that finds a cached object by its kind, if exactly one source of it is declared. */
 const cachedBy =
-  (sources: readonly Source[], caches: Caches) =>
+  ({sources, caches, scope}: ReconcilerParts) =>
   (kind: Kind, key: ObjectKey): Frozen<KubeObject> | undefined => {
     const [source, ...more] = sources.filter(each => sameKind(kindOf(each), kind));
-    return source && more.length === 0 ? caches.get(source, key) : undefined;
+    return source && more.length === 0 && isCached(source, scope, key) ? caches.get(source, key) : undefined;
   };
 
 /** Returns the owner reference for objects of the kinds that a controller owns. */
@@ -165,24 +197,4 @@ const ownersFor = <T extends KubeObject>(definition: ControllerDefinition<T>, ob
       namespace: keyOf(object).namespace,
     };
   };
-};
-
-/** Queues keys for changes of all sources, and for every object each period. */
-const registerWatches = <T extends KubeObject>(definition: ControllerDefinition<T>, caches: Caches, context: KeyedContext): void => {
-  const primary = definition.for as Source;
-  const {naming, enqueue} = context;
-  const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) =>
-    context.listen(source, change => {
-      if (when && !when(change)) return;
-      for (const key of keys(change)) enqueue(key);
-    });
-  listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
-  for (const source of definition.owns ?? [])
-    listen(source, undefined, change => statesOf(change).flatMap(object => controllerKey(object, kindOf(primary), naming) ?? []));
-  for (const {source, keys, when} of definition.watches ?? [])
-    listen(source, when, change =>
-      statesOf(change).flatMap(object =>
-        [...keys(object, {caches})].map(key => ('name' in key ? (key as ObjectKey) : keyOf(key as Frozen<KubeObject>))),
-      ),
-    );
 };

@@ -32,6 +32,34 @@ export {
   type RetryOptions,
 } from './controller.js';
 export {createManager, type Manager, type ManagerOptions, type RunOutcome} from './manager.js';
+export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
+export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
+export type {WebhookOptions} from './managed-webhooks.js';
+export {
+  defaulting,
+  validating,
+  type AdmissionRequest,
+  type ValidationContext,
+  type ValidationOptions,
+  type Webhook,
+} from './webhooks/admission.js';
+export type {CertificateSource} from './webhooks/certificates.js';
+export {converting, type ConversionOptions, type VersionConversion} from './webhooks/conversion.js';
+export {
+  duplicate,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  warning,
+  type FieldError,
+  type Finding,
+  type Findings,
+  type Warning,
+} from './webhooks/findings.js';
+export {webhookConfigurations, type WebhookAddress, type WebhookConfigurationOptions} from './webhooks/manifests.js';
 export type {LeaderElectionOptions} from './leader-election-options.js';
 export type {Check, HealthAnswer} from '#src/observe/health.js';
 export type {Meter} from '#src/base/meter.js';

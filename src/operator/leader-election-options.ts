@@ -1,9 +1,12 @@
 // Apart from the election itself, so that the package's public types do not contain the runtime's.
 
+import type {Client} from '#src/client/client.js';
 import type {Duration} from './result.js';
 
 /** How the replicas of an operator agree on the one whose controllers run. */
 export interface LeaderElectionOptions {
+  /** The client for the Lease. Default: that of the manager. One without a rate limit keeps the lead while the controllers are busy. */
+  readonly client?: Client;
   /** The namespace of the Lease. */
   readonly namespace: string;
   /** The name of the Lease. Default: the manager's name. */

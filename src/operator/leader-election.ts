@@ -23,14 +23,14 @@ interface ElectionParts {
 
 /** Returns the election of the options for the runtime's manager. Throws for options that cannot work. A stop releases the Lease. */
 export const electionOf = (
-  {namespace, name, identity, leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '2s'}: LeaderElectionOptions,
+  {namespace, name, identity, client: own, leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '2s'}: LeaderElectionOptions,
   {program, client, clock, random, log, signal}: ElectionParts,
 ): NonNullable<ManagerOptions['election']> => {
   const timing = {leaseDurationMs: msOf(leaseDuration), renewDeadlineMs: msOf(renewDeadline), retryPeriodMs: msOf(retryPeriod)};
-  const own = identity ?? `${hostname()}_${random.uuid()}`;
+  const self = identity ?? `${hostname()}_${random.uuid()}`;
   const events = new Recorder({client, clock, random, log, component: program, host: hostname(), signal});
-  const lock = new LeaseLock({client, namespace, name: name ?? program, events});
-  const problem = validateElection(timing, lock, own);
+  const lock = new LeaseLock({client: own ?? client, namespace, name: name ?? program, events});
+  const problem = validateElection(timing, lock, self);
   if (problem !== undefined) throw new TypeError(`leaderElection: ${problem}`);
-  return {lock, identity: own, ...timing, releaseOnStop: true};
+  return {lock, identity: self, ...timing, releaseOnStop: true};
 };

@@ -1,4 +1,5 @@
 import type {KeyedController} from '#src/runtime/controller.js';
+import type {ManagerScope} from './scope.js';
 
 /** A declared controller. */
 interface Declared {
@@ -6,13 +7,14 @@ interface Declared {
 }
 
 /** The declared controllers as the runtime takes them. They are kept apart so that the public types do not show the runtime's. */
-const runtimes = new WeakMap<Declared, KeyedController>();
+const runtimes = new WeakMap<Declared, (scope: ManagerScope) => KeyedController>();
 
-export const register = (controller: Declared, runtime: KeyedController): void => void runtimes.set(controller, runtime);
+export const register = (controller: Declared, runtime: (scope: ManagerScope) => KeyedController): void =>
+  void runtimes.set(controller, runtime);
 
-/** Returns a declared controller as the runtime takes it. Throws for an object that `defineController` did not return. */
-export const runtimeOf = (controller: Declared): KeyedController => {
+/** Returns a declared controller as the runtime of a manager takes it. Throws for an object that `defineController` did not return. */
+export const runtimeOf = (controller: Declared, scope: ManagerScope): KeyedController => {
   const runtime = runtimes.get(controller);
   if (!runtime) throw new TypeError(`controller ${controller.name}: declare it with defineController`);
-  return runtime;
+  return runtime(scope);
 };

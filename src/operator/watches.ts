@@ -2,7 +2,7 @@
 
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
-import type {Frozen, ObjectKey} from '#src/api/key.js';
+import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Caches} from './caches.js';
 import type {Predicate} from './predicates.js';
@@ -11,6 +11,10 @@ import type {Predicate} from './predicates.js';
 export interface MapContext {
   readonly caches: Caches;
 }
+
+/** Returns all of `keys`, which are keys or objects, as keys. */
+export const keysIn = (keys: Iterable<ObjectKey | Frozen<KubeObject>>): ObjectKey[] =>
+  [...keys].map(key => ('name' in key ? (key as ObjectKey) : keyOf(key as Frozen<KubeObject>)));
 
 /** A watch of a source: changes that pass `when` queue the keys that `keys` returns. */
 export interface Watch {

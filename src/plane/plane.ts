@@ -17,7 +17,7 @@ import type {Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
-import {unlessAborted} from '#src/runtime/shutdown.js';
+import {unlessAborted} from '#src/base/signals.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/backend/open.js';
 import type {Store, StoreSnapshot} from '#src/storage/store.js';

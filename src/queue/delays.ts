@@ -29,6 +29,10 @@ export class Delays<T> {
     return this.#waiting.size;
   }
 
+  has(item: T): boolean {
+    return this.#waiting.has(item);
+  }
+
   add(item: T, afterMs: number): void {
     // Rounded up to whole milliseconds: with fractions a timer can fire before its time by the clock, and would be set again for ever.
     const at = this.#clock.monotonic() + Math.ceil(Math.min(afterMs, longestMs));

@@ -1,8 +1,8 @@
 import type {Clock} from '#src/base/clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {Delays} from './delays.js';
-import {Fifo} from './fifo.js';
 import {QueueMetrics} from './queue-metrics.js';
+import {ReadyItems, type Priority} from './ready-items.js';
 import {defaultLimiter, type RateLimiter} from './rate-limiter.js';
 
 export interface WorkQueueOptions<T> {
@@ -13,9 +13,12 @@ export interface WorkQueueOptions<T> {
   readonly limiter?: RateLimiter<T>;
 }
 
+export type {Priority};
+
 /**
- * Keys without duplicates, in order of arrival. An item that is added while it waits is not added twice; one that is added while it is processed is queued
- * again when it is done. So an item is never processed by two workers at once, and no event is lost.
+ * Keys without duplicates, in order of arrival within a priority. An item that is added while it waits is not added twice; one that is added while it is processed is queued
+ * again when it is done. So an item is never processed by two workers at once, and no event is lost. An item that is added with low and with normal priority has the
+ * normal one. A delayed item keeps the priority that it was last taken with, until it is added with a higher one.
  *
  *     add ─> dirty ─> ready ─take─> processing ─done─> removed, or ready again if dirty meanwhile
  *
@@ -26,10 +29,13 @@ export class WorkQueue<T = string> {
   readonly clock: Clock;
   readonly #limiter: RateLimiter<T>;
   readonly #metrics: QueueMetrics<T>;
-  readonly #ready = new Fifo<T>();
-  readonly #dirty = new Set<T>();
-  readonly #processing = new Set<T>();
+  readonly #ready = new ReadyItems<T>();
+  readonly #dirty = new Map<T, Priority>();
+  readonly #processing = new Map<T, Priority>();
+  /** Items in the delays that are to come back with low priority. */
+  readonly #lowDelayed = new Set<T>();
   readonly #delays: Delays<T>;
+  readonly #waitingForRoom = new Set<{readonly limit: number; readonly proceed: () => void}>();
   readonly #workers = new Map<() => void, number>();
   #hold: Disposable | undefined;
   #paused = 0;
@@ -40,7 +46,7 @@ export class WorkQueue<T = string> {
     this.clock = clock;
     this.#limiter = limiter;
     this.#metrics = new QueueMetrics(clock, meter, name, () => this.#ready.size);
-    this.#delays = new Delays(clock, item => this.add(item));
+    this.#delays = new Delays(clock, item => this.add(item, this.#lowDelayed.delete(item) ? 'low' : 'normal'));
   }
 
   /** The number of items that can be taken now. */
@@ -57,25 +63,39 @@ export class WorkQueue<T = string> {
     return this.#closed;
   }
 
-  /** Queues `item`. Does nothing if it is queued already, or after shutdown. */
-  add(item: T): void {
-    if (this.#closed || this.#dirty.has(item)) return;
-    this.#dirty.add(item);
+  /** Queues `item`. If it is queued already its priority is raised at most. Does nothing after shutdown. */
+  add(item: T, priority: Priority = 'normal'): void {
+    if (this.#closed) return;
+    const known = this.#dirty.get(item);
+    if (known === priority || known === 'normal') return;
+    this.#dirty.set(item, priority);
+    if (known) return void this.#ready.raise(item);
     this.#metrics.added(item);
-    if (!this.#processing.has(item)) this.#enqueue(item);
+    if (!this.#processing.has(item)) this.#enqueue(item, priority);
   }
 
-  /** Queues `item` after `afterMs`; of two delays the earlier counts. A direct `add` does not cancel the delay. */
-  addAfter(item: T, afterMs: number): void {
+  /**
+   * Queues `item` after `afterMs`; of two delays the earlier counts. A direct `add` does not cancel the delay. Without a priority an item in process keeps the one that it
+   * was taken with.
+   */
+  addAfter(item: T, afterMs: number, priority = this.#processing.get(item) ?? 'normal'): void {
     if (this.#closed) return;
     this.#metrics.retried();
-    if (afterMs > 0) this.#delays.add(item, afterMs);
-    else this.add(item);
+    if (afterMs <= 0) return this.add(item, priority);
+    if (priority === 'normal') this.#lowDelayed.delete(item);
+    else if (!this.#delays.has(item)) this.#lowDelayed.add(item);
+    this.#delays.add(item, afterMs);
   }
 
   /** Queues an item that failed, after the limiter's delay. */
   addRateLimited(item: T): void {
     if (!this.#closed) this.addAfter(item, this.#limiter.delay(item));
+  }
+
+  /** Resolves once fewer than `limit` items can be taken, or after shutdown; undefined if that is so now. For producers that can wait. */
+  room(limit: number): Promise<void> | undefined {
+    if (this.#closed || this.#ready.size < limit) return undefined;
+    return new Promise(resolve => this.#waitingForRoom.add({limit, proceed: resolve}));
   }
 
   /** Resets the failures of an item that succeeded. */
@@ -92,9 +112,10 @@ export class WorkQueue<T = string> {
   take(): T | undefined {
     if (this.#ready.size === 0) return undefined;
     const item = this.#ready.shift() as T;
+    this.#processing.set(item, this.#dirty.get(item) ?? 'normal');
     this.#dirty.delete(item);
-    this.#processing.add(item);
     this.#metrics.taken(item);
+    this.#giveRoom();
     return item;
   }
 
@@ -102,7 +123,8 @@ export class WorkQueue<T = string> {
   done(item: T): void {
     if (!this.#processing.delete(item)) return;
     this.#metrics.done(item);
-    if (this.#dirty.has(item)) this.#enqueue(item);
+    const again = this.#dirty.get(item);
+    if (again) this.#enqueue(item, again);
     this.#holdWhileBusy();
   }
 
@@ -140,13 +162,23 @@ export class WorkQueue<T = string> {
   shutDown(): void {
     this.#closed = true;
     this.#delays.clear();
+    this.#lowDelayed.clear();
+    this.#giveRoom();
     this.#metrics[Symbol.dispose]();
   }
 
-  #enqueue(item: T): void {
-    this.#ready.push(item);
+  #enqueue(item: T, priority: Priority): void {
+    this.#ready.push(item, priority);
     this.#holdWhileBusy();
     for (const callback of this.#workers.keys()) callback();
+  }
+
+  #giveRoom(): void {
+    for (const waiting of this.#waitingForRoom) {
+      if (!this.#closed && this.#ready.size >= waiting.limit) continue;
+      this.#waitingForRoom.delete(waiting);
+      waiting.proceed();
+    }
   }
 
   #concurrency(): number {

@@ -23,6 +23,7 @@ import {abortOf} from './shutdown.js';
 import {registerTriggers, toQueueItem, type Enqueue} from './triggers.js';
 import type {EnqueueRequest} from './watches.js';
 import type {BuiltController, RuntimeEnvironment} from './environment.js';
+import {followSource} from './event-source.js';
 
 interface BuiltLoop {
   readonly name: string;
@@ -57,11 +58,11 @@ const enqueuerOf = () => {
   const pending: (readonly [EnqueueRequest, string | undefined])[] = [];
   const enqueue: Enqueue = (request, only) => {
     if (!loops) return void pending.push([request, only]);
-    const {text, afterMs} = toQueueItem(request);
+    const {text, afterMs, priority} = toQueueItem(request);
     for (const {name, queue} of loops) {
       if (only !== undefined && only !== name) continue;
-      if (afterMs > 0) queue.addAfter(text, afterMs);
-      else queue.add(text);
+      if (afterMs > 0) queue.addAfter(text, afterMs, priority);
+      else queue.add(text, priority);
     }
   };
   const attach = (built: readonly BuiltLoop[]) => {
@@ -93,7 +94,7 @@ const buildKeyed = async (
   const registered = registrations();
   const context: KeyedContext = {
     ...contextOf(environment, controller, await clientOf(environment, controller, shutdown), sources, shutdown),
-    enqueue: (key, {afterMs = 0, loop} = {}) => enqueue({key, afterMs}, loop),
+    enqueue: (key, {afterMs = 0, loop, priority = 'normal'} = {}) => enqueue({key, afterMs, priority}, loop),
     ...registered.context,
   };
   const loops = loopsOf(await controller.create(context), controller, environment);
@@ -127,10 +128,12 @@ const buildKeyed = async (
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
+      const parts = {queues: loops.map(({queue}) => queue), clock, random: environment.random, log, signal};
+      const following = (controller.sources ?? []).map(source => followSource(source, parts));
       await abortOf(signal);
       for (const listener of listeners) listener[Symbol.dispose]();
       for (const {queue} of loops) queue.shutDown();
-      await Promise.all(running.map(workers => workers.stop()));
+      await Promise.all([...running.map(workers => workers.stop()), ...following]);
     },
   };
 };

@@ -3,8 +3,8 @@
 // A controller gets its clock, files, clients and metrics from its context alone.
 
 import type {Change} from '#informers/change.js';
+import type {Informers} from '#informers/factory.js';
 import type {Lister} from '#informers/lister.js';
-import type {InformerFactory} from '#informers/factory.js';
 import type {Source} from '#informers/selection.js';
 import type {ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -17,8 +17,10 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {FeatureGates} from '#src/options/feature-gates.js';
+import type {Priority} from '#src/queue/work-queue.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Cloud} from './cloud.js';
+import type {EventSource} from './event-source.js';
 import type {Result} from './result.js';
 import type {OwnedWatch, Watch} from './watches.js';
 import type {Writer} from './writer.js';
@@ -44,7 +46,7 @@ export interface ControllerContext<O = unknown> {
   /** The controller's own client, with its identity and rate limits. */
   readonly client: Client;
   /** For controllers that watch kinds known only at run time. */
-  readonly informers: InformerFactory;
+  readonly informers: Informers;
   readonly clock: Clock;
   readonly random: Random;
   readonly files: Files;
@@ -77,7 +79,7 @@ export type DebugPages = (path: string, query: URLSearchParams) => DebugPage | u
 /** The context of a controller that reconciles keys. */
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
   /** Queues a key independently of any watch, `afterMs` later if set. */
-  enqueue(key: ObjectKey, options?: {readonly afterMs?: number; readonly loop?: string}): void;
+  enqueue(key: ObjectKey, options?: {readonly afterMs?: number; readonly loop?: string; readonly priority?: Priority}): void;
 }
 
 /** One attempt to reconcile a key. */
@@ -150,6 +152,8 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
   /** The number of workers of each loop. Default 1. */
   readonly workers?: number | FromOptions<O, number>;
   readonly queue?: QueueSettings;
+  /** Sources of keys besides the watches; they are opened once the controller runs. */
+  readonly sources?: readonly EventSource[];
   /**
    * Called once, before the informers start: caches are still empty. Returns the reconcile function, or several loops by name, each with a queue and workers
    * of its own. A rejection stops the program.

@@ -1,4 +1,4 @@
-import type {InformerFactory} from '#informers/factory.js';
+import type {Informers} from '#informers/factory.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
@@ -27,7 +27,7 @@ export interface RuntimeEnvironment {
   readonly naming: Naming;
   readonly options: Readonly<Record<string, unknown>>;
   readonly gates: Gates;
-  readonly informers: InformerFactory;
+  readonly informers: Informers;
   /** Returns a client for one controller, with rate limits of its own. */
   clientFor(identity: ControllerIdentity): Client | Promise<Client>;
   /** The host in the source of Events. */

@@ -8,15 +8,6 @@ export const abortOf = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), {once: true});
   });
 
-/** Resolves or rejects as `work`, or rejects with the signal's reason if that aborts first. */
-export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, {once: true});
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-
 /** Waits for all promises, at most `timeoutMs` (0: no limit), and logs the names of those still running every third of it. Returns whether all ended in time. */
 export const allEnded = async (
   running: ReadonlyMap<string, Promise<unknown>>,

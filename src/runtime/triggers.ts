@@ -5,6 +5,7 @@ import {parseDuration} from '#src/api/duration.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {every as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Priority} from '#src/queue/work-queue.js';
 import type {KeyedController} from './controller.js';
 import type {Sources} from './context.js';
 import {
@@ -79,6 +80,8 @@ const periodOf = ({period}: PeriodicWatch, options: unknown): number => {
   return ms;
 };
 
-/** Returns the queue item and delay of a request. */
-export const toQueueItem = (request: EnqueueRequest): {readonly text: string; readonly afterMs: number} =>
-  'key' in request ? {text: keyText(request.key), afterMs: request.afterMs} : {text: keyText(request), afterMs: 0};
+/** Returns the queue item, delay and priority of a request. */
+export const toQueueItem = (request: EnqueueRequest): {readonly text: string; readonly afterMs: number; readonly priority: Priority} =>
+  'key' in request
+    ? {text: keyText(request.key), afterMs: request.afterMs, priority: request.priority ?? 'normal'}
+    : {text: keyText(request), afterMs: 0, priority: 'normal'};

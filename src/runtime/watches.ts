@@ -5,6 +5,7 @@ import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {isOfKind, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Priority} from '#src/queue/work-queue.js';
 
 /** What a watch's mapping may read. */
 export interface MapContext<O = unknown> {
@@ -14,7 +15,7 @@ export interface MapContext<O = unknown> {
 }
 
 /** A key to queue, at once or later. */
-export type EnqueueRequest = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number};
+export type EnqueueRequest = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number; readonly priority?: Priority};
 
 /** The key of controllers that reconcile only one thing. */
 export const singletonKey: ObjectKey = {namespace: '', name: 'all'};

@@ -1,5 +1,5 @@
 import {isResync, type Change} from '#informers/change.js';
-import type {InformerFactory} from '#informers/factory.js';
+import type {Informers} from '#informers/factory.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -117,7 +117,7 @@ const resourceHandler =
 export const watchedKinds: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object.values(watchedResources)] as readonly Kind<KubeObject>[];
 
 /** Registers the scheduler's event handlers. */
-export const addEventHandlers = (scheduler: Scheduler, informers: InformerFactory): Disposable[] => [
+export const addEventHandlers = (scheduler: Scheduler, informers: Informers): Disposable[] => [
   informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
   informers.informer(kinds.pods).listen(podHandler(scheduler)),
   ...Object.entries(watchedResources).map(([name, kind]) =>

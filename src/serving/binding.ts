@@ -17,14 +17,11 @@ const causes: Readonly<Record<string, string>> = {
 };
 
 /** An error of one line that names the flags to change. The system's message is added only where there is no better explanation. */
-export const bindError = (cause: unknown, bindAddress: string, port: number): Error => {
+export const bindError = (cause: unknown, bindAddress: string, port: number, flags = '--bind-address, --secure-port'): Error => {
   const {code, message} = cause as NodeJS.ErrnoException;
   const host = isIP(bindAddress) === 6 ? `[${bindAddress}]` : bindAddress;
   const known = causes[code ?? ''];
-  return new Error(
-    `cannot listen on ${host}:${port} (--bind-address, --secure-port): ${known ?? message}`,
-    known === undefined ? {cause} : {},
-  );
+  return new Error(`cannot listen on ${host}:${port} (${flags}): ${known ?? message}`, known === undefined ? {cause} : {});
 };
 
 /** Throws if this version of Node cannot set SO_REUSEPORT. */

@@ -77,7 +77,7 @@ export interface ConnectionSettings {
   readonly trust: ServerTrust;
   readonly identity: ClientIdentity;
   readonly proxyUrl?: string;
-  /** The context's namespace. */
+  /** The namespace of the context, or of the pod. */
   readonly namespace?: string;
   /** The source, for messages. */
   readonly source: string;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {releaseIdleMemory, processHeap, type EngineHeap} from '#src/cli/program/idle-memory.js';
+import {releaseIdleMemory, processHeap, type EngineHeap} from '#src/program/idle-memory.js';
 
 const mb = 1 << 20;
 

@@ -6,7 +6,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noLog} from '#src/base/log.js';
-import {handleUncaught} from '#src/cli/program/uncaught.js';
+import {handleUncaught} from '#src/program/uncaught.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {certificateFlags, versionFlags} from '#src/options/programs/client.js';
@@ -318,7 +318,7 @@ counting('a controller manager is at work with no more than 20 modules', async t
 
 test('a program continues after errors of timers and promises, and shuts down after an uncaught exception', t => {
   const program = `
-    import {runProgram, untilStopped} from '#src/cli/program/program.js';
+    import {runProgram, untilStopped} from '#src/program/program.js';
     import {versionFlags} from '#src/options/programs/client.js';
     await runProgram(versionFlags, [], async ({clock, stopping, print}) => {
       clock.schedule(0, () => { throw new Error('of a timer'); });

@@ -6,7 +6,7 @@ import type {CertificateSigningRequest} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {certificateFlags} from '#src/options/programs/client.js';
-import {oneLine, type Invocation} from '#src/cli/program/program.js';
+import {oneLine, type Invocation} from '#src/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';

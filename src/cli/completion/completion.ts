@@ -1,5 +1,5 @@
 import {subcommandOf} from '#src/cli/program/subcommand.js';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import type {completionFlags} from '#src/options/programs/completion.js';
 import {bashScript} from './bash.js';
 import {completedCommands} from './commands.js';

@@ -5,7 +5,7 @@ import {selectControllers} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {runComponentProgram} from '#src/cli/program/component.js';
 import type {ServerConnection} from '#src/cli/program/connection.js';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import {otherManagerOf} from './other-manager.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {systemClock as clock} from '#src/base/clock.js';
 import {Undo} from '#src/base/undo.js';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import type {demoFlags} from '#src/options/programs/demo.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {startPlane} from '#src/plane/plane.js';

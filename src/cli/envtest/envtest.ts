@@ -1,7 +1,7 @@
 import {spawn} from 'node:child_process';
 import {constants} from 'node:os';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import type {envtestFlags} from '#src/options/programs/envtest.js';
 import {programFolder} from './folder.js';
 

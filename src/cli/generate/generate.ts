@@ -1,6 +1,6 @@
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {generateFlags} from '#src/options/programs/generate.js';
 

@@ -17,7 +17,7 @@ import type {Family, Placement} from '#src/simulation/node/machine.js';
 import {noRules, type Rules} from '#src/simulation/rules/rules.js';
 import {startSimulation, type Simulation} from '#src/simulation/simulation.js';
 import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
-import {untilStopped, type Invocation} from '#src/cli/program/program.js';
+import {untilStopped, type Invocation} from '#src/program/program.js';
 import {settingsFile} from '#src/cli/program/settings-file.js';
 import {logRefusalsOnce} from './refusals.js';
 import {missingPermissions} from './permissions.js';

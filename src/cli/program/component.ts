@@ -7,7 +7,7 @@ import type {Component, ComponentOptions} from '#src/plane/component/component.j
 import {addBuildMetrics, openMetrics} from '#src/plane/component/metrics.js';
 import {runComponent, type RunningComponent} from '#src/plane/component/run.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
-import type {Invocation} from './program.js';
+import type {Invocation} from '#src/program/program.js';
 
 /** The parts of a program besides its component. */
 export interface ComponentProgram {

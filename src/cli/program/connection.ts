@@ -2,19 +2,18 @@
 // server at the start, and provides clients for the component and its service accounts.
 
 import {readFile} from 'node:fs/promises';
-import {StatusError} from '#src/api/status.js';
 import type {VersionInfo} from '#src/api/version.js';
-import {sleep, type Clock} from '#src/base/clock.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {accountTokens} from '#src/client/account-tokens.js';
 import type {Client} from '#src/client/client.js';
-import {chosenNaming, connectedClient} from '#src/client/connected.js';
-import {NamingMismatch} from '#src/client/detect-naming.js';
+import {connectedClient} from '#src/client/connected.js';
 import {rateOf} from '#src/client/limits.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
+import {reachServer} from '#src/program/reach.js';
 import {withBearerToken} from '#src/transport/client/bearer-token.js';
 import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
@@ -45,8 +44,8 @@ export interface ServerConnection extends ComponentConnection, AsyncDisposable {
   readonly authority: string;
 }
 
-/** How long the first request, for the naming, is retried while the server is not reachable. */
-const connectTimeoutMs = 10_000;
+/** The time limit of a review that another server makes. */
+const reviewTimeoutMs = 10_000;
 
 /** Locates the server by the flags or the pod's environment, and detects its naming. */
 export const openConnection = async ({
@@ -65,14 +64,8 @@ export const openConnection = async ({
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
-  const connections = [await connect(settings, {clock, log})];
-  const [connection] = connections as [HttpConnection];
-  const detectNaming = () =>
-    chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
-  const naming = await retried(detectNaming, {clock, log, signal}).catch(async (error: unknown) => {
-    await connection[Symbol.asyncDispose]();
-    throw error;
-  });
+  const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
+  const connections = [connection];
   const {qps, burst} = rateOf(options);
   const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs}: Allowance = {}) =>
     connectedClient(own, {
@@ -96,7 +89,7 @@ export const openConnection = async ({
     if (!file) return undefined;
     const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock, log});
     connections.push(other);
-    return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: connectTimeoutMs});
+    return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: reviewTimeoutMs});
   };
   return {
     server: settings.server,
@@ -120,29 +113,6 @@ export const openConnection = async ({
       await Promise.all(connections.map(each => each[Symbol.asyncDispose]()));
     },
   };
-};
-
-/** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
-const retried = async <T>(
-  attempt: () => Promise<T>,
-  {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>,
-): Promise<T> => {
-  const deadline = clock.monotonic() + connectTimeoutMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (
-        error instanceof NamingMismatch ||
-        (error instanceof StatusError && error.code < 500) ||
-        clock.monotonic() >= deadline ||
-        signal.aborted
-      )
-        throw error;
-      log.v(1).info({err: error}, 'the API server does not answer yet');
-    }
-    await sleep(clock, 500, signal).catch(() => {});
-  }
 };
 
 const authorityOf = async ({trust: {ca}}: ConnectionSettings): Promise<string> => {

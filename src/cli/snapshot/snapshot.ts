@@ -19,7 +19,7 @@ import {
   type SnapshotSummary,
 } from '#src/storage/snapshot/format.js';
 import type {ValueUnreadable} from '#src/storage/errors.js';
-import type {Invocation} from '#src/cli/program/program.js';
+import type {Invocation} from '#src/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {canonicalValue} from './canonical.js';
 import {namesPlace, placeOf, planeStore, targetOf, type Place} from './places.js';

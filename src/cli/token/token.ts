@@ -15,7 +15,7 @@ import {
 } from '#src/model/bootstrap-token.js';
 import type {tokenFlags} from '#src/options/programs/client.js';
 import {commandClient, type CommandClient} from '#src/cli/program/command-client.js';
-import {oneLine, type Invocation} from '#src/cli/program/program.js';
+import {oneLine, type Invocation} from '#src/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {createToken, generateToken} from './create.js';
 import {bootstrapKubeconfig, clusterOf, discover, hashProblem, publicKeyHash} from './discover.js';

@@ -1,4 +1,4 @@
-import {access} from 'node:fs/promises';
+import {access, readFile} from 'node:fs/promises';
 import type {Naming} from '#src/api/naming.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 
@@ -19,10 +19,15 @@ export const inClusterSettings = async (
     const host = env[`${prefix}_SERVICE_HOST`];
     const port = env[`${prefix}_SERVICE_PORT`];
     if (!host || !port || !(await exists(`${directory}/token`))) continue;
+    const namespace = await readFile(`${directory}/namespace`, 'utf8').then(
+      text => text.trim(),
+      () => '',
+    );
     return {
       server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
       trust: (await exists(`${directory}/ca.crt`)) ? {ca: {file: `${directory}/ca.crt`}} : {},
       identity: {tokenFile: `${directory}/token`},
+      ...(namespace ? {namespace} : {}),
       source: directory,
     };
   }

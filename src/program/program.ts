@@ -97,11 +97,11 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
 
 /**
  * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with one line on standard error and exit
- * code 1. When `run` resolves the process ends with its result as the exit code, 0 by default.
+ * code 1, as do arguments that are computed and cannot be. When `run` resolves the process ends with its result as the exit code, 0 by default.
  */
 export const runProgram = async <R = FlagRows>(
   table: FlagTable<R>,
-  argv: readonly string[],
+  given: readonly string[] | (() => readonly string[]),
   run: (invocation: Invocation<R>) => Promise<number | void>,
 ): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -111,6 +111,7 @@ export const runProgram = async <R = FlagRows>(
   };
   let fatal: ReturnType<typeof handleUncaught> = () => undefined;
   try {
+    const argv = typeof given === 'function' ? given() : given;
     const parsed = parseFlags(table, argv);
     if (parsed.help) return print(helpText(table as never));
     const version = versionInfoOf(parsed);

@@ -1,0 +1,113 @@
+// External sources of keys: what happens outside of the cluster, as an async iterable or an Observable.
+
+import type {Frozen, ObjectKey} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {EventSource as RuntimeSource, SourceContext} from '#src/runtime/event-source.js';
+import type {Caches} from './caches.js';
+import {keysIn} from './watches.js';
+
+/** The part of an Observable (rxjs, or any library that follows its protocol) that is used. */
+export interface SubscribableEvents<E> {
+  subscribe(observer: {next(event: E): void; error(error: unknown): void; complete(): void}): {unsubscribe(): void};
+}
+
+/** Events as they come: an async iterable, or an Observable. */
+export type Events<E> = AsyncIterable<E> | SubscribableEvents<E>;
+
+/** What a source is opened with. */
+export interface OpenContext {
+  /** Aborts when the source is to end. */
+  readonly signal: AbortSignal;
+}
+
+export interface EventsOptions<E> {
+  /** The name in logs. Default `events`. */
+  readonly name?: string;
+  /** Returns the keys, or the objects, that an event concerns. Without it each event is a key or an object itself. */
+  readonly keys?: (event: E, context: {readonly caches: Caches}) => Iterable<ObjectKey | Frozen<KubeObject>>;
+}
+
+/** A source of keys besides the watches of a controller. */
+export interface EventSource {
+  readonly name: string;
+  /** Follows the source until it ends, fails, or the signal aborts. */
+  follow(context: SourceContext, caches: Caches): Promise<void>;
+}
+
+/**
+ * Queues keys for events from outside of the cluster: `sources: [fromEvents(({signal}) => changesOfBuckets(signal), {keys: bucket => [bucket.owner]})]`. It is opened once the
+ * controller's caches are synced. A source that fails is opened again with backoff (1 s to 1 min): by calling `events` if it is a function, and by iterating or subscribing again otherwise.
+ * One that ends is not. An async iterable is not asked for more while a thousand keys wait; an Observable cannot be slowed down, but a key waits only once.
+ */
+export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Events<E>), options: EventsOptions<E> = {}): EventSource => {
+  const {name = 'events', keys = event => [event as ObjectKey]} = options;
+  return {
+    name,
+    follow({enqueue, signal}, caches) {
+      const queue = (event: E): Promise<void> | undefined => {
+        let room: Promise<void> | undefined;
+        for (const key of keysIn(keys(event, {caches}))) room = enqueue(key) ?? room;
+        return room;
+      };
+      const opened = typeof events === 'function' ? events({signal}) : events;
+      return Symbol.asyncIterator in opened ? iterated(opened, queue, signal) : subscribed(opened, queue, signal);
+    },
+  };
+};
+
+/** Returns a source as the runtime takes it. */
+export const runtimeSource = ({name, follow}: EventSource, caches: () => Caches): RuntimeSource => ({
+  name,
+  run: context => follow(context, caches()),
+});
+
+const iterated = async <E>(
+  events: AsyncIterable<E>,
+  queue: (event: E) => Promise<void> | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  const iterator = events[Symbol.asyncIterator]();
+  const aborted = new Promise<undefined>(resolve => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), {once: true});
+  });
+  try {
+    for (;;) {
+      // An iterable that ignores the signal must not delay a stop.
+      const step = await Promise.race([iterator.next(), aborted]);
+      if (!step || step.done) return;
+      await Promise.race([queue(step.value), aborted]);
+    }
+  } finally {
+    if (signal.aborted) Promise.resolve(iterator.return?.()).catch(() => {});
+    else await iterator.return?.();
+  }
+};
+
+const subscribed = <E>(events: SubscribableEvents<E>, queue: (event: E) => unknown, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let subscription: {unsubscribe(): void} | undefined;
+    let isOver = false;
+    const end = (settle: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      signal.removeEventListener('abort', abort);
+      subscription?.unsubscribe();
+      settle();
+    };
+    const abort = () => end(resolve);
+    signal.addEventListener('abort', abort, {once: true});
+    subscription = events.subscribe({
+      next(event) {
+        try {
+          if (!isOver) queue(event);
+        } catch (error) {
+          end(() => reject(error as Error));
+        }
+      },
+      error: error => end(() => reject(error as Error)),
+      complete: () => end(resolve),
+    });
+    if (isOver) subscription.unsubscribe();
+    if (signal.aborted) abort();
+  });

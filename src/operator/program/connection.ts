@@ -1,0 +1,66 @@
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Client} from '#src/client/client.js';
+import {connectedClient} from '#src/client/connected.js';
+import {reachServer} from '#src/program/reach.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
+import {userAgent} from '#src/transport/user-agent.js';
+import type {Environment} from './environment.js';
+import type {ProgramOptions} from './flags.js';
+
+export interface OperatorConnectionParts {
+  readonly name: string;
+  readonly options: Pick<ProgramOptions, 'kubeconfig' | 'context' | 'master' | 'naming' | 'qps' | 'burst'>;
+  readonly version: {readonly gitVersion: string; readonly gitCommit: string};
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The connection of an operator to its API server. */
+export interface OperatorConnection extends AsyncDisposable {
+  readonly server: string;
+  readonly naming: Naming;
+  readonly client: Client;
+  /** A client without a rate limit, for the lease: a busy operator must not lose the lead. */
+  readonly leaseClient: Client;
+  /** The namespace of the pod or of the kubeconfig's context. */
+  readonly namespace: string | undefined;
+}
+
+/** Connects to the API server that the flags, `KUBECONFIG` or the pod's service account name. Rejects with an error of one line. */
+export const connectOperator = async ({
+  name,
+  options,
+  version,
+  env,
+  clock,
+  meter,
+  log,
+  signal,
+}: OperatorConnectionParts): Promise<OperatorConnection> => {
+  const {kubeconfig, context, master, qps, burst} = options;
+  const fromEnvironment = master ? undefined : env['KUBECONFIG']?.split(':').find(Boolean);
+  const settings = await loadSettings({
+    file: kubeconfig || fromEnvironment,
+    fileFlag: kubeconfig || !fromEnvironment ? '--kubeconfig' : 'KUBECONFIG',
+    master,
+    context: context || undefined,
+    env,
+  });
+  const agent = (part: string) => userAgent({program: name, version: version.gitVersion, commit: version.gitCommit}, part);
+  const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
+  const common = {clock, meter, naming};
+  return {
+    server: settings.server,
+    naming,
+    client: connectedClient(connection, {...common, userAgent: agent('controllers'), ...(qps > 0 ? {rateLimit: {qps, burst}} : {})}),
+    leaseClient: connectedClient(connection, {...common, userAgent: agent('leader-election')}),
+    namespace: env['POD_NAMESPACE'] || settings.namespace,
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+};

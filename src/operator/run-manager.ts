@@ -1,0 +1,160 @@
+// The program of an operator: flags, environment, connection, signals and ports around a manager.
+
+import {basename} from 'node:path';
+import type {Clock} from '#src/base/clock.js';
+import {systemRandom as random} from '#src/base/random.js';
+import type {Log} from '#src/base/log.js';
+import {Undo} from '#src/base/undo.js';
+import type {Client} from '#src/client/client.js';
+import type {Check} from '#src/observe/health.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {OptionError} from '#src/options/option-error.js';
+import {runProgram, type Invocation} from '#src/program/program.js';
+import {parseBindAddress} from '#src/serving/plain-listener.js';
+import type {OperatorController} from './controller.js';
+import type {LeaderElectionOptions} from './leader-election-options.js';
+import type {WebhookOptions} from './managed-webhooks.js';
+import {assembleManager, type Manager} from './manager.js';
+import {connectOperator, type OperatorConnection} from './program/connection.js';
+import {openEndpoints} from './program/endpoints.js';
+import {withEnvironment, type Environment} from './program/environment.js';
+import {managerFlags, type ManagerFlags, type ProgramOptions} from './program/flags.js';
+
+/** What `begin` is given. */
+export interface ProgramContext {
+  readonly manager: Manager;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the program is to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** The webhooks of a program. */
+export type ProgramWebhooks = Pick<WebhookOptions, 'handlers' | 'configurations' | 'hosts'> & {
+  /** The Service of the webhooks, for whose name the certificate is made. Default: the name of the program. */
+  readonly service?: string;
+  /** The Secret that keeps the certificate. Default: the name of the program with `-webhook-cert`. */
+  readonly secret?: string;
+};
+
+export interface RunManagerOptions {
+  /** The name in help, logs, metrics, Events, the user agent and the Lease. Default: the name of the script. */
+  readonly name?: string;
+  /** A sentence for `--help`. */
+  readonly summary?: string;
+  readonly controllers?: readonly OperatorController[];
+  /** Webhooks to serve. Their address, and a folder with their certificate, can be set by flags. */
+  readonly webhooks?: ProgramWebhooks;
+  /** Health checks of your own, by name. A check passes by returning and fails by throwing. */
+  readonly healthChecks?: Readonly<Record<string, Check>>;
+  /** Ready checks of your own, by name. */
+  readonly readyChecks?: Readonly<Record<string, Check>>;
+  /** Called once, before the manager runs: for metrics of your own, controllers that are added, and whatever else the program does. A rejection ends the program. */
+  begin?(context: ProgramContext): void | Promise<void>;
+  /** The command line. Default: that of the process. */
+  readonly argv?: readonly string[];
+  /** The environment. Default: that of the process. */
+  readonly env?: Environment;
+}
+
+/**
+ * Runs an operator as a program: parses flags (`--help` lists them) and their variables (`OPERATOR_CONCURRENCY=4` for `--concurrency=4`), connects by a kubeconfig or the
+ * service account of the pod, serves health and metrics, and runs the controllers until SIGTERM or SIGINT. Then reconciles in progress end, the Lease is released, and the process exits
+ * with code 0. Invalid settings, a lost lead and reconciles that do not end make it exit with code 1 and one line on standard error. Never resolves.
+ *
+ *     await runManager({name: 'backups', controllers: [backups]});
+ */
+export const runManager = async (options: RunManagerOptions): Promise<void> => {
+  const {name = nameOfScript(), controllers = [], argv = process.argv.slice(2), env = process.env} = options;
+  const named = {...options, name};
+  const summary = options.summary ?? `Runs the controllers ${controllers.map(each => each.name).join(', ') || 'that are added to it'}.`;
+  const table = managerFlags(name, summary);
+  await runProgram(
+    table,
+    () => withEnvironment(table, argv, env),
+    invocation => runOperator(named, invocation, env),
+  );
+};
+
+const nameOfScript = (): string => basename(process.argv[1] ?? '', '.js').replace(/\.[cm]?[jt]s$/, '') || 'operator';
+
+/** Runs an operator until it is stopped. Returns the exit code. */
+export const runOperator = async (
+  options: RunManagerOptions & {readonly name: string},
+  {parsed, clock, log, unhandled, version, stopping, ready}: Invocation<ManagerFlags['rows']>,
+  env: Environment,
+): Promise<number> => {
+  const {name, controllers = [], begin} = options;
+  const flags = parsed.options;
+  await using undo = new Undo();
+  const metrics = new MetricsRegistry({process: true});
+  unhandled.countIn(metrics);
+  const connection = await connectOperator({name, options: flags, version, env, clock, meter: metrics, log, signal: stopping});
+  undo.defer(() => connection[Symbol.asyncDispose]());
+  const {client, server, naming} = connection;
+  const {manager, health, readiness} = assembleManager(
+    {
+      name,
+      controllers,
+      client,
+      clock,
+      random,
+      log,
+      namespaces: flags.namespaces,
+      gracePeriod: flags.gracePeriod,
+      ...(flags.concurrency > 0 ? {concurrency: flags.concurrency} : {}),
+      ...(flags.leaderElect ? {leaderElection: electionOf(name, flags, connection)} : {}),
+      ...(options.webhooks ? {webhooks: webhooksOf(name, options.webhooks, flags, connection.namespace)} : {}),
+      ...(options.healthChecks ? {healthChecks: options.healthChecks} : {}),
+      ...(options.readyChecks ? {readyChecks: options.readyChecks} : {}),
+    },
+    metrics,
+  );
+  const endpoints = await openEndpoints({options: flags, health, readiness, metrics, clock, random, log});
+  undo.defer(() => endpoints[Symbol.asyncDispose]());
+  await begin?.({manager, client, clock, log, signal: stopping});
+  manager.ready.then(
+    () => ready(`${name} against ${server} (${naming.name} naming)`),
+    () => {},
+  );
+  const outcome = await manager.run(stopping);
+  if (outcome === 'lost') log.error('the lead was lost');
+  return outcome === 'stopped' ? 0 : 1;
+};
+
+/** Returns the leader election of the flags. Throws an `OptionError` if the namespace of the lease is not known. */
+const electionOf = (
+  name: string,
+  flags: ProgramOptions,
+  {leaseClient, namespace}: OperatorConnection,
+): LeaderElectionOptions & {readonly client: Client} => {
+  const place = flags.leaderElectResourceNamespace || namespace;
+  if (!place) throw new OptionError('--leader-elect needs --leader-elect-resource-namespace (or POD_NAMESPACE) outside of a pod');
+  return {
+    namespace: place,
+    name: flags.leaderElectResourceName || name,
+    leaseDuration: flags.leaderElectLeaseDuration,
+    renewDeadline: flags.leaderElectRenewDeadline,
+    retryPeriod: flags.leaderElectRetryPeriod,
+    client: leaseClient,
+  };
+};
+
+/** Returns the webhooks with what the flags say of them. Throws an `OptionError` if the namespace of the certificate is not known. */
+const webhooksOf = (
+  name: string,
+  {handlers, configurations = [], hosts = [], service = name, secret = `${name}-webhook-cert`}: ProgramWebhooks,
+  {webhookBindAddress, webhookCertDir}: ProgramOptions,
+  namespace: string | undefined,
+): WebhookOptions => {
+  if (!webhookCertDir && !namespace)
+    throw new OptionError('the webhooks need --webhook-cert-dir (or POD_NAMESPACE, for a Secret) outside of a pod');
+  return {
+    handlers,
+    configurations,
+    ...parseBindAddress(webhookBindAddress),
+    hosts: [...hosts, ...(namespace ? [`${service}.${namespace}.svc`, `${service}.${namespace}.svc.cluster.local`] : [])],
+    certificate: webhookCertDir ? {folder: webhookCertDir} : {secret, namespace: namespace!},
+  };
+};

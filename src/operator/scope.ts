@@ -1,0 +1,52 @@
+// A manager may be limited to some namespaces: its caches hold what is in these, and of cluster-scoped kinds everything.
+
+import type {Index, Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
+import {parseKey, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+import {kindOf} from './sources.js';
+
+/** What a manager decides for the controllers that it runs. */
+export interface ManagerScope {
+  /** The namespaces of its caches; empty for all. */
+  readonly namespaces: readonly string[];
+  /** How many keys each controller reconciles at a time, instead of what it declares. */
+  readonly concurrency?: number;
+}
+
+/** The part of a lister that the caches of operators use. */
+export type Reader<T extends KubeObject = KubeObject> = Pick<Lister<T>, 'get' | 'list' | 'by' | 'count'>;
+
+const isLimited = (source: Source, {namespaces}: ManagerScope): boolean =>
+  namespaces.length > 0 && kindOf(source).namespaced && !('namespace' in source && source.namespace);
+
+/** Returns whether an object of that key can be in the cache of a source. */
+export const isCached = (source: Source, scope: ManagerScope, {namespace}: ObjectKey): boolean =>
+  !isLimited(source, scope) || scope.namespaces.includes(namespace);
+
+/** Returns the parts of a source that are cached: one for each namespace of the manager. A selection that names its namespace is cached as it is. */
+export const partsOf = (source: Source, scope: ManagerScope): readonly Source[] =>
+  isLimited(source, scope) ? scope.namespaces.map(namespace => ({...source, kind: kindOf(source), namespace})) : [source];
+
+/** Returns a reader of all parts of a source. It throws for namespaces that are not cached. */
+export const readerOf = <T extends KubeObject>(
+  source: Source<T>,
+  scope: ManagerScope,
+  lister: (part: Source<T>) => Lister<T>,
+): Reader<T> => {
+  const parts = partsOf(source as Source, scope).map(part => lister(part as Source<T>));
+  const [only] = parts;
+  if (!isLimited(source as Source, scope)) return only!;
+  const byNamespace = new Map(scope.namespaces.map((namespace, at) => [namespace, parts[at]!]));
+  const partOf = (namespace: string): Lister<T> => {
+    const part = byNamespace.get(namespace);
+    if (!part) throw new Error(`the caches of this manager hold only the namespaces ${scope.namespaces.join(', ')}, not "${namespace}"`);
+    return part;
+  };
+  return {
+    get: (key: ObjectKey | string) => partOf((typeof key === 'string' ? parseKey(key) : key).namespace).get(key),
+    list: (namespace?: string) => (namespace ? partOf(namespace).list(namespace) : parts.flatMap(part => part.list())),
+    by: (index: Index<T>, value: string): readonly Frozen<T>[] => parts.flatMap(part => part.by(index, value)),
+    count: (index: Index<T>, value: string) => parts.reduce((sum, part) => sum + part.count(index, value), 0),
+  };
+};

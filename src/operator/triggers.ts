@@ -1,0 +1,55 @@
+// Which changes queue which keys of a controller, and with which priority.
+
+import {isResync, type Change} from '#informers/change.js';
+import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import {controllerKey} from '#src/runtime/watches.js';
+import type {Caches} from './caches.js';
+import type {Predicate} from './predicates.js';
+import {partsOf, type ManagerScope} from './scope.js';
+import {kindOf, type Source} from './sources.js';
+import {keysIn, statesOf, type Watch} from './watches.js';
+
+/** The part of a declaration that says what queues keys. */
+interface Triggers<T extends KubeObject> {
+  readonly for: Source<T>;
+  readonly when?: Predicate<T>;
+  readonly owns?: readonly Source[];
+  readonly watches?: readonly Watch[];
+}
+
+interface TriggerParts {
+  readonly caches: Caches;
+  readonly scope: ManagerScope;
+}
+
+/** Requests for objects that are only looked at again: what changed is reconciled before them. */
+export const atLowPriority = (objects: readonly Frozen<KubeObject>[]) =>
+  objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low'}) as const);
+
+/** Queues keys for changes of all sources. Objects that are only listed, or delivered again, have low priority. */
+export const registerWatches = <T extends KubeObject>(
+  definition: Triggers<T>,
+  {caches, scope}: TriggerParts,
+  context: KeyedContext,
+): void => {
+  const primary = definition.for as Source;
+  const {naming, enqueue} = context;
+  const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
+    const listener = (change: Change) => {
+      if (when && !when(change)) return;
+      const priority = isOnlyListed(change) ? 'low' : 'normal';
+      for (const key of keys(change)) enqueue(key, {priority});
+    };
+    for (const part of partsOf(source, scope)) context.listen(part, listener);
+  };
+  listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
+  for (const source of definition.owns ?? [])
+    listen(source, undefined, change => statesOf(change).flatMap(object => controllerKey(object, kindOf(primary), naming) ?? []));
+  for (const {source, keys, when} of definition.watches ?? [])
+    listen(source, when, change => statesOf(change).flatMap(object => keysIn(keys(object, {caches}))));
+};
+
+/** Whether nothing changed: the object was there when the controller started, or is delivered again. */
+const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);

@@ -1,0 +1,175 @@
+// Admission webhooks: defaults and validation of a kind as plain functions, and the AdmissionReview around them.
+
+import {invalidObject} from '#src/api/field-error.js';
+import {copyOf, type Frozen} from '#src/api/key.js';
+import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
+import {badRequest, type Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {collected, type Findings} from './findings.js';
+import {jsonDifference} from './json-difference.js';
+
+/** The request that a webhook is asked about. */
+export interface AdmissionRequest {
+  readonly uid: string;
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly name: string;
+  readonly namespace: string;
+  readonly subresource: string;
+  /** Whether nothing will be stored: a webhook must have no side effects then. */
+  readonly dryRun: boolean;
+  readonly user: {readonly username: string; readonly groups: readonly string[]};
+  /** Aborts when the caller does not wait any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What a validation is given. */
+export interface ValidationContext<T extends KubeObject> {
+  /** Undefined for a deletion. */
+  readonly object: Frozen<T> | undefined;
+  /** Undefined for a creation. */
+  readonly oldObject: Frozen<T> | undefined;
+  readonly request: AdmissionRequest;
+}
+
+/** A handler of a webhook, which a manager serves. */
+export interface Webhook {
+  readonly type: 'defaulting' | 'validating' | 'converting';
+  readonly kind: Kind;
+}
+
+/** The review that the API server sends. */
+interface AdmissionReview extends KubeObject {
+  readonly request?: {
+    readonly uid?: string;
+    readonly operation?: AdmissionRequest['operation'];
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly subResource?: string;
+    readonly dryRun?: boolean;
+    readonly userInfo?: {readonly username?: string; readonly groups?: readonly string[]};
+    readonly object?: KubeObject | null;
+    readonly oldObject?: KubeObject | null;
+  };
+}
+
+interface AdmissionResponse {
+  readonly allowed: boolean;
+  readonly warnings?: readonly string[];
+  readonly status?: Partial<Status>;
+  readonly patch?: string;
+  readonly patchType?: 'JSONPatch';
+}
+
+/** An admission webhook, and what answers its requests. */
+export interface AdmissionWebhook extends Webhook {
+  readonly type: 'defaulting' | 'validating';
+  readonly operations: readonly AdmissionRequest['operation'][];
+  respond(given: {
+    readonly object?: KubeObject;
+    readonly oldObject?: KubeObject;
+    readonly request: AdmissionRequest;
+  }): Promise<AdmissionResponse>;
+}
+
+/** How a validation is called. */
+export interface ValidationOptions {
+  /** The operations that are validated. Default: CREATE and UPDATE. */
+  readonly operations?: readonly AdmissionRequest['operation'][];
+}
+
+/**
+ * Sets defaults of objects that are created or updated: `set` gets a copy that it may change, and must come to the same result when it is called again.
+ *
+ *     defaulting(Backup, backup => {
+ *       backup.spec.keep ??= 7;
+ *     });
+ */
+export const defaulting = <T extends KubeObject>(
+  kind: Kind<T>,
+  set: (object: T, request: AdmissionRequest) => void | Promise<void>,
+): Webhook => {
+  const webhook: AdmissionWebhook = {
+    type: 'defaulting',
+    kind: kind as Kind,
+    operations: ['CREATE', 'UPDATE'],
+    async respond({object, request}) {
+      if (!object) return {allowed: true};
+      const copy = copyOf<T>(object as Frozen<T>);
+      await set(copy, request);
+      const patch = jsonDifference(object, copy);
+      if (patch.length === 0) return {allowed: true};
+      return {allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64')};
+    },
+  };
+  return webhook;
+};
+
+/**
+ * Validates objects: errors of fields that `validate` yields deny the request (422), warnings are shown to its user. A thrown `StatusError` denies it with that status.
+ *
+ *     validating(Backup, function* ({object, oldObject}) {
+ *       if (object!.spec.keep > 100) yield invalid('spec.keep', object!.spec.keep, 'at most 100 are kept');
+ *       if (oldObject && oldObject.spec.bucket !== object!.spec.bucket) yield forbidden('spec.bucket', 'it is immutable');
+ *     });
+ */
+export const validating = <T extends KubeObject>(
+  kind: Kind<T>,
+  validate: (context: ValidationContext<T>) => Findings,
+  {operations = ['CREATE', 'UPDATE']}: ValidationOptions = {},
+): Webhook => {
+  const webhook: AdmissionWebhook = {
+    type: 'validating',
+    kind: kind as Kind,
+    operations,
+    async respond({object, oldObject, request}) {
+      const given = {object: object as Frozen<T> | undefined, oldObject: oldObject as Frozen<T> | undefined, request};
+      const {errors, warnings} = await collected(validate(given));
+      const warned = warnings.length > 0 ? {warnings} : {};
+      if (errors.length === 0) return {allowed: true, ...warned};
+      const group = (object ?? oldObject)?.apiVersion?.split('/')[0] ?? '';
+      return {allowed: false, ...warned, status: invalidObject({group, kind: kind.kind}, request.name, errors).status};
+    },
+  };
+  return webhook;
+};
+
+/** Returns the path of an admission webhook: `/validate-example-com-v1-backup`. */
+export const pathOf = ({type, kind}: AdmissionWebhook, naming: Naming): string => {
+  const apiVersion = apiVersionOf(naming, kind);
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return `/${type === 'validating' ? 'validate' : 'mutate'}-${group.replaceAll('.', '-')}-${version}-${kind.kind.toLowerCase()}`;
+};
+
+/** How reviews are answered. */
+export interface ReviewOptions {
+  readonly signal: AbortSignal;
+  /** Returns the status with which a request is denied on which the webhook failed: what was not validated must not be stored. */
+  failed(error: unknown): Partial<Status>;
+}
+
+/** Answers a review. Throws a `StatusError` for a body that is none. */
+export const reviewed = async (
+  webhook: AdmissionWebhook,
+  body: unknown,
+  {signal, failed}: ReviewOptions,
+): Promise<{readonly review: object; readonly code: number}> => {
+  const {apiVersion, kind, request} = (body ?? {}) as AdmissionReview;
+  if (kind !== 'AdmissionReview' || !request?.uid || !request.operation)
+    throw badRequest('the body is not an AdmissionReview with a request');
+  const {uid, operation, namespace = '', subResource: subresource = '', dryRun = false, userInfo = {}, object, oldObject} = request;
+  const {username = '', groups = []} = userInfo;
+  const name = request.name || (object?.metadata?.name ?? '');
+  const given = {
+    ...(object ? {object} : {}),
+    ...(oldObject ? {oldObject} : {}),
+    request: {uid, operation, name, namespace, subresource, dryRun, user: {username, groups}, signal},
+  };
+  let response: AdmissionResponse;
+  try {
+    response = await webhook.respond(given);
+  } catch (error) {
+    response = {allowed: false, status: failed(error)};
+  }
+  return {review: {apiVersion, kind, response: {uid, ...response}}, code: response.status?.code ?? 200};
+};

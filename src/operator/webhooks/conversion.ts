@@ -1,0 +1,106 @@
+// Conversion webhooks: each version of a kind is converted to and from one of them, the hub.
+
+import {copyOf, type Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import {badRequest} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Pieces} from '#src/base/turn.js';
+import type {Webhook} from './admission.js';
+
+/** A version of a kind, and how its objects become those of the hub and come back. Both functions get a copy that they may change, or return another object. */
+export interface VersionConversion {
+  // A method (bivariant), so that a conversion of one type is one of objects.
+  toHub(object: KubeObject): KubeObject | void;
+  fromHub(object: KubeObject): KubeObject | void;
+}
+
+export interface ConversionOptions {
+  /** The version that all others are converted to and from, such as `v1`. */
+  readonly hub: string;
+  /** The other versions by name. */
+  readonly versions: Readonly<Record<string, VersionConversion>>;
+}
+
+/** A conversion webhook. */
+export interface ConversionWebhook extends Webhook {
+  readonly type: 'converting';
+  /** Returns an object in a version. Throws for versions that are not known. */
+  convert(object: KubeObject, apiVersion: string): KubeObject;
+}
+
+/** The path of all conversions. */
+export const conversionPath = '/convert';
+
+const splitVersion = (apiVersion = ''): readonly [group: string, version: string] => {
+  const slash = apiVersion.indexOf('/');
+  return [apiVersion.slice(0, Math.max(0, slash)), apiVersion.slice(slash + 1)];
+};
+
+/**
+ * Converts the versions of a custom kind. `kind` is its handle in any version. The name, the uid and all other metadata but labels and annotations stay as they are.
+ *
+ *     converting(Backup, {
+ *       hub: 'v2',
+ *       versions: {
+ *         v1: {
+ *           toHub: ({spec: {keep, ...spec}, ...rest}: BackupV1) => ({...rest, spec: {...spec, retention: {last: keep}}}),
+ *           fromHub: ({spec: {retention, ...spec}, ...rest}: Backup) => ({...rest, spec: {...spec, keep: retention.last}}),
+ *         },
+ *       },
+ *     });
+ */
+export const converting = <T extends KubeObject>(kind: Kind<T>, {hub, versions}: ConversionOptions): Webhook => {
+  const conversionOf = (version: string): VersionConversion => {
+    const found = Object.hasOwn(versions, version) ? versions[version] : undefined;
+    if (!found) throw new Error(`there is no conversion of version ${version} of ${kind.kind}`);
+    return found;
+  };
+  const webhook: ConversionWebhook = {
+    type: 'converting',
+    kind: kind as Kind,
+    convert(object, apiVersion) {
+      const [, from] = splitVersion(object.apiVersion);
+      const [group, to] = splitVersion(apiVersion);
+      let converted = copyOf(object as Frozen<KubeObject>);
+      if (from !== to && from !== hub) converted = conversionOf(from).toHub({...converted, apiVersion: `${group}/${hub}`}) ?? converted;
+      if (from !== to && to !== hub) converted = conversionOf(to).fromHub({...converted, apiVersion}) ?? converted;
+      const {labels, annotations} = converted.metadata ?? {};
+      const {labels: _, annotations: __, ...kept} = object.metadata ?? {};
+      const metadata = {...kept, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
+      return {...converted, apiVersion, kind: object.kind ?? kind.kind, metadata};
+    },
+  };
+  return webhook;
+};
+
+/** The review that the API server sends. */
+interface ConversionReview extends KubeObject {
+  readonly request?: {readonly uid?: string; readonly desiredAPIVersion?: string; readonly objects?: readonly KubeObject[]};
+}
+
+/** Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error. Throws a `StatusError` for a body that is no review. */
+export const converted = async (
+  webhooks: readonly ConversionWebhook[],
+  body: unknown,
+  pieces: Pieces,
+): Promise<{readonly review: object; readonly error?: unknown}> => {
+  const {apiVersion, kind, request} = (body ?? {}) as ConversionReview;
+  if (kind !== 'ConversionReview' || !request?.uid || !request.desiredAPIVersion || !Array.isArray(request.objects))
+    throw badRequest('the body is not a ConversionReview with a request');
+  const {uid, desiredAPIVersion, objects} = request;
+  const [group] = splitVersion(desiredAPIVersion);
+  try {
+    const convertedObjects: KubeObject[] = [];
+    for (const object of objects) {
+      const webhook = webhooks.find(each => each.kind.group === group && each.kind.kind === object.kind);
+      if (!webhook) throw new Error(`there is no conversion of ${object.kind} in the group ${group}`);
+      convertedObjects.push(webhook.convert(object, desiredAPIVersion));
+      const pause = pieces.pause();
+      if (pause) await pause;
+    }
+    return {review: {apiVersion, kind, response: {uid, convertedObjects, result: {status: 'Success'}}}};
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return {error, review: {apiVersion, kind, response: {uid, convertedObjects: [], result: {status: 'Failure', message}}}};
+  }
+};

@@ -1,0 +1,237 @@
+// The controllers of a run: they are built, run once their caches are synced, and may be added and removed meanwhile.
+
+import {setMaxListeners} from 'node:events';
+import {InformerFactory, type InformerScope} from '#informers/factory.js';
+import {ListRefused} from '#informers/refusal.js';
+import {sleep} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {jittered} from '#src/base/random.js';
+import {onAbort, unlessAborted} from '#src/base/signals.js';
+import type {Client} from '#src/client/client.js';
+import type {HealthChecks} from '#src/observe/health.js';
+import {build} from './build.js';
+import type {Controller, DebugPages} from './controller.js';
+import type {ShutdownSignals} from './context.js';
+import type {BuiltController, RuntimeEnvironment} from './environment.js';
+import {requirementsOf} from './selection.js';
+import {allEnded} from './shutdown.js';
+
+export interface LiveControllersOptions extends Omit<RuntimeEnvironment, 'informers'> {
+  /** The manager's name in metrics. */
+  readonly name: string;
+  /** The manager's own client, shared by the informers. */
+  readonly client: Client;
+  readonly checks: HealthChecks;
+  /** Receives the debug pages of running controllers, by name. */
+  readonly debugPages?: Map<string, DebugPages>;
+  /** Controllers start at random moments within twice this interval. */
+  readonly startIntervalMs: number;
+  /** How long a stop waits for controllers; 0 for no limit. */
+  readonly shutdownTimeoutMs: number;
+  readonly minResyncMs: number;
+  /** The minimum watch timeout to request, where the informers' default is unsuitable. */
+  readonly watchSeconds?: number;
+  /** The release of the server, if it is older than the controllers. */
+  readonly release?: string;
+  /** Whether cached objects are deeply frozen, for tests. */
+  readonly freeze?: boolean;
+}
+
+/** The delay before a long-running controller that failed is started again. */
+const restartMs = 1_000;
+
+/** How long a stop without time limit waits before it cancels pending calls. */
+const unlimitedGraceMs = 5_000;
+
+/** A controller that has been built. */
+interface Live {
+  readonly built: BuiltController;
+  readonly stopping: AbortController;
+  readonly calls: AbortController;
+  readonly scope: InformerScope;
+  readonly check: Disposable;
+  readonly links: readonly Disposable[];
+  /** Resolves when its run has ended. */
+  ended: Promise<void>;
+}
+
+/** The controllers of a run. */
+export class LiveControllers {
+  readonly #options: LiveControllersOptions;
+  readonly #shutdown: ShutdownSignals;
+  readonly #refused: (error: ListRefused) => void;
+  readonly #informers: InformerFactory;
+  readonly #live = new Map<string, Live>();
+
+  /** `shutdown` stops all controllers; `refused` is called when the server refuses a list that one of them needs. */
+  constructor(options: LiveControllersOptions, shutdown: ShutdownSignals, refused: (error: ListRefused) => void) {
+    this.#options = options;
+    this.#shutdown = shutdown;
+    this.#refused = refused;
+    this.#informers = new InformerFactory({...options, component: options.name, signal: shutdown.calls});
+  }
+
+  /** Builds all controllers and then starts them. Returns a promise for the time when all of them run. Rejects if one cannot be built, or the signal aborts. */
+  async start(controllers: readonly Controller[], signal: AbortSignal): Promise<{readonly synced: Promise<unknown>}> {
+    const built: Live[] = [];
+    for (const controller of controllers) {
+      signal.throwIfAborted();
+      built.push(...(await this.#build(controller, signal)));
+    }
+    this.#informers.start();
+    return {synced: Promise.all(built.map(live => this.#run(live)))};
+  }
+
+  /** Builds and starts a further controller. Resolves once it runs. */
+  async add(controller: Controller): Promise<void> {
+    const [live] = await this.#build(controller, this.#shutdown.stopping);
+    if (live) await this.#run(live);
+  }
+
+  /** Stops a controller and releases its informers. Returns whether its work ended in time. */
+  async remove(name: string): Promise<boolean> {
+    const live = this.#live.get(name);
+    if (!live) return true;
+    this.#live.delete(name);
+    live.stopping.abort(new Error(`controller ${name} is removed`));
+    const ended = await this.#untilEnded(new Map([[name, live.ended]]), live.calls);
+    this.#dispose(live);
+    return ended;
+  }
+
+  /** Waits for all controllers, whose signals have been aborted. Returns whether they ended in time. */
+  untilEnded(calls: AbortController): Promise<boolean> {
+    return this.#untilEnded(new Map([...this.#live].map(([name, {ended}]) => [name, ended])), calls);
+  }
+
+  /** Forgets all controllers, which have ended or are given up. */
+  dispose(): void {
+    for (const live of this.#live.values()) this.#dispose(live);
+    this.#live.clear();
+  }
+
+  async #untilEnded(running: ReadonlyMap<string, Promise<void>>, calls: AbortController): Promise<boolean> {
+    const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
+    const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () =>
+      calls.abort(new Error('the controller manager stops')),
+    );
+    const ended = await allEnded(running, {clock, log, timeoutMs});
+    cancel[Symbol.dispose]();
+    if (!ended) log.error({timeoutMs}, 'controllers did not end in time');
+    return ended;
+  }
+
+  #dispose({built, stopping, calls, scope, check, links}: Live): void {
+    for (const link of links) link[Symbol.dispose]();
+    stopping.abort();
+    calls.abort();
+    check[Symbol.dispose]();
+    scope[Symbol.dispose]();
+    this.#options.debugPages?.delete(built.name);
+  }
+
+  async #build(controller: Controller, signal: AbortSignal): Promise<Live[]> {
+    const {log, checks, debugPages} = this.#options;
+    const {name} = controller;
+    const disabled = this.#disabledReason(controller);
+    if (disabled !== undefined) {
+      log.v(1).info({controller: name, reason: disabled}, 'controller is not started');
+      return [];
+    }
+    const stopping = follower(this.#shutdown.stopping);
+    const calls = follower(this.#shutdown.calls);
+    const scope = this.#informers.scope();
+    const links = [stopping.link, calls.link];
+    try {
+      const shutdown = {stopping: stopping.own.signal, calls: calls.own.signal};
+      const built = await unlessAborted(build(controller, {...this.#options, informers: scope}, shutdown), signal);
+      const live = {
+        built,
+        stopping: stopping.own,
+        calls: calls.own,
+        scope,
+        check: checks.add(name, built.check),
+        links,
+        ended: Promise.resolve(),
+      };
+      if (built.debugPages) debugPages?.set(name, built.debugPages);
+      this.#live.set(name, live);
+      log.v(1).info({controller: name}, 'controller is built');
+      return [live];
+    } catch (error) {
+      for (const link of links) link[Symbol.dispose]();
+      scope[Symbol.dispose]();
+      signal.throwIfAborted();
+      throw new Error(`controller ${name} could not be started: ${messageOf(error)}`, {cause: error});
+    }
+  }
+
+  #disabledReason(controller: Controller): string | undefined {
+    const {gates, options, naming, cloud} = this.#options;
+    const needs = requirementsOf(controller.name);
+    const missing = needs.gates.find(gate => !gates.enabled(gate));
+    if (missing) return `feature gate ${missing} is off`;
+    if (needs.cloud && (!cloud || cloud.isExternal)) return 'there is no cloud provider';
+    const enabled = controller.enabled?.(options, {gates, naming}) ?? true;
+    return enabled === true ? undefined : enabled;
+  }
+
+  /** Starts a controller. Resolves once its caches are synced. */
+  #run(live: Live): Promise<void> {
+    const synced = this.#synced(live.built, live.stopping.signal);
+    live.ended = this.#runOne(live.built, synced, live.stopping.signal);
+    return synced;
+  }
+
+  /** Resolves once a controller's caches are synced, however long the server refuses. */
+  async #synced({name, whenSynced}: BuiltController, signal: AbortSignal): Promise<void> {
+    for (let times = 0; ; times++) {
+      try {
+        return await whenSynced(signal);
+      } catch (error) {
+        if (!(error instanceof ListRefused)) throw error;
+        this.#refused(error);
+        if (times === 0) this.#options.log.error({controller: name, err: error}, 'controller waits for what the server refuses');
+      }
+    }
+  }
+
+  /** Runs one controller after its caches are synced and its start delay has passed. Never rejects. */
+  async #runOne(controller: BuiltController, synced: Promise<void>, signal: AbortSignal): Promise<void> {
+    const {clock, random, startIntervalMs, meter, log} = this.#options;
+    const {name} = controller;
+    const gauge = meter.gauge({
+      name: 'running_managed_controllers',
+      help: 'Indicates where instances of a controller are currently running',
+      labels: ['manager', 'name'],
+    });
+    const labels = {manager: this.#options.name, name};
+    try {
+      if (startIntervalMs > 0) await sleep(clock, jittered(random, startIntervalMs, 1), signal);
+      await synced;
+    } catch {
+      return; // Stopped before it started.
+    }
+    gauge.set(1, labels);
+    while (!signal.aborted) {
+      try {
+        log.v(1).info({controller: name}, 'controller starts');
+        await controller.run(signal);
+        break;
+      } catch (error) {
+        if (signal.aborted) break;
+        log.error({controller: name, err: error}, 'controller failed and is run again');
+        await sleep(clock, restartMs, signal).catch(() => {});
+      }
+    }
+    gauge.set(0, labels);
+    log.v(1).info({controller: name}, 'controller has ended');
+  }
+}
+
+/** A controller that aborts with a signal, or by itself, until it is unlinked. */
+const follower = (signal: AbortSignal): {readonly own: AbortController; readonly link: Disposable} => {
+  const own = new AbortController();
+  setMaxListeners(0, own.signal); // Every informer and every pending call adds a listener.
+  return {own, link: onAbort(signal, () => own.abort(signal.reason))};
+};
