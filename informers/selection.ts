@@ -22,6 +22,7 @@ export interface Shape<T extends KubeObject> {
   /** Returns the part to keep, with all metadata; `held` is the number of objects that the cache holds already. The object itself must not be changed. */
   of(object: Frozen<T>, held: number): Frozen<T>;
 }
+/** What a cache holds: a kind, or a part of its collection. */
 export type Source<T extends KubeObject = KubeObject> = Kind<T> | Selection<T>;
 
 const isSelection = <T extends KubeObject>(source: Source<T>): source is Selection<T> => typeof source.kind === 'object';

@@ -35,11 +35,13 @@ export const shown = (value: unknown): string => {
 
 const because = (text: string, detail?: string): string => (detail ? `${text}: ${detail}` : text);
 
+/** An error: a required field has no value. */
 export const required = (path: string, detail?: string): FieldError => ({
   path,
   reason: 'FieldValueRequired',
   detail: because('Required value', detail),
 });
+/** An error: the value of a field, which is shown, is not valid. */
 export const invalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueInvalid',
@@ -62,7 +64,7 @@ export const typeInvalid = (path: string, value: unknown, detail: string): Field
   reason: 'FieldValueTypeInvalid',
   detail: because(`Invalid value: ${shown(value)}`, detail),
 });
-/** `supported` is shown in the order given. */
+/** An error: the value is none of the supported ones, which are shown in the order given. */
 export const notSupported = (path: string, value: unknown, supported: readonly string[]): FieldError => ({
   path,
   reason: 'FieldValueNotSupported',
@@ -71,11 +73,13 @@ export const notSupported = (path: string, value: unknown, supported: readonly s
     supported.length > 0 ? `supported values: ${supported.map(v => JSON.stringify(v)).join(', ')}` : '',
   ),
 });
+/** An error: the field must not be set, or not be changed. */
 export const forbiddenField = (path: string, detail: string): FieldError => ({
   path,
   reason: 'FieldValueForbidden',
   detail: `Forbidden: ${detail}`,
 });
+/** An error: a value occurs twice. */
 export const duplicate = (path: string, value: unknown): FieldError => ({
   path,
   reason: 'FieldValueDuplicate',
@@ -88,11 +92,13 @@ export const notFoundValue = (path: string, value: unknown): FieldError => ({
   reason: 'FieldValueNotFound',
   detail: `Not found: ${shown(value)}`,
 });
+/** An error: a text is too long. */
 export const tooLong = (path: string, bytes: number): FieldError => ({
   path,
   reason: 'FieldValueTooLong',
   detail: bytes < 0 ? 'Too long: value is too long' : `Too long: may not be more than ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
 });
+/** An error: a list has too many items. */
 export const tooMany = (path: string, count: number, most: number): FieldError => ({
   path,
   reason: 'FieldValueTooMany',

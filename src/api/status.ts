@@ -203,9 +203,13 @@ const has =
   (error: unknown): error is StatusError =>
     error instanceof StatusError && error.status.reason === reason;
 
+/** Returns whether a request failed because there is no such object. */
 export const isNotFound = has('NotFound');
+/** Returns whether a creation failed because there is an object of that name. */
 export const isAlreadyExists = has('AlreadyExists');
+/** Returns whether a write failed because the object was changed since it was read, or a field has another manager. */
 export const isConflict = has('Conflict');
+/** Returns whether a request was refused: by authorization, by admission or by a quota. */
 export const isForbidden = has('Forbidden');
 export const isInvalid = has('Invalid');
 export const isUnauthorized = has('Unauthorized');

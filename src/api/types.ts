@@ -9,7 +9,9 @@ export type Wire<T> = T extends Date
       ? {[K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]>}
       : T;
 
+/** The metadata of an object (meta/v1). */
 export type ObjectMeta = Wire<upstream.V1ObjectMeta>;
+/** A reference to an owner of an object, with which it is deleted (meta/v1). */
 export type OwnerReference = Wire<upstream.V1OwnerReference>;
 export type ListMeta = Wire<upstream.V1ListMeta>;
 
@@ -53,6 +55,7 @@ export type SelfSubjectAccessReview = Wire<upstream.V1SelfSubjectAccessReview>;
 export type SelfSubjectRulesReview = Wire<upstream.V1SelfSubjectRulesReview>;
 export type SelfSubjectReview = Wire<upstream.V1SelfSubjectReview>;
 export type DeleteOptions = Wire<upstream.V1DeleteOptions>;
+/** A condition in a status (meta/v1). */
 export type Condition = Wire<upstream.V1Condition>;
 export type PodTemplateSpec = Wire<upstream.V1PodTemplateSpec>;
 export type ObjectReference = Wire<upstream.V1ObjectReference>;

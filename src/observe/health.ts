@@ -10,6 +10,7 @@ export interface HealthQuery {
   readonly verbose?: boolean;
   readonly exclude?: readonly string[];
 }
+/** The response of a health endpoint. */
 export interface HealthAnswer {
   readonly status: 200 | 500;
   readonly body: string;

@@ -17,11 +17,13 @@ import {objectKey, type KeyLike} from './sources.js';
 /** An object to write: `apiVersion` and `kind` say what it is. */
 export type Writable<T extends KubeObject = KubeObject> = Frozen<T> & {readonly apiVersion?: string; readonly kind?: string};
 
+/** How `apply` treats fields of others. */
 export interface ApplyOptions {
   /** Whether fields that another manager owns are taken over. Default true, as controllers should. */
   readonly force?: boolean;
 }
 
+/** What a deletion requires of the object, and what becomes of what it owns. */
 export type DeleteObjectOptions = Omit<WriterDeleteOptions, 'signal'>;
 
 /** Reads from and writes to the API server with the identity of the operator. Every method rejects with a `StatusError` for an error response. */

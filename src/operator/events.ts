@@ -20,6 +20,7 @@ export interface OpenContext {
   readonly signal: AbortSignal;
 }
 
+/** How events become keys. */
 export interface EventsOptions<E> {
   /** The name in logs. Default `events`. */
   readonly name?: string;

@@ -16,6 +16,7 @@ import type {LeaderElectionOptions} from './leader-election-options.js';
 import {runtimeOf} from './runtime-of.js';
 import {msOf, type Duration} from './result.js';
 
+/** What a manager runs, and how. */
 export interface ManagerOptions {
   /** The name in metrics, Events and the user agent. Default `operator`. */
   readonly name?: string;

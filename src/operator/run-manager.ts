@@ -38,6 +38,7 @@ export type ProgramWebhooks = Pick<WebhookOptions, 'handlers' | 'configurations'
   readonly secret?: string;
 };
 
+/** What a program runs. What its users choose are flags. */
 export interface RunManagerOptions {
   /** The name in help, logs, metrics, Events, the user agent and the Lease. Default: the name of the script. */
   readonly name?: string;

@@ -70,6 +70,7 @@ export const followCertificate = async (source: CertificateSource, parts: Certif
   });
   const listeners = new Set<() => void>();
   const check = async (): Promise<void> => {
+    using _ = clock.hold();
     try {
       const next = await counted();
       const {certificate, key, authorities} = material;

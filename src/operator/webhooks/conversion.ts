@@ -14,6 +14,7 @@ export interface VersionConversion {
   fromHub(object: KubeObject): KubeObject | void;
 }
 
+/** The versions of a kind. */
 export interface ConversionOptions {
   /** The version that all others are converted to and from, such as `v1`. */
   readonly hub: string;

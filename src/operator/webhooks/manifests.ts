@@ -8,6 +8,7 @@ export type WebhookAddress =
   | {readonly service: {readonly namespace: string; readonly name: string; readonly port?: number}}
   | {readonly url: string};
 
+/** What webhook configurations say. */
 export type WebhookConfigurationOptions = WebhookAddress & {
   /** The name of the configurations. */
   readonly name: string;

@@ -1,0 +1,138 @@
+import {once} from 'node:events';
+import {request} from 'node:https';
+import test, {type ExecutionContext} from 'ava';
+import {noLog} from '#src/base/log.js';
+import {nextTurn} from '#src/base/turn.js';
+import {seededRandom} from '#src/base/random.js';
+import {createManager, customKind, defaulting, validating, warning, invalid, type KubeObject, type Webhook} from '#src/operator/index.js';
+import {jsonDifference} from '#src/operator/webhooks/json-difference.js';
+import {startServer} from '#test/fixtures/server.js';
+import {recordingLog} from '#test/runtime/environment.js';
+
+interface Backup extends KubeObject {
+  spec: {keep?: number; bucket?: string};
+}
+const Backup = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
+const path = '/validate-example-com-v1-backup';
+
+const serve = async (t: ExecutionContext, handlers: readonly Webhook[]) => {
+  const {clock, clientOf} = startServer();
+  const {log, lines} = recordingLog();
+  const stop = new AbortController();
+  const manager = createManager({
+    controllers: [],
+    client: clientOf(),
+    clock,
+    random: seededRandom(1),
+    log,
+    webhooks: {handlers, certificate: {secret: 'hooks', namespace: 'default'}, bindAddress: '127.0.0.1', port: 0},
+  });
+  const ended = manager.run(stop.signal);
+  t.teardown(async () => {
+    stop.abort();
+    await clock.drain();
+    await ended;
+  });
+  const port = await manager.webhookPort;
+  const send = async (to: string, body: string | Buffer | undefined, method = 'POST') => {
+    const sent = request({host: '127.0.0.1', port, path: to, method, rejectUnauthorized: false, agent: false});
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+    const text = Buffer.concat(await response.toArray()).toString();
+    return {status: response.statusCode, text};
+  };
+  const review = async (object: object, to = path) => {
+    const body = {apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: {uid: 'u1', operation: 'CREATE', name: 'b', object}};
+    const {status, text} = await send(to, JSON.stringify(body));
+    return {status, text, response: (JSON.parse(text) as {response: Record<string, unknown>}).response};
+  };
+  return {clock, manager, lines, send, review};
+};
+
+test('a validation answers with errors of fields and warnings, and defaults with a patch', async t => {
+  const {review, manager} = await serve(t, [
+    validating(Backup, function* ({object, oldObject, request}) {
+      t.is(oldObject, undefined);
+      t.is(request.operation, 'CREATE');
+      if (object!.spec.keep! > 100) yield invalid('spec.keep', object!.spec.keep, 'at most 100 are kept');
+      yield warning('spec.bucket will be required');
+    }),
+    defaulting(Backup, ({spec}) => void (spec.keep ??= 7)),
+  ]);
+  t.deepEqual((await review({apiVersion: 'example.com/v1', spec: {keep: 1}})).response, {
+    uid: 'u1',
+    allowed: true,
+    warnings: ['spec.bucket will be required'],
+  });
+  const {response} = await review({apiVersion: 'example.com/v1', spec: {keep: 101}});
+  t.like(response, {uid: 'u1', allowed: false, status: {code: 422, reason: 'Invalid'}});
+  t.is(
+    (response['status'] as {message: string}).message,
+    'Backup.example.com "b" is invalid: spec.keep: Invalid value: 101: at most 100 are kept',
+  );
+  const patched = await review({spec: {}}, '/mutate-example-com-v1-backup');
+  t.is(patched.response['patchType'], 'JSONPatch');
+  t.deepEqual(JSON.parse(Buffer.from(patched.response['patch'] as string, 'base64').toString()), [
+    {op: 'add', path: '/spec/keep', value: 7},
+  ]);
+  const {body} = await manager.metrics();
+  for (const line of [
+    `controller_runtime_webhook_requests_total{webhook="${path}",code="200"} 1`,
+    `controller_runtime_webhook_requests_total{webhook="${path}",code="422"} 1`,
+    `controller_runtime_webhook_requests_in_flight{webhook="${path}"} 0`,
+    `controller_runtime_webhook_latency_seconds_count{webhook="${path}"} 2`,
+    'certwatcher_read_certificate_total 1',
+  ])
+    t.true(body.includes(line), `${line}\n${body}`);
+});
+
+test('what is no review is refused, and a webhook that fails denies without telling why', async t => {
+  const {send, review, lines} = await serve(t, [
+    validating(Backup, () => {
+      throw new Error('password=secret');
+    }),
+  ]);
+  t.is((await send(path, undefined, 'GET')).status, 405);
+  t.is((await send(path, undefined)).status, 400);
+  t.is((await send(path, '{')).status, 400);
+  t.is((await send(path, '{"kind": "AdmissionReview"}')).status, 400);
+  t.is((await send(path, 'null')).status, 400);
+  t.is((await send('/validate-example-com-v1-other', '{}')).status, 404);
+  t.is((await send(path, Buffer.alloc(7 * 1024 * 1024 + 1))).status, 413);
+  const {status, text, response} = await review({spec: {}});
+  t.is(status, 200);
+  t.like(response, {allowed: false, status: {code: 500}});
+  t.false(text.includes('secret'));
+  t.true(lines.includes('error a webhook failed on a request, which is denied'));
+  t.throws(() => createManager({controllers: [], client: startServer().clientOf(), log: noLog, concurrency: 0}), {
+    message: 'concurrency must be a positive integer',
+  });
+});
+
+test('a webhook that takes longer than its caller waits is answered for, and told', async t => {
+  let aborted = false;
+  const {clock, send} = await serve(t, [
+    validating(Backup, ({request: {signal}}) => new Promise(() => signal.addEventListener('abort', () => (aborted = true)))),
+  ]);
+  const body = {apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: {uid: 'u1', operation: 'CREATE', object: {}}};
+  let isOver = false;
+  const answer = send(`${path}?timeout=2s`, JSON.stringify(body)).finally(() => (isOver = true));
+  while (!isOver) {
+    await nextTurn();
+    await clock.advance(500);
+  }
+  t.is((await answer).status, 504);
+  t.true(aborted);
+});
+
+test('a difference of JSON says what was added, removed and replaced, by escaped paths', t => {
+  const from = {a: {b: 1, c: 2}, list: [1, 2], same: {x: [1]}, 'gone/~': 1};
+  const to = {a: {b: 3, d: 4}, list: [1], same: {x: [1]}, new: undefined};
+  t.deepEqual(jsonDifference(from, to), [
+    {op: 'replace', path: '/a/b', value: 3},
+    {op: 'remove', path: '/a/c'},
+    {op: 'add', path: '/a/d', value: 4},
+    {op: 'replace', path: '/list', value: [1]},
+    {op: 'remove', path: '/gone~1~0'},
+  ]);
+});
