@@ -284,6 +284,9 @@ export const compatibleExtension = (name: string): string | undefined =>
 /** Group suffixes a client's `Accept` parameters may carry in any naming. */
 export const knownApiSuffixes: readonly string[] = [vocabularies.plat.apiSuffix, vocabularies.kubernetes.apiSuffix];
 
+/** The suffix of the stream protocols that container runtimes speak, whatever the naming. */
+export const runtimeApiSuffix = vocabularies.kubernetes.apiSuffix;
+
 /** The naming whose binary form a media type without parameters means. */
 export const namingOfMediaType = (type: string): Naming | undefined =>
   Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

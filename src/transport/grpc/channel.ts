@@ -1,4 +1,4 @@
-// A gRPC client channel over HTTP/2, for etcd. It is connected to one server at a time and switches to the next after a failure. Calls are never retried
+// A gRPC client channel over HTTP/2, for etcd, plugins and container runtimes. It is connected to one server at a time and switches to the next after a failure. Calls are never retried
 // here; callers know which are safe to repeat.
 
 import {constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
@@ -35,6 +35,7 @@ export const grpcCodes = {
   resourceExhausted: 8,
   failedPrecondition: 9,
   outOfRange: 11,
+  unimplemented: 12,
   internal: 13,
   unavailable: 14,
 } as const;
@@ -116,8 +117,8 @@ export class GrpcChannel implements AsyncDisposable {
     this.#sessions = new Sessions({clock, pings, maxSessions: 1, open: () => this.#connect()});
   }
 
-  /** Calls a unary procedure. Throws `GrpcError`. */
-  call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+  /** Calls a unary procedure, without a deadline if there is no time limit. Throws `GrpcError`. */
+  call(path: string, message: Buffer, timeoutMs?: number): Promise<Buffer> {
     // Messages contain stored objects, which must not be logged.
     return this.#calls.run(
       () => ({method: 'POST', url: `grpc://${this.#settings.servers.join(',')}${path}`, headers: []}),
@@ -126,26 +127,27 @@ export class GrpcChannel implements AsyncDisposable {
     );
   }
 
-  async #call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+  async #call(path: string, message: Buffer, timeoutMs?: number): Promise<Buffer> {
     const {clock} = this.#settings;
     using _ = clock.hold();
     return await new Promise((resolve, reject) => {
-      this.#begin(path, {'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`}, stream => {
-        let isLate = false;
+      this.#begin(path, timeoutMs === undefined ? {} : {'grpc-timeout': grpcTimeout(timeoutMs)}, stream => {
+        let late: GrpcError | undefined;
         let response: Buffer | undefined;
-        const timer = clock.schedule(timeoutMs, () => {
-          isLate = true;
-          stream.close(constants.NGHTTP2_CANCEL);
-        });
+        const timer =
+          timeoutMs === undefined
+            ? undefined
+            : clock.schedule(timeoutMs, () => {
+                late = new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`);
+                stream.close(constants.NGHTTP2_CANCEL);
+              });
         stream.end(frameOf(message));
         return {
           message: bytes => void (response ??= bytes),
           ended: error => {
-            timer[Symbol.dispose]();
+            timer?.[Symbol.dispose]();
             if (!error && response) resolve(response);
-            else if (!error) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
-            else
-              reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);
+            else reject(error ? (late ?? error) : new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
           },
         };
       }).catch(reject);
@@ -249,6 +251,10 @@ const dialReason = (error: Error): Error => {
   return new Error(`transport: authentication handshake failed: ${message}`, {cause: error});
 };
 
+/** The longest number of a time limit has eight digits. */
+const grpcTimeout = (ms: number): string =>
+  ms < 1e8 ? `${Math.max(1, Math.ceil(ms))}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`;
+
 const listen = (stream: ClientHttp2Stream, listener: StreamListener, maxMessageBytes?: number): void => {
   const frames = new Frames(maxMessageBytes);
   let outcome: GrpcError | 'fine' | undefined;
@@ -285,11 +291,6 @@ const listen = (stream: ClientHttp2Stream, listener: StreamListener, maxMessageB
   });
 };
 
-/** Messages percent-encode all but plain ASCII. */
-const unescaped = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
+/** Messages percent-encode the bytes of all but plain ASCII; anything else stays. */
+const unescaped = (text: string): string =>
+  text.replace(/(?:%[\dA-Fa-f]{2})+/g, run => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'));

@@ -1,0 +1,70 @@
+// Calls the procedures of a container runtime. Errors have the texts of the original, which events and conditions show.
+
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {RuntimeError, type RuntimeErrorKind} from '#src/platlet/runtime/runtime.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {codeName, GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
+import type {Draft} from './codec.js';
+import type {Procedure} from './procedures.js';
+
+export interface CriClientParts {
+  /** `unix:///path` of the socket. */
+  readonly endpoint: string;
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+}
+
+const maxMessageBytes = 16 << 20;
+
+const kinds: Readonly<Record<number, RuntimeErrorKind>> = {
+  [grpcCodes.cancelled]: 'unavailable',
+  [grpcCodes.deadlineExceeded]: 'timeout',
+  [grpcCodes.notFound]: 'not-found',
+  [grpcCodes.unimplemented]: 'unimplemented',
+  [grpcCodes.unavailable]: 'unavailable',
+};
+
+/** Returns the error of a procedure as the original words it. */
+const runtimeError = (error: GrpcError, path: string, endpoint: string): RuntimeError => {
+  const own = `${endpoint}: `;
+  const text = error.message.startsWith(`${path} was not answered within`)
+    ? 'context deadline exceeded'
+    : error.message.startsWith(own)
+      ? `connection error: desc = ${JSON.stringify(error.message.slice(own.length))}`
+      : error.message;
+  return new RuntimeError(kinds[error.code] ?? 'failed', `rpc error: code = ${codeName(error.code)} desc = ${text}`, {cause: error});
+};
+
+/**
+ * Calls a runtime over one connection, which is opened on demand and again after the runtime was restarted. It is not pinged: containerd ends connections
+ * that are pinged more often than every five minutes, and the end of a process on this machine closes its sockets.
+ */
+export class CriClient implements AsyncDisposable {
+  readonly #endpoint: string;
+  readonly #channel: GrpcChannel;
+
+  constructor({endpoint, clock, log = noLog}: CriClientParts) {
+    this.#endpoint = endpoint;
+    this.#channel = new GrpcChannel({servers: [endpoint], clock, log, maxMessageBytes});
+  }
+
+  /** Calls a procedure, without a deadline if the time limit is infinite. Throws `RuntimeError`. */
+  async call<Request, Response>(
+    {path, request, response}: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    timeoutMs: number,
+  ): Promise<Response> {
+    try {
+      return response.decode(await this.#channel.call(path, request.encode(message), timeoutMs === Infinity ? undefined : timeoutMs));
+    } catch (error) {
+      if (error instanceof GrpcError) throw runtimeError(error, path, this.#endpoint);
+      if (error instanceof DecodeError) throw new RuntimeError('failed', `${path}: ${error.message}`, {cause: error});
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#channel[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,67 @@
+// The procedures of the container runtime interface, version 1.
+
+import type {Message} from './codec.js';
+import {containerId, nothing, sandboxId} from './messages/common.js';
+import * as containers from './messages/containers.js';
+import * as images from './messages/images.js';
+import * as sandboxes from './messages/sandboxes.js';
+import * as usage from './messages/usage.js';
+
+/** A procedure with the types of its messages. */
+export interface Procedure<Request, Response> {
+  readonly path: string;
+  readonly request: Message<Request>;
+  readonly response: Message<Response>;
+}
+
+const of =
+  (service: string) =>
+  <Request, Response>(name: string, request: Message<Request>, response: Message<Response>): Procedure<Request, Response> => ({
+    path: `/runtime.v1.${service}/${name}`,
+    request,
+    response,
+  });
+
+const runtime = of('RuntimeService');
+const image = of('ImageService');
+
+export const procedures = {
+  version: runtime('Version', images.versionRequest, images.versionResponse),
+  status: runtime('Status', images.statusRequest, images.statusResponse),
+  runtimeConfig: runtime('RuntimeConfig', nothing, images.runtimeConfigResponse),
+  updateRuntimeConfig: runtime('UpdateRuntimeConfig', images.updateRuntimeConfigRequest, nothing),
+
+  runPodSandbox: runtime('RunPodSandbox', sandboxes.runSandboxRequest, sandboxId),
+  stopPodSandbox: runtime('StopPodSandbox', sandboxId, nothing),
+  removePodSandbox: runtime('RemovePodSandbox', sandboxId, nothing),
+  podSandboxStatus: runtime('PodSandboxStatus', sandboxes.sandboxStatusRequest, sandboxes.sandboxStatusResponse),
+  listPodSandbox: runtime('ListPodSandbox', sandboxes.listSandboxRequest, sandboxes.listSandboxResponse),
+  updatePodSandboxResources: runtime('UpdatePodSandboxResources', sandboxes.updateSandboxResourcesRequest, nothing),
+
+  createContainer: runtime('CreateContainer', containers.createContainerRequest(sandboxes.sandboxConfig), containerId),
+  startContainer: runtime('StartContainer', containerId, nothing),
+  stopContainer: runtime('StopContainer', containers.stopContainerRequest, nothing),
+  removeContainer: runtime('RemoveContainer', containerId, nothing),
+  listContainers: runtime('ListContainers', containers.listContainersRequest, containers.listContainersResponse),
+  containerStatus: runtime('ContainerStatus', containers.containerStatusRequest, containers.containerStatusResponse),
+  updateContainerResources: runtime('UpdateContainerResources', containers.updateResourcesRequest, nothing),
+  reopenContainerLog: runtime('ReopenContainerLog', containerId, nothing),
+  checkpointContainer: runtime('CheckpointContainer', containers.checkpointRequest, nothing),
+  containerEvents: runtime('GetContainerEvents', nothing, images.containerEvent),
+
+  execSync: runtime('ExecSync', containers.execSyncRequest, containers.execSyncResponse),
+  exec: runtime('Exec', containers.execRequest, containers.streamResponse),
+  attach: runtime('Attach', containers.attachRequest, containers.streamResponse),
+  portForward: runtime('PortForward', containers.portForwardRequest, containers.streamResponse),
+
+  containerStats: runtime('ContainerStats', containerId, usage.containerStatsResponse),
+  listContainerStats: runtime('ListContainerStats', usage.listContainerStatsRequest, usage.listContainerStatsResponse),
+  podSandboxStats: runtime('PodSandboxStats', sandboxId, usage.sandboxStatsResponse),
+  listPodSandboxStats: runtime('ListPodSandboxStats', usage.listSandboxStatsRequest, usage.listSandboxStatsResponse),
+
+  listImages: image('ListImages', images.listImagesRequest, images.listImagesResponse),
+  imageStatus: image('ImageStatus', images.imageStatusRequest, images.imageStatusResponse),
+  pullImage: image('PullImage', images.pullImageRequest, images.pullImageResponse),
+  removeImage: image('RemoveImage', images.removeImageRequest, nothing),
+  imageFsInfo: image('ImageFsInfo', nothing, usage.imageFsInfoResponse),
+};

@@ -1,0 +1,332 @@
+// The runtime port over the container runtime interface (CRI, version 1).
+
+import type {Duplex} from 'node:stream';
+import {runtimeApiSuffix} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {Image, ImageCredentials, ImageSpec} from '#src/platlet/runtime/images.js';
+import {uidLabel} from '#src/platlet/runtime/labels.js';
+import {
+  RuntimeError,
+  type CommandResult,
+  type ProcessStreams,
+  type Runtime,
+  type RuntimeStatus,
+  type RuntimeVersion,
+} from '#src/platlet/runtime/runtime.js';
+import type {ContainerInstance, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {ContainerUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
+import {dialer, type Dial} from '#src/transport/dial.js';
+import {systemNetwork} from '#src/transport/network.js';
+import {openSpdy} from '#src/transport/spdy/client.js';
+import {CriClient} from './client.js';
+import type {Draft} from './codec.js';
+import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
+import {procedures, type Procedure} from './procedures.js';
+import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, required, sandboxOf} from './states.js';
+import {forwardPort, runProcess} from './streams.js';
+import {containerUsageOf, filesystemOf, sandboxUsageOf} from './usages.js';
+
+export interface CriRuntimeParts {
+  /** `unix:///path` of the runtime. */
+  readonly endpoint: string;
+  /** Of the service for images, where it is another. */
+  readonly imageEndpoint?: string | undefined;
+  /** The time limit of most calls. */
+  readonly requestTimeoutMs: number;
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+  /** Opens the connections of streams; by default over this machine's network. */
+  readonly dial?: Dial;
+}
+
+/** The version of the interface between agents and runtimes, as runtimes report it. */
+const supportedVersion = '0.1.0';
+
+const commandProtocol = `v4.channel.${runtimeApiSuffix}`;
+const portProtocol = `portforward.${runtimeApiSuffix}`;
+
+/** Resolves once `act` has, or has found that there is nothing to act on. */
+const unlessMissing = async (act: Promise<unknown>): Promise<void> => {
+  try {
+    await act;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+};
+
+const isMissing = (error: unknown): boolean => error instanceof RuntimeError && error.kind === 'not-found';
+
+/** Returns the results; what has gone meanwhile is left out. */
+const present = async <A>(results: readonly Promise<A>[]): Promise<A[]> => {
+  const settled = await Promise.allSettled(results);
+  return settled.flatMap(result => {
+    if (result.status === 'fulfilled') return [result.value];
+    if (isMissing(result.reason)) return [];
+    throw result.reason;
+  });
+};
+
+export class CriRuntime implements Runtime {
+  readonly #client: CriClient;
+  readonly #images: CriClient;
+  readonly #parts: CriRuntimeParts;
+  readonly #dial: Dial;
+
+  constructor(parts: CriRuntimeParts) {
+    const {endpoint, imageEndpoint = endpoint, clock, log = noLog} = parts;
+    this.#parts = parts;
+    this.#client = new CriClient({endpoint, clock, log});
+    this.#images = imageEndpoint === endpoint ? this.#client : new CriClient({endpoint: imageEndpoint, clock, log});
+    this.#dial = parts.dial ?? dialer(systemNetwork(clock), clock);
+  }
+
+  /** Checks that the runtime serves a version of the interface that is supported. Throws `RuntimeError`, of kind `unimplemented` if it serves another. */
+  async check(): Promise<RuntimeVersion> {
+    const {endpoint} = this.#parts;
+    try {
+      await this.#call(procedures.version, {version: supportedVersion});
+    } catch (error) {
+      const kind = error instanceof RuntimeError ? error.kind : 'failed';
+      throw new RuntimeError(kind, `validate CRI v1 runtime API for endpoint ${JSON.stringify(endpoint)}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    return await this.version();
+  }
+
+  async version(): Promise<RuntimeVersion> {
+    const response = await this.#call(procedures.version, {version: supportedVersion});
+    const {version, runtimeName, runtimeVersion, runtimeApiVersion} = response;
+    for (const part of [version, runtimeName, runtimeVersion, runtimeApiVersion])
+      required(part, `not all fields are set in VersionResponse (${JSON.stringify(JSON.stringify(response))})`);
+    if (version !== supportedVersion) throw new RuntimeError('unimplemented', 'runtime api version is not supported');
+    return {name: runtimeName, version: runtimeVersion, apiVersion: runtimeApiVersion};
+  }
+
+  async status(): Promise<RuntimeStatus> {
+    const {status, runtimeHandlers, features} = await this.#call(procedures.status, {});
+    const {conditions} = required(status, 'RuntimeReady or NetworkReady condition are not set');
+    if (conditions.length < 2) throw new RuntimeError('failed', 'RuntimeReady or NetworkReady condition are not set');
+    const handlers = runtimeHandlers.map(({name, features: of}) => ({
+      name,
+      recursiveReadOnlyMounts: of?.recursiveReadOnlyMounts ?? false,
+      userNamespaces: of?.userNamespaces ?? false,
+    }));
+    return {
+      conditions,
+      ...(handlers.length > 0 ? {handlers} : {}),
+      ...(features ? {supplementalGroupsPolicy: features.supplementalGroupsPolicy} : {}),
+    };
+  }
+
+  async cgroupDriver(): Promise<'cgroupfs' | 'systemd' | undefined> {
+    try {
+      return (await this.#call(procedures.runtimeConfig, {})).linux?.cgroupDriver;
+    } catch (error) {
+      if (error instanceof RuntimeError && error.kind === 'unimplemented') return undefined;
+      throw error;
+    }
+  }
+
+  async updatePodCidr(podCidr: string): Promise<void> {
+    await this.#call(procedures.updateRuntimeConfig, {runtimeConfig: {networkConfig: {podCidr}}});
+  }
+
+  async pods(): Promise<readonly RuntimePod[]> {
+    const [{items}, {containers}] = await Promise.all([
+      this.#call(procedures.listPodSandbox, {}),
+      this.#call(procedures.listContainers, {}),
+    ]);
+    return groupedByPod(
+      items.flatMap(item => listedSandbox(item) ?? []),
+      containers.flatMap(item => listedContainer(item) ?? []),
+    );
+  }
+
+  async podStatus(uid: string): Promise<RuntimePod> {
+    const filter = {labelSelector: uidLabel(uid)};
+    const [{items}, {containers}] = await Promise.all([
+      this.#call(procedures.listPodSandbox, {filter}),
+      this.#call(procedures.listContainers, {filter}),
+    ]);
+    const [sandboxes, instances] = await Promise.all([
+      present(items.map(({id}) => this.sandboxStatus(id))),
+      present(containers.map(({id, podSandboxId}) => this.#containerStatus(id, podSandboxId))),
+    ]);
+    return groupedByPod(sandboxes, instances)[0] ?? {pod: {uid, namespace: '', name: ''}, sandboxes: [], containers: []};
+  }
+
+  async runSandbox(config: SandboxConfig, handler: string): Promise<string> {
+    const message = {config: sandboxMessage(config), runtimeHandler: handler};
+    const {podSandboxId} = await this.#call(procedures.runPodSandbox, message, 2 * this.#parts.requestTimeoutMs);
+    return required(podSandboxId, `PodSandboxId is not set for sandbox ${JSON.stringify(config.pod.name)}`);
+  }
+
+  async stopSandbox(podSandboxId: string): Promise<void> {
+    await unlessMissing(this.#call(procedures.stopPodSandbox, {podSandboxId}));
+  }
+
+  async removeSandbox(podSandboxId: string): Promise<void> {
+    await unlessMissing(this.#call(procedures.removePodSandbox, {podSandboxId}));
+  }
+
+  async sandboxStatus(podSandboxId: string): Promise<Sandbox> {
+    return sandboxOf((await this.#call(procedures.podSandboxStatus, {podSandboxId})).status);
+  }
+
+  async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string> {
+    const message = {podSandboxId, config: containerMessage(config), sandboxConfig: sandboxMessage(sandboxConfig)};
+    const {containerId} = await this.#call(procedures.createContainer, message);
+    return required(containerId, `ContainerId is not set for container ${JSON.stringify(config.name)}`);
+  }
+
+  async startContainer(containerId: string): Promise<void> {
+    await this.#call(procedures.startContainer, {containerId});
+  }
+
+  async stopContainer(containerId: string, graceSeconds: number): Promise<void> {
+    const timeoutMs = this.#parts.requestTimeoutMs + 1000 * graceSeconds;
+    await unlessMissing(this.#call(procedures.stopContainer, {containerId, timeout: graceSeconds}, timeoutMs));
+  }
+
+  async removeContainer(containerId: string): Promise<void> {
+    await unlessMissing(this.#call(procedures.removeContainer, {containerId}));
+  }
+
+  async containerStatus(id: string): Promise<ContainerInstance> {
+    const [instance, {containers}] = await Promise.all([
+      this.#containerStatus(id, ''),
+      this.#call(procedures.listContainers, {filter: {id}}),
+    ]);
+    return {...instance, sandbox: containers[0]?.podSandboxId ?? ''};
+  }
+
+  async updateResources(containerId: string, resources: ContainerResources): Promise<void> {
+    await this.#call(procedures.updateContainerResources, {containerId, linux: resourcesMessage(resources)});
+  }
+
+  async reopenLog(containerId: string): Promise<void> {
+    await this.#call(procedures.reopenContainerLog, {containerId});
+  }
+
+  async execSync(containerId: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult> {
+    const timeoutMs = timeoutSeconds === 0 ? Infinity : this.#parts.requestTimeoutMs + 1000 * timeoutSeconds;
+    try {
+      return await this.#call(procedures.execSync, {containerId, cmd: command, timeout: timeoutSeconds}, timeoutMs);
+    } catch (error) {
+      if (!(error instanceof RuntimeError) || error.kind !== 'timeout') throw error;
+      throw new RuntimeError('timeout', `command ${JSON.stringify(command.join(' '))} timed out`, {cause: error});
+    }
+  }
+
+  async exec(containerId: string, cmd: readonly string[], streams: ProcessStreams, signal: AbortSignal): Promise<number> {
+    const url = await this.#url(procedures.exec, {containerId, cmd, ...requested(streams)});
+    return await runProcess(await this.#open(url, commandProtocol, signal), streams).catch(abortedBy(signal));
+  }
+
+  async attach(containerId: string, streams: ProcessStreams, signal: AbortSignal): Promise<number> {
+    const url = await this.#url(procedures.attach, {containerId, ...requested(streams)});
+    return await runProcess(await this.#open(url, commandProtocol, signal), streams).catch(abortedBy(signal));
+  }
+
+  async portForward(podSandboxId: string, port: number, connection: Duplex, signal: AbortSignal): Promise<void> {
+    const url = await this.#url(procedures.portForward, {podSandboxId, port: [port]});
+    await forwardPort(await this.#open(url, portProtocol, signal), port, connection).catch(abortedBy(signal));
+  }
+
+  async containerUsage(): Promise<readonly ContainerUsage[]> {
+    const {stats} = await this.#call(procedures.listContainerStats, {});
+    return stats.flatMap(each => containerUsageOf(each) ?? []);
+  }
+
+  async sandboxUsage(): Promise<readonly SandboxUsage[]> {
+    const {stats} = await this.#call(procedures.listPodSandboxStats, {});
+    return stats.flatMap(each => sandboxUsageOf(each) ?? []);
+  }
+
+  async images(): Promise<readonly Image[]> {
+    return (await this.#callImages(procedures.listImages, {})).images.map(imageOf);
+  }
+
+  async imageStatus(image: ImageSpec): Promise<Image | undefined> {
+    const {image: found} = await this.#callImages(procedures.imageStatus, {image: imageMessage(image)});
+    if (!found) return undefined;
+    if (found.id === '' || found.size === 0)
+      throw new RuntimeError('failed', `Id or size of image ${JSON.stringify(image.image)} is not set`);
+    return imageOf(found);
+  }
+
+  async pullImage(image: ImageSpec, credentials: ImageCredentials | undefined, sandboxConfig: SandboxConfig): Promise<string> {
+    const message = {image: imageMessage(image), auth: credentials, sandboxConfig: sandboxMessage(sandboxConfig)};
+    const {imageRef} = await this.#callImages(procedures.pullImage, message, Infinity);
+    return required(imageRef, `imageRef of image ${JSON.stringify(image.image)} is not set`);
+  }
+
+  async removeImage(image: ImageSpec): Promise<void> {
+    await unlessMissing(this.#callImages(procedures.removeImage, {image: imageMessage(image)}));
+  }
+
+  async imageFilesystems(): ReturnType<Runtime['imageFilesystems']> {
+    const {imageFilesystems, containerFilesystems} = await this.#callImages(procedures.imageFsInfo, {});
+    return {images: imageFilesystems.map(filesystemOf), containers: containerFilesystems.map(filesystemOf)};
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client[Symbol.asyncDispose]();
+    await this.#images[Symbol.asyncDispose]();
+  }
+
+  async #containerStatus(containerId: string, sandbox: string): Promise<ContainerInstance> {
+    return containerOf((await this.#call(procedures.containerStatus, {containerId})).status, sandbox);
+  }
+
+  /** Requests the URL of a stream, which is good for one connection. */
+  async #url<Request>(procedure: Procedure<Request, {url: string}>, message: Draft<NoInfer<Request>>): Promise<string> {
+    return required((await this.#call(procedure, message)).url, 'URL is not set');
+  }
+
+  async #open(url: string, protocol: string, signal: AbortSignal) {
+    const {clock} = this.#parts;
+    try {
+      return await openSpdy({url, protocol, dial: this.#dial, clock, signal});
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new RuntimeError('failed', messageOf(error), {cause: error});
+    }
+  }
+
+  #call<Request, Response>(
+    procedure: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    timeoutMs = this.#parts.requestTimeoutMs,
+  ): Promise<Response> {
+    return this.#client.call(procedure, message, timeoutMs);
+  }
+
+  #callImages<Request, Response>(
+    procedure: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    timeoutMs = this.#parts.requestTimeoutMs,
+  ): Promise<Response> {
+    return this.#images.call(procedure, message, timeoutMs);
+  }
+}
+
+/** Returns which streams a process has, as a request says it. */
+const requested = ({stdin, stdout, stderr, tty}: ProcessStreams) => ({
+  tty,
+  stdin: stdin !== undefined,
+  stdout: stdout !== undefined,
+  stderr: stderr !== undefined && !tty,
+});
+
+/** Returns a function that rethrows the reason of an abortion in place of its consequences. */
+const abortedBy =
+  (signal: AbortSignal) =>
+  (error: unknown): never => {
+    signal.throwIfAborted();
+    throw error;
+  };

@@ -1,0 +1,144 @@
+// Sandboxes, containers and images as a runtime reports them. Throws for what the original does not accept, with its texts.
+
+import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
+import {identityOf} from '#src/platlet/runtime/labels.js';
+import {RuntimeError} from '#src/platlet/runtime/runtime.js';
+import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {Value} from './codec.js';
+import type {imageSpec} from './messages/common.js';
+import type {containerItem, containerStatus} from './messages/containers.js';
+import type {image} from './messages/images.js';
+import type {sandboxItem, sandboxMetadata, sandboxStatus} from './messages/sandboxes.js';
+
+/** Returns a value that the runtime must report. */
+export const required = <A>(value: A | undefined, problem: string): A => {
+  if (value === undefined || value === '') throw new RuntimeError('failed', problem);
+  return value;
+};
+
+const podOf = ({uid, namespace, name}: Value<typeof sandboxMetadata>): PodIdentity => ({uid, namespace, name});
+
+/** Undefined for what no agent has created. */
+export const listedSandbox = (item: Value<typeof sandboxItem>): Sandbox | undefined =>
+  item.metadata && {
+    id: item.id,
+    pod: podOf(item.metadata),
+    attempt: item.metadata.attempt,
+    isReady: item.state === 'ready',
+    createdAt: item.createdAt ?? 0,
+    addresses: [],
+    usesHostNetwork: false,
+    handler: item.runtimeHandler,
+    annotations: item.annotations,
+  };
+
+export const sandboxOf = (status: Value<typeof sandboxStatus> | undefined): Sandbox => {
+  const {id, metadata, state, createdAt, network, linux, runtimeHandler, annotations} = required(status, 'pod sandbox status is not set');
+  required(id, 'status.Id is not set');
+  const {uid, namespace, name, attempt} = required(metadata, 'status.Metadata is not set');
+  for (const part of [name, namespace, uid])
+    required(part, `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`);
+  return {
+    id,
+    pod: {uid, namespace, name},
+    attempt,
+    isReady: state === 'ready',
+    createdAt: required(createdAt, 'status.CreatedAt is not set'),
+    addresses: [network?.ip ?? '', ...(network?.additionalIps.map(({ip}) => ip) ?? [])].filter(address => address !== ''),
+    usesHostNetwork: linux?.namespaces?.options?.network === 'node',
+    handler: runtimeHandler,
+    annotations,
+  };
+};
+
+const imageSpecOf = (spec: Value<typeof imageSpec> | undefined): ImageSpec => ({
+  image: spec?.image ?? '',
+  ...(spec?.userSpecifiedImage ? {userSpecified: spec.userSpecifiedImage} : {}),
+  ...(spec?.runtimeHandler ? {handler: spec.runtimeHandler} : {}),
+});
+
+/** Undefined for what no agent has created. */
+export const listedContainer = (item: Value<typeof containerItem>): ContainerInstance | undefined => {
+  const pod = identityOf(item.labels);
+  if (!pod || !item.metadata) return undefined;
+  return {
+    id: item.id,
+    sandbox: item.podSandboxId,
+    pod,
+    name: item.metadata.name,
+    attempt: item.metadata.attempt,
+    state: item.state,
+    createdAt: item.createdAt ?? 0,
+    image: imageSpecOf(item.image),
+    imageRef: item.imageRef,
+    ...(item.imageId ? {imageId: item.imageId} : {}),
+    annotations: item.annotations,
+  };
+};
+
+/** Throws unless the parts are there that the original requires. */
+const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Value<typeof containerStatus>) => {
+  required(id, 'status.Id is not set');
+  const {name, attempt} = required(metadata, 'status.Metadata is not set');
+  required(name, `metadata.Name is not in metadata ${JSON.stringify(metadata)}`);
+  required(spec?.image, 'status.Image is not set');
+  required(imageRef, 'status.ImageRef is not set');
+  return {name, attempt, createdAt: required(createdAt, 'status.CreatedAt is not set')};
+};
+
+/** The runtime's status does not name the sandbox, which the caller knows from the list. */
+export const containerOf = (status: Value<typeof containerStatus> | undefined, sandbox = ''): ContainerInstance => {
+  const found = required(status, 'container status is not set');
+  const {startedAt, finishedAt, user, state} = found;
+  const {supplementalGroups = [], uid, gid} = user?.linux ?? {};
+  return {
+    id: found.id,
+    sandbox,
+    pod: identityOf(found.labels) ?? {uid: '', namespace: '', name: ''},
+    ...checkedContainer(found),
+    state,
+    ...(startedAt === undefined ? {} : {startedAt}),
+    // The runtime's clocks differ by microseconds: a container does not end before it starts.
+    ...(finishedAt === undefined ? {} : {finishedAt: Math.max(finishedAt, startedAt ?? 0)}),
+    ...(state === 'exited' ? {exitCode: found.exitCode} : {}),
+    ...(found.reason ? {reason: found.reason} : {}),
+    ...(found.message ? {message: found.message} : {}),
+    image: imageSpecOf(found.image),
+    imageRef: found.imageRef,
+    ...(found.imageId ? {imageId: found.imageId} : {}),
+    ...(found.logPath ? {logPath: found.logPath} : {}),
+    ...(uid === undefined || gid === undefined ? {} : {user: {uid, gid, supplementalGroups}}),
+    annotations: found.annotations,
+  };
+};
+
+type Dated = Pick<Sandbox, 'attempt' | 'createdAt'>;
+
+const newestFirst = (one: Dated, other: Dated): number => other.attempt - one.attempt || other.createdAt - one.createdAt;
+
+/** Returns sandboxes and containers by pod, newest first. */
+export const groupedByPod = (sandboxes: readonly Sandbox[], containers: readonly ContainerInstance[]): readonly RuntimePod[] => {
+  const pods = new Map<string, {pod: PodIdentity; sandboxes: Sandbox[]; containers: ContainerInstance[]}>();
+  const of = (pod: PodIdentity) => {
+    let found = pods.get(pod.uid);
+    if (!found) pods.set(pod.uid, (found = {pod, sandboxes: [], containers: []}));
+    return found;
+  };
+  for (const sandbox of sandboxes) of(sandbox.pod).sandboxes.push(sandbox);
+  for (const container of containers) of(container.pod).containers.push(container);
+  for (const pod of pods.values()) {
+    pod.sandboxes.sort(newestFirst);
+    pod.containers.sort((one, other) => other.createdAt - one.createdAt || newestFirst(one, other));
+  }
+  return [...pods.values()];
+};
+
+export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned}: Value<typeof image>): Image => ({
+  id,
+  tags: repoTags,
+  digests: repoDigests,
+  bytes: size,
+  ...(uid === undefined ? {} : {uid}),
+  ...(username ? {username} : {}),
+  isPinned: pinned,
+});
