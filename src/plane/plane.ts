@@ -157,7 +157,7 @@ interface Server {
   readonly store: Store;
   readonly nodes: PlaneNodes;
   readonly api: RunningApiServer;
-  readonly client: (user?: UserInfo) => Client;
+  readonly client: EmbeddedPlane['client'];
   readonly manifests: Awaited<ReturnType<typeof manifestsOf>>;
 }
 
@@ -172,7 +172,7 @@ const serve = async (
   const store = await open(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
   const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
-  const client = (user = admin) => api.clientAs(user, 'plat');
+  const client = (user = admin, userAgent = 'plat') => api.clientAs(user, userAgent);
   return {inputs, processes, port, store, nodes, api, client, manifests: await manifestsOf(inputs, client)};
 };
 

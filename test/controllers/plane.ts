@@ -2,7 +2,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 
-export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> {
+export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> {
   readonly clock?: VirtualClock;
   /** The controllers that run, as in `--controllers`. Fewer make a test faster, above all one that lives through days: watches end and begin again every few minutes. */
   readonly controllers?: readonly string[];

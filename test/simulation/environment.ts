@@ -9,7 +9,7 @@ export type NodesPlane = Plane & {readonly clock: VirtualClock};
 
 /** A plane with simulated nodes and only the controllers that pods need. */
 export const aPlaneWithNodes = (
-  options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {},
+  options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> & {readonly clock?: VirtualClock} = {},
 ): Promise<NodesPlane> => aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
 
 export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {

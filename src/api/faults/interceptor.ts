@@ -1,5 +1,7 @@
 // What stands between authorization and the handlers of an API server: tests make requests meet faults there, over every transport.
 
+import type {ApiResponse} from '#src/api/request.js';
+
 /** A request for a resource, as it is after authentication and authorization. */
 export interface InterceptedRequest {
   readonly verb: string;
@@ -13,11 +15,15 @@ export interface InterceptedRequest {
   readonly userAgent: string;
 }
 
-/** What a request meets: a refusal with an error (a `StatusError` as such, another as 500), a delay before it is handled, or the end of its stream after a time. */
+/**
+ * What a request meets: a refusal with an error (a `StatusError` as such, another as 500), a delay before it is handled, the end of its stream after a time, or something around its
+ * handling, which may handle it or not, and change the response.
+ */
 export type Interception =
   | {readonly kind: 'refuse'; readonly error: Error}
   | {readonly kind: 'delay'; readonly ms: number}
-  | {readonly kind: 'cut'; readonly afterMs: number};
+  | {readonly kind: 'cut'; readonly afterMs: number}
+  | {readonly kind: 'around'; around(handle: () => Promise<ApiResponse>): Promise<ApiResponse>};
 
 /** Returns what a request meets; undefined for requests that it leaves alone. */
 export type Interceptor = (request: InterceptedRequest) => Interception | undefined;

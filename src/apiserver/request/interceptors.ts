@@ -28,22 +28,32 @@ export class Interceptors {
     return async context => {
       const userAgent = header(context.request, 'user-agent') ?? '';
       const request = {verb, group, resource, subresource, namespace, name, user: context.user.name, userAgent};
-      const cuts = await this.#meet(request);
-      const response = await handler(context);
-      return cuts === undefined ? response : cut(response, cuts, this.#clock);
+      return this.#meet(request, [...this.#all], async () => handler(context));
     };
   }
 
-  /** Applies refusals and delays. Returns after how many milliseconds the stream of the response ends, if it does. */
-  async #meet(request: InterceptedRequest): Promise<number | undefined> {
-    let cutsAfter: number | undefined;
-    for (const {intercept} of this.#all) {
-      const met: Interception | undefined = intercept(request);
-      if (met?.kind === 'refuse') throw met.error;
-      if (met?.kind === 'delay') await sleep(this.#clock, met.ms);
-      if (met?.kind === 'cut') cutsAfter = Math.min(cutsAfter ?? Infinity, met.afterMs);
+  /** Lets a request pass the interceptors, the first of them outermost, and then handles it. */
+  async #meet(
+    request: InterceptedRequest,
+    [first, ...others]: readonly {readonly intercept: Interceptor}[],
+    handle: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    if (!first) return handle();
+    const met: Interception | undefined = first.intercept(request);
+    const goOn = () => this.#meet(request, others, handle);
+    switch (met?.kind) {
+      case undefined:
+        return goOn();
+      case 'refuse':
+        throw met.error;
+      case 'delay':
+        await sleep(this.#clock, met.ms);
+        return goOn();
+      case 'cut':
+        return cut(await goOn(), met.afterMs, this.#clock);
+      case 'around':
+        return met.around(goOn);
     }
-    return cutsAfter;
   }
 }
 

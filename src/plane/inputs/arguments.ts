@@ -101,9 +101,16 @@ const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']
   'cluster-signing-legacy-unknown-key-file': legacyCaKey,
 });
 
+/** The flag that selects the controllers, unless those that are on by default run. */
+const selectionOf = (controllers: NonNullable<PlaneOptions['controllers']>, bootstrapTokens: boolean): Record<string, string> => {
+  if (controllers === 'none') return {controllers: '-*'};
+  if (controllers !== 'all') return {controllers: controllers.join(',')};
+  return bootstrapTokens ? {controllers: '*,bootstrap-signer-controller,token-cleaner-controller'} : {};
+};
+
 /** The flags of the controller manager. It emulates the release of its API server. */
 export const controllerManagerArgs = (
-  {naming, nodes = 0, bootstrapTokens = false, cloudProvider, controllerManagerArgs: args = []}: NamedPlaneOptions,
+  {naming, nodes = 0, bootstrapTokens = false, cloudProvider, controllers = 'all', controllerManagerArgs: args = []}: NamedPlaneOptions,
   {files}: PlaneMaterial,
   {emulated}: Versions,
   cloudConfig: string,
@@ -112,7 +119,7 @@ export const controllerManagerArgs = (
     naming,
     'emulated-version': emulated,
     'leader-elect': 'false',
-    ...(bootstrapTokens ? {controllers: '*,bootstrap-signer-controller,token-cleaner-controller'} : {}),
+    ...selectionOf(controllers, bootstrapTokens),
     ...(cloudProvider ? {'cloud-provider': cloudProvider, 'cloud-config': cloudConfig} : {}),
     'root-ca-file': files.ca,
     'service-account-private-key-file': files.serviceAccountKey,

@@ -1,5 +1,6 @@
 import {isIP} from 'node:net';
 import {closest} from '#src/base/closest.js';
+import {validateSelection} from '#src/options/controller-names.js';
 import type {PlaneOptions} from './options.js';
 
 /** An invalid option. The message is one line and names the option. */
@@ -63,6 +64,10 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   metricsApi: flag,
   bootstrapTokens: flag,
   cloudProvider: must(value => value === 'simulated', '"simulated"'),
+  controllers: must(
+    value => value === 'all' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isText)),
+    '"all", "none" or a list of names of controllers',
+  ),
   apiserverArgs: flags,
   controllerManagerArgs: flags,
   schedulerArgs: flags,
@@ -92,8 +97,17 @@ export const checkOptions = (options: PlaneOptions): void => {
     const idle = ofThePort.find(name => options[name] !== undefined);
     if (idle) throw new PlaneOptionError(`${idle} needs a port: leave listen out, or ${idle}`);
   }
+  checkControllers(options);
   if (options.simulationFile !== undefined && !options.nodes)
     throw new PlaneOptionError('simulationFile needs nodes: how many of them to simulate');
+};
+
+const checkControllers = ({controllers, controllerManagerArgs = []}: PlaneOptions): void => {
+  if (controllers === undefined) return;
+  if (controllerManagerArgs.some(arg => /^--controllers(=|$)/.test(arg)))
+    throw new PlaneOptionError('controllers and the flag --controllers of controllerManagerArgs exclude each other');
+  const problem = typeof controllers === 'string' ? undefined : validateSelection(controllers);
+  if (problem !== undefined) throw new PlaneOptionError(`controllers: ${problem}`);
 };
 
 const unknownOption = (name: string): string => {

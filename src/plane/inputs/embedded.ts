@@ -47,8 +47,8 @@ export interface Plane extends AsyncDisposable {
   readonly kubeconfig: string;
   /** The clock that the plane was started with; the system clock by default. */
   readonly clock: Clock;
-  /** A client in this process with the identity of the administrator, or of the given user. */
-  client(user?: UserInfo): Client;
+  /** A client in this process with the identity of the administrator, or of the given user, and with the user agent `plat` or the given one. */
+  client(user?: UserInfo, userAgent?: string): Client;
   /** Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of `plat/testing` does. */
   intercept(interceptor: Interceptor): Disposable;
   /**

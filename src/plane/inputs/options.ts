@@ -36,6 +36,8 @@ export interface PlaneOptions {
    * and its state are `cloud.yaml` and `cloud.json` in the data directory. None by default.
    */
   readonly cloudProvider?: 'simulated';
+  /** The controllers that run, by name or alias: a list of names, `none`, or `all` that are on by default, which is the default. The scheduler is none of them. */
+  readonly controllers?: 'all' | 'none' | readonly string[];
   /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {expired} from '#src/api/status.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
@@ -11,7 +11,8 @@ import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
-import {comparable, touchKey} from './comparable.js';
+import {comparable, touchKey} from '#src/testing/comparable.js';
+import {WatchStreams, type WatchStream} from '#src/testing/watch-streams.js';
 import {stageOf, type Stage} from './stage.js';
 
 /** A scenario for a controller. */
@@ -73,10 +74,7 @@ const resourceOf = (url: string): string => {
 interface Life {
   isOver: boolean;
   readonly stop: AbortController;
-}
-
-interface Stream {
-  readonly resource: string;
+  readonly streams: WatchStreams;
 }
 
 /** Runs a scenario of a controller over a server of its own, with a fault or undisturbed. */
@@ -103,42 +101,16 @@ export const play = async (
   ]);
   const writes: string[] = [];
   const {log, bugs} = bugLog();
-  const streams = new Set<Stream>();
-  let held: (() => void)[] | undefined;
-  let losing: ((stream: Stream) => boolean) | undefined;
-  const outdated = new Set<string>();
-
-  const sinkOf = (life: Life, resource: string, inner: WatchSink): WatchSink => {
-    const stream: Stream = {resource};
-    streams.add(stream);
-    let over = false;
-    const inTurn = (act: () => void) => {
-      if (held) held.push(act);
-      else act();
-    };
-    return {
-      event(event) {
-        if (life.isOver || over) return false;
-        if (event.type !== 'BOOKMARK' && losing?.(stream)) {
-          losing = undefined;
-          over = true;
-          streams.delete(stream);
-          outdated.add(resource);
-          inner.end();
-          return false;
-        }
-        inTurn(() => inner.event(event));
-        return true;
+  let losing: ((stream: WatchStream) => boolean) | undefined;
+  const newStreams = () =>
+    new WatchStreams({
+      clock,
+      passage(stream) {
+        if (!losing?.(stream)) return 'pass';
+        losing = undefined;
+        return 'lose';
       },
-      drained: () => Promise.resolve(),
-      end() {
-        if (over) return;
-        over = true;
-        streams.delete(stream);
-        inTurn(() => inner.end());
-      },
-    };
-  };
+    });
 
   const touch = async () => {
     const resource = client.resource(scenario.touch);
@@ -165,17 +137,12 @@ export const play = async (
         return restart(life);
       case 'caches held back': {
         await touch();
-        held = [];
-        clock.schedule(heldMs, () => {
-          const waiting = held ?? [];
-          held = undefined;
-          for (const act of waiting) act();
-        });
+        life.streams.holdBack(heldMs);
         return server.handler(request);
       }
       case 'event lost': {
         const resource = resourceOf(request.url);
-        const isWatched = [...streams].some(stream => stream.resource === resource);
+        const isWatched = life.streams.isWatched(resource);
         losing = stream => !isWatched || stream.resource === resource;
         return server.handler(request);
       }
@@ -193,19 +160,16 @@ export const play = async (
         return server.handler(request);
       }
       const resource = resourceOf(request.url);
-      if (request.url.includes('watch=true') && outdated.delete(resource)) {
+      if (request.url.includes('watch=true') && life.streams.takeOutdated(resource)) {
         const {status} = expired('too old resource version');
         return {status: 410, headers: {}, body: {kind: 'bytes', bytes: JSON.stringify(status), contentType: 'application/json'}};
       }
-      const response = await server.handler(request);
-      if (response.body.kind !== 'watch') return response;
-      const {body} = response;
-      return {...response, body: {...body, start: sink => body.start(sinkOf(life, resource, sink))}};
+      return life.streams.around(resource, await server.handler(request));
     };
 
   let current: Life | undefined;
   const begin = () => {
-    const life: Life = {isOver: false, stop: new AbortController()};
+    const life: Life = {isOver: false, stop: new AbortController(), streams: newStreams()};
     current = life;
     const connection = inProcessConnection({
       role: 'controller-manager',
@@ -227,7 +191,7 @@ export const play = async (
   };
   const restart = (life: Life): never => {
     life.isOver = true;
-    streams.clear();
+    life.streams.end();
     life.stop.abort(new Error('dead'));
     begin();
     throw new Error('the manager is dead');

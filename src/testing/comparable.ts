@@ -8,7 +8,7 @@ export interface Compared {
   readonly blurred?: readonly string[];
 }
 
-/** The annotation by which a run touches objects. */
+/** The annotation by which a run touches objects. Comparisons leave it out. */
 export const touchKey = 'faults.example.com/touched';
 
 const dropped = new Set(['resourceVersion', 'managedFields', 'uid', 'generation', touchKey]);

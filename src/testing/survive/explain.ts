@@ -1,0 +1,41 @@
+import {isDeepStrictEqual} from 'node:util';
+import type {SurviveReport} from './scenario.js';
+
+/** The longest value in an explanation. */
+const mostText = 2_000;
+
+/** Returns a report in words. */
+export const explained = ({runs, schedules, writes, differences}: Omit<SurviveReport, 'explain'>): string => {
+  const [difference] = differences;
+  const ran = `${runs} of ${schedules} schedules ran, over ${writes.length} writes of the operator`;
+  if (!difference) return `${ran}: all ended as the undisturbed run`;
+  const {seed, schedule, expected, actual, trace} = difference;
+  const {path, left, right} = firstDifference(expected, actual);
+  return [
+    `${ran}. One ended otherwise: ${schedule}`,
+    `To repeat it: survive({..., seed: ${JSON.stringify(seed)}})`,
+    `The end differs${path ? ` at ${path}` : ''}:`,
+    `  undisturbed: ${textOf(left)}`,
+    `  this run:    ${textOf(right)}`,
+    'What happened, in virtual time:',
+    ...trace,
+  ].join('\n');
+};
+
+const textOf = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > mostText ? `${text.slice(0, mostText)}...` : text;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Returns the path of the first part that differs, and both values there. */
+const firstDifference = (left: unknown, right: unknown, path = ''): {readonly path: string; readonly left: unknown; readonly right: unknown} => {
+  if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
+    const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(key => !isDeepStrictEqual(left[key], right[key]));
+    const [key] = keys;
+    // Several differences are shown together.
+    if (keys.length === 1 && key !== undefined) return firstDifference(left[key], right[key], Array.isArray(left) ? `${path}[${key}]` : `${path}.${key}`);
+  }
+  return {path, left, right};
+};

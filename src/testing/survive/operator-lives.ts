@@ -1,0 +1,260 @@
+// The operator of a run: it begins, is stopped and begins again, and its requests and events meet the fault of the schedule.
+
+import type {InterceptedRequest, Interception} from '#src/api/faults/interceptor.js';
+import type {Kind} from '#src/api/kind.js';
+import type {ApiResponse} from '#src/api/request.js';
+import {expired} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {seededRandom} from '#src/base/random.js';
+import {nextTurn} from '#src/base/turn.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {createManager, type OperatorController} from '#src/operator/index.js';
+import {touchKey} from '#src/testing/comparable.js';
+import {WatchStreams, type Passage} from '#src/testing/watch-streams.js';
+import type {Plane} from '#src/plane/inputs/embedded.js';
+import type {Schedule} from './schedule.js';
+import type {Trace} from './trace.js';
+
+/** How long caches and events are held back: longer than any batch period. */
+const heldMs = 3_000;
+/** How many turns of the event loop deliver what is due. */
+const deliveryTurns = 10;
+const changing = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+/** Writes that change nothing that an end depends on. */
+const untracked = new Set(['events', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectreviews']);
+const agent = 'operator';
+const operatorUser = {name: 'operator', groups: ['system:masters', 'system:authenticated']};
+
+export interface OperatorParts {
+  readonly plane: Plane;
+  readonly clock: VirtualClock;
+  readonly trace: Trace;
+  readonly schedule: Schedule | undefined;
+  readonly seed: number;
+  controllers(): readonly OperatorController[];
+  /** The kinds that controllers cache, which others can touch. */
+  readonly kinds: readonly Kind[];
+}
+
+/** One life of the operator's process. */
+interface Life {
+  readonly number: number;
+  readonly stop: AbortController;
+  readonly streams: WatchStreams;
+  readonly ended: Promise<unknown>;
+}
+
+/** A write of the operator. */
+export interface Write {
+  readonly text: string;
+  /** Whether it changes an object that others may change meanwhile. */
+  readonly isChange: boolean;
+}
+
+/** An object that another client changed just before a write. */
+interface Touched {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string | undefined;
+}
+
+export class OperatorLives {
+  readonly writes: Write[] = [];
+  readonly bugs: string[] = [];
+  events = 0;
+  readonly #parts: OperatorParts;
+  readonly #lives: Life[] = [];
+  #touched: Touched | undefined;
+
+  constructor(parts: OperatorParts) {
+    this.#parts = parts;
+  }
+
+  begin(): void {
+    const {plane, clock, seed, trace} = this.#parts;
+    const number = this.#lives.length + 1;
+    const streams: WatchStreams = new WatchStreams({clock, passage: ({resource}, {type}) => this.#passage(streams, resource, type)});
+    const stop = new AbortController();
+    trace.add(agent, number === 1 ? 'begins' : 'begins again');
+    const manager = createManager({
+      name: agent,
+      controllers: this.#parts.controllers(),
+      client: plane.client(operatorUser, `${agent}/${number}`),
+      clock,
+      random: seededRandom(seed + number),
+      log: this.#log(number),
+      freeze: true,
+      gracePeriod: '1s',
+    });
+    const ended = manager.run(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) this.#bug(error);
+    });
+    this.#lives.push({number, stop, streams, ended});
+  }
+
+  /** Ends the operator for good. */
+  async end(): Promise<void> {
+    this.#kill(this.#life);
+    await this.#parts.clock.advance(2_000);
+    await Promise.all(this.#lives.map(({ended}) => ended));
+  }
+
+  /** Returns what a request meets; undefined for requests of others. */
+  interception(request: InterceptedRequest): Interception | undefined {
+    const [name, number] = request.userAgent.split('/');
+    if (name !== agent || request.user !== operatorUser.name) return undefined;
+    const life = this.#lives[Number(number) - 1]!;
+    return {kind: 'around', around: handle => this.#handle(life, request, handle)};
+  }
+
+  /** Returns which change of another client was overwritten; undefined if none was. */
+  async overwritten(): Promise<string | undefined> {
+    const touched = this.#touched;
+    if (!touched) return undefined;
+    const {kind, name, namespace, uid} = touched;
+    const [object] = (await this.#parts.plane.client().resource(kind).list({...within(namespace), fieldSelector: `metadata.name=${name}`})).items;
+    if (!object || object.metadata?.uid !== uid || object.metadata?.annotations?.[touchKey]) return undefined;
+    return `a change of ${kind.plural} ${nameOf(namespace, name)} by another client was overwritten`;
+  }
+
+  get #life(): Life {
+    return this.#lives.at(-1)!;
+  }
+
+  async #handle(life: Life, request: InterceptedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    if (life.stop.signal.aborted) throw stopped();
+    const {verb, resource} = request;
+    if (verb === 'watch') {
+      const watched = groupResource(request);
+      if (life.streams.takeOutdated(watched)) throw expired('too old resource version');
+      return life.streams.around(watched, await handle());
+    }
+    if (!changing.has(verb) || untracked.has(resource)) return handle();
+    const kind = this.#parts.kinds.find(each => each.plural === resource && this.#parts.plane.naming.group(each.group) === request.group);
+    const isChange = kind !== undefined && (verb === 'update' || verb === 'patch') && request.subresource === '' && request.name !== '';
+    const number = this.writes.push({text: wordsOf(request), isChange});
+    const {schedule} = this.#parts;
+    if (schedule?.at !== 'write' || schedule.number !== number) return handle();
+    return this.#strike(schedule.fault, {life, request, kind}, handle);
+  }
+
+  async #strike(
+    fault: (Schedule & {readonly at: 'write'})['fault'],
+    {life, request, kind}: {readonly life: Life; readonly request: InterceptedRequest; readonly kind: Kind | undefined},
+    handle: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    this.#parts.trace.add('FAULT', faultWords[fault]);
+    switch (fault) {
+      case 'stopped before':
+        return this.#restart(life);
+      case 'stopped after':
+        await handle();
+        return this.#restart(life);
+      case 'answer lost':
+        life.streams.holdBack(heldMs);
+        await handle();
+        throw new Error('the answer was lost');
+      case 'stale caches':
+        await this.#touchAll();
+        life.streams.holdBack(heldMs);
+        return handle();
+      case 'changed meanwhile':
+        if (kind) this.#touched = await this.#touch(kind, request);
+        return handle();
+    }
+  }
+
+  #passage(streams: WatchStreams, resource: string, type: string): Passage {
+    const number = ++this.events;
+    const {schedule, trace} = this.#parts;
+    const isStruck = schedule?.at === 'event' && schedule.number === number;
+    if (isStruck) trace.add('FAULT', faultWords[schedule.fault]);
+    trace.add(agent, `receives ${type} of ${resource}`);
+    if (!isStruck) return 'pass';
+    switch (schedule.fault) {
+      case 'missed':
+        return 'lose';
+      case 'delayed':
+        return {lateMs: heldMs};
+      case 'doubled':
+        return 'double';
+      case 'others stale':
+        streams.holdBack(heldMs, stream => stream.resource !== resource);
+        return 'pass';
+    }
+  }
+
+  /** Changes all objects that the operator caches, so that it reconciles again, and lets it hear of them. */
+  async #touchAll(): Promise<void> {
+    const client = this.#parts.plane.client();
+    for (const kind of this.#parts.kinds)
+      for (const {metadata} of (await client.resource(kind).list()).items)
+        await this.#touch(kind, {name: metadata!.name!, namespace: metadata?.namespace ?? ''});
+    for (let turn = 0; turn < deliveryTurns; turn++) await nextTurn();
+  }
+
+  /** Changes an object, unless it is gone or may not be changed. */
+  async #touch(kind: Kind, {name, namespace}: Pick<InterceptedRequest, 'name' | 'namespace'>): Promise<Touched | undefined> {
+    const body = {metadata: {annotations: {[touchKey]: 'yes'}}};
+    const object = await this.#parts.plane
+      .client()
+      .resource(kind as Kind<KubeObject>)
+      .patch(name, 'merge', body, within(namespace))
+      .catch(() => undefined);
+    return object && {kind, name, namespace, uid: object.metadata?.uid};
+  }
+
+  #restart(life: Life): never {
+    this.#kill(life);
+    this.begin();
+    throw stopped();
+  }
+
+  #kill({stop, streams}: Life): void {
+    this.#parts.trace.add(agent, 'stops');
+    stop.abort(stopped());
+    streams.end();
+  }
+
+  #bug(error: unknown): void {
+    this.bugs.push(messageOf(error));
+  }
+
+  /** A log that traces failures, and keeps those which only a fault of the program can cause, such as a change of a frozen object. */
+  #log(life: number): Log {
+    const record = (first: string | LogFields, message?: string) => {
+      if (this.#lives[life - 1]?.stop.signal.aborted) return;
+      const {err} = typeof first === 'string' ? {err: undefined} : first;
+      this.#parts.trace.add(agent, `${message ?? String(first)}${err === undefined ? '' : `: ${messageOf(err)}`}`);
+      if (err instanceof TypeError || err instanceof ReferenceError || err instanceof RangeError) this.#bug(err);
+    };
+    const log: Log = {...noLog, warn: record, error: record, v: () => noLog, child: () => log};
+    return log;
+  }
+}
+
+const faultWords = {
+  'stopped before': 'the operator is stopped before this write',
+  'stopped after': 'the operator is stopped after this write, before its answer',
+  'answer lost': `the write is made but its answer is lost, and caches stay as they are for ${heldMs / 1000} s`,
+  'stale caches': `all objects are touched, and then caches stay as they are for ${heldMs / 1000} s`,
+  'changed meanwhile': 'another client changes the object just before this write',
+  missed: 'the next event is lost, and its watch ends',
+  delayed: `the next event, and what follows it in its watch, comes ${heldMs / 1000} s late`,
+  doubled: 'the next event comes twice',
+  'others stale': `the caches of all other kinds stay as they are for ${heldMs / 1000} s`,
+} as const;
+
+const stopped = (): Error => new Error('the operator is stopped');
+const within = (namespace: string): {readonly namespace?: string} => (namespace ? {namespace} : {});
+const nameOf = (namespace: string, name: string): string => [namespace, name].filter(Boolean).join('/');
+const groupResource = ({group, resource}: InterceptedRequest): string => (group ? `${resource}.${group}` : resource);
+
+/** Returns a request in words: `patch deployments.apps/status default/a`. */
+export const wordsOf = (request: InterceptedRequest): string => {
+  const {verb, subresource, namespace, name} = request;
+  return `${verb} ${groupResource(request)}${subresource ? `/${subresource}` : ''} ${nameOf(namespace, name)}`.trimEnd();
+};

@@ -1,0 +1,54 @@
+// Schedules: what happens in a run that did not happen in the undisturbed one, and where.
+
+/** Faults at a write of the operator. */
+export const writeFaults = ['stopped before', 'stopped after', 'answer lost', 'stale caches', 'changed meanwhile'] as const;
+/** Faults at an event that the operator receives. */
+export const eventFaults = ['missed', 'delayed', 'doubled', 'others stale'] as const;
+
+/** A fault at the nth write or event of a run, from 1. */
+export type Schedule =
+  | {readonly at: 'write'; readonly number: number; readonly fault: (typeof writeFaults)[number]}
+  | {readonly at: 'event'; readonly number: number; readonly fault: (typeof eventFaults)[number]};
+
+/** What a run is repeated from: the seed of its random numbers, and its schedule if it has one. */
+export interface Seed {
+  readonly random: number;
+  readonly schedule?: Schedule | undefined;
+}
+
+/** Returns a seed as text, such as `1/write 3/stopped after`. */
+export const seedText = ({random, schedule}: Seed): string =>
+  schedule ? `${random}/${schedule.at} ${schedule.number}/${schedule.fault}` : String(random);
+
+/** Reads the text of a seed. Throws a `TypeError` for text that is none. */
+export const parseSeed = (seed: string | number): Seed => {
+  const [, random, at, number, fault] = /^(\d+)(?:\/(write|event) ([1-9]\d*)\/(.+))?$/.exec(String(seed)) ?? [];
+  if (random === undefined) throw new TypeError(`the seed ${JSON.stringify(seed)} is not a number, or a number with a schedule such as "1/write 3/stopped after"`);
+  if (at === undefined) return {random: Number(random)};
+  const known: readonly string[] = at === 'write' ? writeFaults : eventFaults;
+  if (!known.includes(fault!)) throw new TypeError(`the seed ${JSON.stringify(seed)} has no such fault: those at a ${at} are ${known.join(', ')}`);
+  return {random: Number(random), schedule: {at, number: Number(number), fault} as Schedule};
+};
+
+/** What an undisturbed run did, where faults can strike. */
+export interface Strikable {
+  /** Of each write, whether another client can change its object before it. */
+  readonly writes: readonly {readonly isChange: boolean}[];
+  readonly events: number;
+}
+
+/** Returns every schedule, those at writes first. */
+export const schedulesOf = ({writes, events}: Strikable): Schedule[] => [
+  ...writes.flatMap(({isChange}, index) =>
+    writeFaults
+      .filter(fault => fault !== 'changed meanwhile' || isChange)
+      .map((fault): Schedule => ({at: 'write', number: index + 1, fault})),
+  ),
+  ...Array.from({length: events}, (_, index) =>
+    eventFaults.map((fault): Schedule => ({at: 'event', number: index + 1, fault})),
+  ).flat(),
+];
+
+/** Returns at most so many of them, evenly spread. */
+export const spread = <T>(all: readonly T[], most: number): readonly T[] =>
+  all.length <= most ? all : Array.from({length: most}, (_, index) => all[Math.floor((index * all.length) / most)]!);

@@ -1,0 +1,67 @@
+import {isDeepStrictEqual} from 'node:util';
+import {systemClock} from '#src/base/clock.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {msOf} from '#src/operator/result.js';
+import {startPlane} from '#src/plane/plane.js';
+import {explained} from './explain.js';
+import {play, type Outcome} from './run.js';
+import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
+import {parseSeed, schedulesOf, seedText, spread, type Schedule, type Seed} from './schedule.js';
+
+/**
+ * Runs an operator through a scenario undisturbed, and then again and again: stopped before and after each of its writes, with stale caches, with lost answers, with objects that others
+ * change meanwhile, and with each event missed, delayed and doubled. Each run begins from the same state, on a plane of its own with a virtual clock, and must end as the undisturbed one. Stops at the
+ * first that does not. Rejects when the undisturbed run fails.
+ */
+export const survive = async (options: SurviveOptions): Promise<SurviveReport> => {
+  const {manifests = [], plane: given = {}, seed = 1, maxRuns = 200, timeLimit = '5m'} = options;
+  if (!(Number.isInteger(maxRuns) && maxRuns > 0)) throw new RangeError(`maxRuns is ${maxRuns}, not a positive integer`);
+  const {random, schedule: only} = parseSeed(seed);
+  await using plane = await startPlane({
+    controllers: ['garbage-collector-controller'],
+    freeze: true,
+    ...given,
+    manifests: typeof manifests === 'string' ? [manifests] : manifests,
+    listen: false,
+    clock: new VirtualClock(),
+    random: seededRandom(random),
+  });
+  using snapshot = plane.snapshot();
+  const calm = await play(snapshot, options, {random});
+  if (calm.failure !== undefined) throw new Error(`the scenario fails without any fault: ${calm.failure}\n${calm.trace.join('\n')}`);
+  const all = only ? [only] : schedulesOf(calm);
+  const differences: Difference[] = [];
+  // The undisturbed run is repeated first: a scenario that ends at random shows nothing.
+  const seeds: readonly Seed[] = only ? [{random, schedule: only}] : [{random}, ...spread(all, maxRuns).map(schedule => ({random, schedule}))];
+  const end = systemClock.monotonic() + msOf(timeLimit);
+  let runs = 0;
+  for (const each of seeds) {
+    if (differences.length > 0 || systemClock.monotonic() >= end) break;
+    const outcome = await play(snapshot, options, each);
+    if (each.schedule) runs++;
+    const difference = differenceOf(calm, outcome, each);
+    if (difference) differences.push(difference);
+  }
+  const report = {runs, schedules: all.length, writes: calm.writes.map(({text}) => text), differences};
+  return {...report, explain: () => explained(report)};
+};
+
+const differenceOf = (calm: Outcome, run: Outcome, seed: Seed): Difference | undefined => {
+  const [expected, actual] = [endIn(calm), endIn(run)];
+  if (isDeepStrictEqual(expected, actual) && run.faults.length === 0) return undefined;
+  return {seed: seedText(seed), schedule: scheduleText(seed.schedule, run), expected, actual, trace: run.trace};
+};
+
+/** The end as it is reported: with the failure of the scenario, and faults that show whatever the end. */
+const endIn = ({end, failure, faults}: Outcome): unknown => {
+  if (failure !== undefined) return {failure: `the scenario failed: ${failure}`};
+  return faults.length > 0 ? {end, faults} : end;
+};
+
+const scheduleText = (schedule: Schedule | undefined, {writes}: Outcome): string => {
+  if (!schedule) return 'undisturbed, once more';
+  const {at, number, fault} = schedule;
+  const write = at === 'write' ? writes[number - 1] : undefined;
+  return `${fault}, at the operator's ${at} ${number}${write ? ` (${write.text})` : ''}`;
+};

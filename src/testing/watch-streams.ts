@@ -1,0 +1,104 @@
+import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/request.js';
+import type {Clock} from '#src/base/clock.js';
+
+/** A watch stream, named by what it watches. */
+export interface WatchStream {
+  readonly resource: string;
+}
+
+/** How an event passes: as it is, twice, or not at all, which ends its stream; or late, and all that follows in its stream after it. */
+export type Passage = 'pass' | 'double' | 'lose' | {readonly lateMs: number};
+
+export interface WatchStreamsParts {
+  readonly clock: Clock;
+  /** Decides on each event but bookmarks. */
+  passage(stream: WatchStream, event: EncodedEvent): Passage;
+}
+
+type Act = () => void;
+
+/** The watch streams of a client, between the server and the client: their events can be held back, lost and doubled. */
+export class WatchStreams {
+  readonly #parts: WatchStreamsParts;
+  readonly #open = new Set<WatchStream>();
+  /** What waits of streams that are held back. */
+  readonly #held = new Map<WatchStream, Act[]>();
+  readonly #outdated = new Set<string>();
+  #isOver = false;
+
+  constructor(parts: WatchStreamsParts) {
+    this.#parts = parts;
+  }
+
+  isWatched(resource: string): boolean {
+    return [...this.#open].some(stream => stream.resource === resource);
+  }
+
+  /** Whether an event of a resource was lost since the last call: a server would answer the next watch with 410. */
+  takeOutdated(resource: string): boolean {
+    return this.#outdated.delete(resource);
+  }
+
+  /** Holds back, for a time, what the streams that are open deliver: caches stay as they are. */
+  holdBack(ms: number, which: (stream: WatchStream) => boolean = () => true): void {
+    for (const stream of this.#open) if (which(stream)) this.#delay(stream, ms);
+  }
+
+  /** Ends all delivery: the client is dead. */
+  end(): void {
+    this.#isOver = true;
+    this.#held.clear();
+    this.#open.clear();
+  }
+
+  /** Returns the response with its watch, if it is one, between the server and its client. */
+  around(resource: string, response: ApiResponse): ApiResponse {
+    const {body} = response;
+    return body.kind === 'watch' ? {...response, body: {...body, start: sink => body.start(this.#sink({resource}, sink))}} : response;
+  }
+
+  #delay(stream: WatchStream, ms: number): void {
+    if (this.#held.has(stream)) return;
+    this.#held.set(stream, []);
+    this.#parts.clock.schedule(ms, () => {
+      const waiting = this.#held.get(stream) ?? [];
+      this.#held.delete(stream);
+      for (const act of waiting) act();
+    });
+  }
+
+  #sink(stream: WatchStream, inner: WatchSink): WatchSink {
+    this.#open.add(stream);
+    let isEnded = false;
+    const inTurn = (act: Act) => {
+      const waiting = this.#held.get(stream);
+      if (waiting) waiting.push(act);
+      else act();
+    };
+    const finish = () => {
+      isEnded = true;
+      this.#open.delete(stream);
+    };
+    return {
+      event: event => {
+        if (this.#isOver || isEnded) return false;
+        const passage = event.type === 'BOOKMARK' ? 'pass' : this.#parts.passage(stream, event);
+        if (passage === 'lose') {
+          finish();
+          this.#outdated.add(stream.resource);
+          inner.end();
+          return false;
+        }
+        if (typeof passage === 'object') this.#delay(stream, passage.lateMs);
+        for (let times = passage === 'double' ? 2 : 1; times > 0; times--) inTurn(() => void inner.event(event));
+        return true;
+      },
+      drained: () => inner.drained(),
+      end: () => {
+        if (isEnded) return;
+        finish();
+        inTurn(() => inner.end());
+      },
+    };
+  }
+}
