@@ -53,7 +53,7 @@ format: node_modules
 test: build lint
 	@node tools/test.mjs $(TESTS)
 
-## fuzz: damage certificates and tokens, send a million random requests, then fill every list and map of every kind and send it through every write; FUZZ_ROUNDS, FUZZ_REQUESTS, FUZZ_CASES, FUZZ_SEED, FUZZ_ONLY and FUZZ_BYTES choose
+## fuzz: damage certificates and tokens, send a million random requests, then fill every list and map of every kind and send it through every write; FUZZ_ROUNDS, FUZZ_REQUESTS, FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED, FUZZ_ONLY and FUZZ_BYTES choose
 fuzz: build
 	@FUZZ_ROUNDS=$${FUZZ_ROUNDS:-20} node tools/test.mjs test/pki/fuzz.test.ts test/pki/token-fuzz.test.ts
 	@node --expose-gc dist/test/fuzz/index.js

@@ -8,7 +8,7 @@ import {schemaOf} from '#src/apiserver/request/body.js';
 import {bodyWith} from '#test/sweep/bodies.js';
 import {largestBody} from '#test/sweep/requests.js';
 import {sweepServer} from '#test/sweep/server.js';
-import {casesOf, drawn, type Case} from '#test/sweep/sweep.js';
+import {casesOf, drawnOfEach} from '#test/sweep/sweep.js';
 
 /** The server's address, as JSON in the only argument of a load process. */
 export interface ManyLoad {
@@ -104,13 +104,9 @@ class LoadOperation {
   /** Sends the largest body that the server accepts, with one list or map of each kind filled, one after the other. */
   async creates(): Promise<string> {
     await using shapes = await sweepServer({thread: false});
-    const byKind = new Map<string, Case[]>();
-    for (const one of casesOf(shapes)) byKind.set(one.target.label, [...(byKind.get(one.target.label) ?? []), one]);
-    const random = seededRandom(1);
     const statuses = new Map<number, number>();
     const until = performance.now() + createsMs;
-    for (const cases of byKind.values()) {
-      const [{target, collection: filled, filling}] = drawn(cases, 1, random) as [Case];
+    for (const {target, collection: filled, filling} of drawnOfEach(casesOf(shapes), 1, seededRandom(1))) {
       const body = bodyWith(
         target.sample,
         schemaOf(target.served.resource.settings.schemas, target.served.kind),
