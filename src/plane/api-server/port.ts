@@ -11,6 +11,7 @@ import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {RunningApiServer} from './api-server.js';
 import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
+import {secureLimits} from '#src/serving/certificates/tls-limits.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
 import {firstServiceAddress, reachableHost} from './addresses.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
@@ -57,12 +58,14 @@ const renewalCheckMs = 3_600_000;
 
 /** Certificates that the plane's CA issues, and renews in time. */
 const issuedCertificates = async ({options, material: {authority}, naming, clock}: PlanePortParts): Promise<PortCertificates> => {
-  const certificate = () =>
-    planeServingCertificate(authority, {
+  const certificate = async () => ({
+    ...secureLimits({minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites}),
+    ...(await planeServingCertificate(authority, {
       clock,
       naming,
       hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname, reachableHost(options) ?? ''].filter(Boolean),
-    });
+    })),
+  });
   return {
     tls: await certificate(),
     authorities: '',
