@@ -71,7 +71,11 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
 /** Lines by the verbosity they begin at. */
 const expected: readonly (readonly [number, string, RegExp])[] = [
   [3, 'requests', /httplog\] "HTTP" verb="LIST"/],
-  [4, 'a request that cannot be authenticated', /authentication\] "unable to authenticate the request" path="\/api\/v1\/configmaps" err="/],
+  [
+    4,
+    'a request that cannot be authenticated',
+    /authentication\] "unable to authenticate the request" path="\/api\/v1\/configmaps" err="invalid bearer token"/,
+  ],
   [
     4,
     'a denied request, and the reason',

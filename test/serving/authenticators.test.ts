@@ -7,7 +7,7 @@ import {authorityPem} from '#src/pki/authority.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {trustAnchors} from '#src/pki/chain.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
-import {authenticate} from '#src/serving/authenticators/union.js';
+import {authenticate, Unauthenticated} from '#src/serving/authenticators/union.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import {anAuthority, aPair} from './credentials.js';
 
@@ -88,6 +88,18 @@ test('a token is no credential where tokens are not accepted', t => {
     refused: 'Unauthorized',
     warnings: [],
   });
+});
+
+test('a refusal has the reasons of all authenticators, which its status does not show', t => {
+  const refusing = (name: string, rejected: string): Authenticator => ({name, takesTokens: true, authenticate: () => ({rejected})});
+  const request = {credentials: {certificates: []}, headers: {authorization: 'Bearer bad'}};
+  const refusal = (authenticators: readonly Authenticator[]) =>
+    t.throws(() => authenticate(authenticators, everybody, request, '/'), {instanceOf: Unauthenticated});
+
+  const both = refusal([refusing('one', 'the signature is wrong'), refusing('other', 'the token has expired')]);
+  t.deepEqual(both?.reasons, ['the signature is wrong', 'the token has expired']);
+  t.is(both?.status.message, 'Unauthorized');
+  t.deepEqual(refusal([{name: 'signed', takesTokens: true, authenticate: () => undefined}])?.reasons, ['invalid bearer token']);
 });
 
 test('groups of a token file are taken as they stand, an empty column for the group without a name', t => {

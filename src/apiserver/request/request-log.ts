@@ -7,6 +7,7 @@ import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {bodyText, urlText} from '#src/observe/body-text.js';
 import {header} from './context.js';
+import {Unauthenticated} from '#src/serving/authenticators/union.js';
 import type {RequestInfo} from './request-info.js';
 
 /** The logged length of texts that clients chose. */
@@ -35,6 +36,15 @@ const secret = new Set(['secrets', 'tokenreviews']);
 const holdsSecrets = ({resource}: RequestInfo): boolean =>
   resource !== undefined && (secret.has(resource.resource) || resource.subresource === 'token');
 
+/** The longest text about refused credentials, parts of which are claims of the client. */
+const longestRefusal = 1000;
+
+const refusalOf = (error: unknown): string => {
+  const reasons = error instanceof Unauthenticated ? error.reasons : [];
+  const text = reasons.length === 0 ? messageOf(error) : reasons.length === 1 ? reasons[0]! : `[${reasons.join(', ')}]`;
+  return text.slice(0, longestRefusal);
+};
+
 /**
  * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at 4, bodies at 8 and, longer, at 9 and
  * 10. A watch is logged when it begins.
@@ -60,7 +70,7 @@ export class RequestLog {
 
   notAuthenticated(path: string, error: unknown): void {
     const log = this.#authentication.v(refusals);
-    if (log !== noLog) log.info({path, err: messageOf(error)}, 'unable to authenticate the request');
+    if (log !== noLog) log.info({path, err: refusalOf(error)}, 'unable to authenticate the request');
   }
 
   denied({user, verb, path, resource}: Attributes, {decision, reason}: Decision): void {

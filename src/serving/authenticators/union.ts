@@ -15,10 +15,13 @@ export interface Anonymous {
 export class Unauthenticated extends StatusError {
   /** Whether there were credentials, which were not accepted. */
   readonly hadCredentials: boolean;
+  /** Why they were not accepted, for the log: clients do not learn it. */
+  readonly reasons: readonly string[];
 
-  constructor(hadCredentials: boolean) {
+  constructor(hadCredentials: boolean, reasons: readonly string[]) {
     super(unauthorized().status);
     this.hadCredentials = hadCredentials;
+    this.reasons = reasons;
   }
 }
 
@@ -50,7 +53,7 @@ export const authenticate = (
   request: AuthenticationRequest,
   path: string,
 ): UserInfo | Promise<UserInfo> => {
-  let rejected = false;
+  const reasons: string[] = [];
   const consult = (from: number): UserInfo | Promise<UserInfo> => {
     for (let index = from; index < authenticators.length; index++) {
       const outcome = authenticators[index]!.authenticate(request);
@@ -60,14 +63,15 @@ export const authenticate = (
     }
     if (hasMisplacedToken(request))
       request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
-    const hadCredentials = rejected || isUnknownToken(authenticators, request);
-    if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials);
+    if (reasons.length === 0 && isUnknownToken(authenticators, request)) reasons.push('invalid bearer token');
+    const hadCredentials = reasons.length > 0;
+    if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials, reasons);
     return anonymousUser;
   };
   const accept = (found: Authentication): UserInfo | undefined => {
     if (!found) return undefined;
     if ('user' in found) return withAuthenticated(found.user);
-    rejected = true;
+    reasons.push(found.rejected);
     return undefined;
   };
   return consult(0);
