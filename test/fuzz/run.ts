@@ -181,26 +181,24 @@ const overHttp2 = (session: ClientHttp2Session, {method, url, headers, body}: Fu
 const settlesWithinMs = 1000;
 
 /** Counts the requests that a handler has not answered yet. */
-const counted = (handler: ApiHandler) => {
-  let handling = 0;
-  let stuck = 0;
-  return {
-    handler: (async request => {
-      handling++;
-      try {
-        return await handler(request);
-      } finally {
-        handling--;
-      }
-    }) satisfies ApiHandler,
-    /** Resolves when all are answered, so that the changes of one that was given up do not count as those of the next. */
-    async settled(): Promise<void> {
-      const end = performance.now() + settlesWithinMs;
-      stuck = Math.min(stuck, handling);
-      while (handling > stuck && performance.now() < end) await new Promise(setImmediate);
-      stuck = handling;
-    },
+const counted = (answer: ApiHandler) => {
+  const requests = {handled: 0, stuck: 0};
+  const handler: ApiHandler = async request => {
+    requests.handled++;
+    try {
+      return await answer(request);
+    } finally {
+      requests.handled--;
+    }
   };
+  /** Resolves when all are answered, so that the changes of one that was given up do not count as those of the next. */
+  const settled = async (): Promise<void> => {
+    const end = performance.now() + settlesWithinMs;
+    requests.stuck = Math.min(requests.stuck, requests.handled);
+    while (requests.handled > requests.stuck && performance.now() < end) await new Promise(setImmediate);
+    requests.stuck = requests.handled;
+  };
+  return {handler, settled};
 };
 
 /** Over how many requests objects gather before they are deleted. */
