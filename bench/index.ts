@@ -1,5 +1,6 @@
 import {certificateRows} from './certificates.js';
 import {definitionRows} from './definitions.js';
+import {etcdRows} from './etcd.js';
 import {fairnessRows} from './fairness.js';
 import {garbageRows} from './garbage.js';
 import {controllerSyncRows} from './controller-syncs.js';
@@ -33,6 +34,7 @@ const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   stuck: stuckRequestRows,
   serving: servingRows,
   store: storeRows,
+  etcd: etcdRows,
   pki: pkiRows,
 };
 

@@ -16,7 +16,7 @@ import {caller, scratch, startPlane, type Running} from './programs.js';
 const run = promisify(execFile);
 const headers = {accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'bench'};
 
-const measured = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {
+export const measured = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {
   const full: Load = {...load, version: 'HTTP/1.1', headers, warmupMs: 1500, measureMs: 4000};
   const {stdout} = await run(process.execPath, [fileURLToPath(new URL('load.js', import.meta.url)), JSON.stringify(full)]);
   return Math.round((JSON.parse(stdout) as {perSecond: number}).perSecond);
@@ -36,8 +36,8 @@ const bare = async ({directory}: Running, bytes: Buffer): Promise<{url: string; 
 };
 
 const filler = 'x'.repeat(1200);
-const collection = '/api/v1/namespaces/default/configmaps';
-const configMap = (name: string) => ({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name}, data: {filler}});
+export const collection = '/api/v1/namespaces/default/configmaps';
+export const configMap = (name: string) => ({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name}, data: {filler}});
 
 /** Requests per second, compared with a plain server, with the same client, bytes and certificates. */
 export const requestRows = async (): Promise<Row[]> => {
