@@ -14,7 +14,8 @@ const foreign = new Set(['api/models', 'observable']);
 
 /** Returns the length of the string, comment or template that begins at `at`; 0 where there is none. */
 const opaque = (text, at) => {
-  const [, found = ''] = /^(\/\*[^]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)/.exec(text.slice(at, at + 20_000)) ?? [];
+  const [, found = ''] =
+    /^(\/\*[^]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)/.exec(text.slice(at, at + 20_000)) ?? [];
   return found.length;
 };
 
@@ -46,7 +47,9 @@ const statementsOf = text => {
     const character = text[at++];
     if ('{(['.includes(character)) depth++;
     else if ('})]'.includes(character)) depth--;
-    const isBlock = character === '}' && /^\s*(?:export )?(?:declare )?(?:abstract )?(?:interface|class|namespace|module|global)\b/.test(text.slice(start, at));
+    const isBlock =
+      character === '}' &&
+      /^\s*(?:export )?(?:declare )?(?:abstract )?(?:interface|class|namespace|module|global)\b/.test(text.slice(start, at));
     if (depth === 0 && (character === ';' || isBlock)) end(at);
   }
   end(text.length);
@@ -71,10 +74,14 @@ const moduleOf = path => {
     const [, keyword, list, from] = /^(import|export)(?: type)? \{([^}]*)\}(?: from ['"]([^'"]+)['"])?;?$/.exec(text) ?? [];
     if (keyword)
       for (const [name, as = name] of namesIn(list))
-        module[keyword === 'import' ? 'imported' : 'named'].set(as, from?.startsWith('.') ? [resolve(from), name] : from ? undefined : [path, name]);
+        module[keyword === 'import' ? 'imported' : 'named'].set(
+          as,
+          from?.startsWith('.') ? [resolve(from), name] : from ? undefined : [path, name],
+        );
     const [, everything] = /^export (?:type )?\* from ['"]([^'"]+)['"]/.exec(text) ?? [];
     if (everything) module.all.push(resolve(everything));
-    const [, isExported, name] = /^(export )?(?:declare )?(?:abstract )?(?:const|function|class|interface|type|let|enum) (\w+)/.exec(text) ?? [];
+    const [, isExported, name] =
+      /^(export )?(?:declare )?(?:abstract )?(?:const|function|class|interface|type|let|enum) (\w+)/.exec(text) ?? [];
     if (!name) continue;
     const known = module.declared.get(name) ?? {texts: [], doc: ''};
     module.declared.set(name, {texts: [...known.texts, text], doc: known.doc || doc});

@@ -1,6 +1,7 @@
 import {indexing, type Index} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Reader} from './scope.js';
 import {kindOf, objectKey, sameKind, type KeyLike, type NamedIndex} from './sources.js';
@@ -23,6 +24,16 @@ export interface Caches {
   by<T extends KubeObject>(source: Source<T>, index: string, value: string): readonly Frozen<T>[];
 }
 
+/** An index of the objects of one kind. */
+export interface BuiltIndex {
+  readonly kind: Kind;
+  readonly index: Index;
+}
+
+/** Returns indexes as informers take them. */
+export const indexesOf = (indexes: readonly NamedIndex[]): readonly BuiltIndex[] =>
+  indexes.map(({kind, name, values}) => ({kind, index: {name, values} satisfies Index}));
+
 /**
  * Returns the caches of a controller named `name`. `reader` returns the cache of one of the declared sources. The indexes are created at once, while the caches
  * are empty: in a full cache the first use of one would visit all objects in one turn of the event loop.
@@ -30,10 +41,9 @@ export interface Caches {
 export const cachesOf = (
   name: string,
   declared: readonly Source[],
-  indexes: readonly NamedIndex[],
+  built: readonly BuiltIndex[],
   reader: <T extends KubeObject>(source: Source<T>) => Reader<T>,
 ): Caches => {
-  const built = indexes.map(({kind, name: index, values}) => ({kind, index: {name: index, values} satisfies Index}));
   const readers = new Map(declared.map(source => [source, reader(source)]));
   for (const source of declared)
     indexing(readers.get(source)!, ...built.filter(({kind}) => sameKind(kind, kindOf(source))).map(({index}) => index));

@@ -15,7 +15,7 @@ import {
 } from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {AppliedConfigurations} from './applied.js';
-import {cachesOf, type Caches} from './caches.js';
+import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import {ReconcileClient, type OperatorClient} from './client.js';
 import {runtimeSource, type EventSource} from './events.js';
 import {KindResolver} from './kind-resolver.js';
@@ -121,8 +121,14 @@ export const defineController = <T extends KubeObject>(definition: ControllerDef
       sources: (definition.sources ?? []).map(source => runtimeSource(source, opened)),
       workers: scope.concurrency ?? concurrency,
       queue,
-      create(context) {
-        caches = cachesOf(name, sources, definition.indexes ?? [], source => readerOf(source, scope, part => context.lister(part)));
+      async create(context) {
+        const indexes = indexesOf(definition.indexes ?? []);
+        await indexed(
+          sources.flatMap(source => partsOf(source, scope)),
+          indexes,
+          context,
+        );
+        caches = cachesOf(name, sources, indexes, source => readerOf(source, scope, part => context.lister(part)));
         return reconcilerOf(definition, {sources, caches, scope}, context);
       },
     });
@@ -139,6 +145,14 @@ const queueOf = ({name, retry = {}}: {readonly name: string; readonly retry?: Re
     ...(longest === undefined ? {} : {maxDelayMs: msOf(longest)}),
     ...(limit === undefined ? {} : {maxRetries: limit}),
   };
+};
+
+/** Creates the indexes, in slices where a cache is full: a controller may be added to a manager that runs. */
+const indexed = async (parts: readonly Source[], indexes: readonly BuiltIndex[], {informers}: KeyedContext): Promise<void> => {
+  for (const part of parts) {
+    const own = indexes.filter(({kind}) => sameKind(kind, kindOf(part))).map(({index}) => index);
+    if (own.length > 0) await informers.informer(part).whenIndexed(...own);
+  }
 };
 
 interface ReconcilerParts {

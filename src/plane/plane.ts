@@ -111,7 +111,8 @@ interface PlaneState {
 
 /** Returns the state of a plane at this moment. */
 const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
-  if (!store.snapshot) throw new TypeError('only a plane whose store is in memory has snapshots and forks: start it without dataDir and --storage-backend');
+  if (!store.snapshot)
+    throw new TypeError('only a plane whose store is in memory has snapshots and forks: start it without dataDir and --storage-backend');
   const state: PlaneState = {inputs: momentOf(inputs), store: store.snapshot()};
   const keys = inputs.temporary?.hold();
   return {
@@ -122,10 +123,7 @@ const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
 };
 
 /** What embeds a plane, over its API server and what ends with it. */
-const embeddedPlane = (
-  server: Server,
-  {ready, failed, stop}: Pick<EmbeddedPlane, 'ready' | 'failed' | 'stop'>,
-): EmbeddedPlane => {
+const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane, 'ready' | 'failed' | 'stop'>): EmbeddedPlane => {
   const {inputs, port, api, client, manifests} = server;
   const {options, naming} = inputs;
   return {

@@ -1,5 +1,5 @@
 import {execFile, execFileSync, spawn} from 'node:child_process';
-import {chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {basename, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
 import test, {type ExecutionContext} from 'ava';
@@ -173,8 +173,23 @@ for (const [file, lines] of Object.entries(printed)) {
   });
 }
 
-importing('the operator among the examples passes its own test', async t => {
-  await t.notThrowsAsync(run(process.execPath, ['dist/examples/backups/operator.test.js']));
+for (const example of ['backups/operator', 'cronjobs/operator', 'labels/node'])
+  importing(`the example ${example} passes its test`, async t => {
+    await t.notThrowsAsync(run(process.execPath, [`dist/examples/${example}.test.js`]));
+  });
+
+importing('the test of an operator runs under ava too, in a project of its own', async t => {
+  const project = aDirectory();
+  mkdirSync(join(project, 'node_modules'));
+  for (const [name, target] of [
+    ['plat', '.'],
+    ['ava', 'node_modules/ava'],
+  ] as const)
+    symlinkSync(resolve(target), join(project, 'node_modules', name));
+  for (const file of ['operator.js', 'scenario.js', 'ava.test.js']) cpSync(join('dist/examples/labels', file), join(project, file));
+  writeFileSync(join(project, 'package.json'), '{"type": "module"}');
+  const {stdout} = await run(process.execPath, [resolve('node_modules/ava/entrypoints/cli.mjs'), '--tap'], {cwd: project});
+  t.regex(stdout, /^ok 1 - /m);
 });
 
 test('every kind of block in the README is run', t => {

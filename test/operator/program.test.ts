@@ -52,7 +52,7 @@ test('an operator reconciles with a kubeconfig, serves health and metrics, and e
     /^begun_total 1$/m,
     /^controller_runtime_max_concurrent_reconciles\{controller="maps"\} 2$/m,
     /^controller_runtime_reconcile_total\{controller="maps",result="success"\} [1-9]/m,
-    /^rest_client_requests_total\{code="200",.*method="GET"\} [1-9]/m,
+    /^rest_client_requests_total\{code="200",.*method="GET",host=".*"\} [1-9]/m,
     /^leader_election_master_status\{name="maps-operator"\} 1$/m,
     /^process_cpu_seconds_total /m,
   ])

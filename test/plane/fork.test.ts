@@ -15,7 +15,13 @@ import {clientBy} from '#test/cli/programs.js';
 
 const namespace = 'default';
 const aPlane = async (t: ExecutionContext, options: PlaneOptions = {}) => {
-  const plane = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=-*'], freeze: true, ...options});
+  const plane = await startPlane({
+    listen: false,
+    clock: new VirtualClock(),
+    controllerManagerArgs: ['--controllers=-*'],
+    freeze: true,
+    ...options,
+  });
   t.teardown(() => plane.stop());
   return plane;
 };
@@ -26,7 +32,9 @@ const aFork = async (t: ExecutionContext, plane: Pick<Plane, 'fork'>, options: P
 };
 const create = (client: Client, name: string) => client.resource(kinds.configMaps).create({metadata: {name, namespace}});
 const names = async (client: Client): Promise<(string | undefined)[]> =>
-  (await client.resource(kinds.configMaps).list({namespace})).items.map(({metadata}) => metadata?.name).filter(name => !name?.startsWith('kube-'));
+  (await client.resource(kinds.configMaps).list({namespace})).items
+    .map(({metadata}) => metadata?.name)
+    .filter(name => !name?.startsWith('kube-'));
 
 test('a fork goes on from the resource version and the time of its plane, and neither sees what is written to the other', async t => {
   const plane = await aPlane(t);
@@ -102,7 +110,12 @@ test('a fork has a port of its own, where the credentials of its plane are valid
 });
 
 test('controllers of a fork continue its work, and only there', async t => {
-  const plane = await aPlane(t, {controllerManagerArgs: ['--controllers=deployment-controller,replicaset-controller,serviceaccount-controller,node-lifecycle-controller'], nodes: 1});
+  const plane = await aPlane(t, {
+    controllerManagerArgs: [
+      '--controllers=deployment-controller,replicaset-controller,serviceaccount-controller,node-lifecycle-controller',
+    ],
+    nodes: 1,
+  });
   const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [{name: 'a', image: 'a'}]}};
   const deployments = plane.client().resource(kinds.deployments);
   await deployments.create({metadata: {name: 'a', namespace}, spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template}});
@@ -111,7 +124,10 @@ test('controllers of a fork continue its work, and only there', async t => {
   await until(plane, ready(plane.client(), 2), {within: '1m'});
 
   const fork = await aFork(t, plane);
-  await fork.client().resource(kinds.deployments).patch('a', 'merge', {spec: {replicas: 4}}, {namespace});
+  await fork
+    .client()
+    .resource(kinds.deployments)
+    .patch('a', 'merge', {spec: {replicas: 4}}, {namespace});
   await until(fork, ready(fork.client(), 4), {within: '1m'});
   await (plane.clock as VirtualClock).advance(60_000);
   t.true(await ready(plane.client(), 2)());
@@ -130,7 +146,11 @@ test('a fork draws the random numbers that its plane would have drawn', async t 
   const plane = await aPlane(t, {random: seededRandom(5)});
   const [one, other] = [await aFork(t, plane), await aFork(t, plane)];
   const made = async ({client}: Pick<Plane, 'client'>) =>
-    (await client().resource(kinds.configMaps).create({metadata: {generateName: 'a-', namespace}})).metadata;
+    (
+      await client()
+        .resource(kinds.configMaps)
+        .create({metadata: {generateName: 'a-', namespace}})
+    ).metadata;
   await one.ready;
   await other.ready;
   const [first, second] = [await made(one), await made(other)];
