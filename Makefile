@@ -80,6 +80,10 @@ docs: build
 	node tools/man-pages.mjs
 	node tools/controllers-doc.mjs
 
+## api: write what the package exports to test/docs/api
+api: build
+	node tools/api-report.mjs
+
 ## bench: measure plat beside the raw limits of this machine
 bench: build
 	node dist/bench/index.js
@@ -88,4 +92,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz faults soak alike docs bench clean
+.PHONY: help install build up demo lint format test fuzz faults soak alike docs api bench clean

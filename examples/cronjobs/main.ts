@@ -1,10 +1,10 @@
-// The program: `node main.js --kubeconfig=... --leader-elect`. It needs a Service `cronjobs` for its webhooks, and prints its calendar.
+// The program: `node main.js --kubeconfig=... --leader-elect`. It needs a Service `cronjobs` for its webhooks, and prints its calendar to standard output.
 import {runManager} from 'plat/operator';
 import {cronJobs, webhooks, type Calendar} from './operator.js';
 
 const calendar: Calendar = {
-  announce: async (entry, at) => console.log(`${entry} runs next at ${at.toISOString()}`),
-  withdraw: async entry => console.log(`${entry} does not run any more`),
+  announce: async (entry, at) => void process.stdout.write(`${entry} runs next at ${at.toISOString()}\n`),
+  withdraw: async entry => void process.stdout.write(`${entry} does not run any more\n`),
 };
 
 await runManager({

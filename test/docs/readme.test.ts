@@ -188,7 +188,7 @@ importing('the test of an operator runs under ava too, in a project of its own',
     symlinkSync(resolve(target), join(project, 'node_modules', name));
   for (const file of ['operator.js', 'scenario.js', 'ava.test.js']) cpSync(join('dist/examples/labels', file), join(project, file));
   writeFileSync(join(project, 'package.json'), '{"type": "module"}');
-  const {stdout} = await run(process.execPath, [resolve('node_modules/ava/entrypoints/cli.mjs'), '--tap'], {cwd: project});
+  const {stdout} = await run(process.execPath, [resolve('node_modules/ava/entrypoints/cli.mjs'), '--tap', '--timeout=2m'], {cwd: project});
   t.regex(stdout, /^ok 1 - /m);
 });
 

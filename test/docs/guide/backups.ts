@@ -1,0 +1,39 @@
+// The code of docs/operator.md: each of its blocks is a part of a file here, or of an example, so that it is compiled.
+import {againAfter, customKind, defineController, index, mapped, setCondition, type Frozen, type KubeObject} from 'plat/operator';
+import {CronJob, Secret} from 'plat/operator/kinds';
+
+export interface Backup extends KubeObject {
+  spec: {schedule: string; credentials: string; keep?: number; bucket?: string};
+}
+export const Backup = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
+
+export const backups = defineController<Backup>({
+  name: 'backups',
+  for: Backup,
+  owns: [CronJob],
+  watches: [mapped(Secret, (secret, {caches}) => caches.by(Backup, 'secret', secret.metadata?.name ?? ''))],
+  indexes: [index(Backup, 'secret', ({spec}) => [spec.credentials])],
+  concurrency: 4,
+
+  async reconcile({object: backup, caches, client}) {
+    if (!backup) return; // Gone: owner references clean up.
+    const {credentials} = backup.spec;
+    if (!caches.get(Secret, {namespace: backup.metadata!.namespace!, name: credentials})) {
+      await client.status(backup, setCondition('Ready', 'False', 'NoCredentials', `secret ${credentials} is missing`));
+      return againAfter('1m');
+    }
+    await client.apply<CronJob>(cronJobFor(backup)); // Nothing is sent where nothing differs.
+    await client.status(backup, setCondition('Ready', 'True', 'Scheduled'));
+    return;
+  },
+});
+
+const cronJobFor = ({metadata, spec}: Frozen<Backup>): CronJob => ({
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: {name: metadata!.name!, namespace: metadata!.namespace!},
+  spec: {
+    schedule: spec.schedule,
+    jobTemplate: {spec: {template: {spec: {restartPolicy: 'OnFailure', containers: [{name: 'backup', image: 'backup'}]}}}},
+  },
+});

@@ -1,0 +1,46 @@
+import {startPlane, VirtualClock, type Client} from 'plat';
+import {createManager, defineController, fromEvents, selection} from 'plat/operator';
+import {ConfigMap, Secret} from 'plat/operator/kinds';
+import {Backup, backups} from './backups.js';
+
+export const inATest = async () => {
+  const clock = new VirtualClock();
+  const plane = await startPlane({listen: false, clock, manifests: ['crds/']});
+  const stop = new AbortController();
+  const manager = createManager({controllers: [backups], client: plane.client(), clock});
+  const run = manager.run(stop.signal);
+  await manager.ready;
+  return run;
+};
+
+export const withElection = (client: Client) => {
+  const manager = createManager({
+    name: 'backups-operator',
+    controllers: [backups],
+    client,
+    leaderElection: {namespace: 'backups-system'},
+  });
+  return manager;
+};
+
+declare const bucketChanges: (signal: AbortSignal) => AsyncIterable<{readonly bucket: string}>;
+
+export const buckets = defineController<Backup>({
+  name: 'buckets',
+  for: Backup,
+  reads: [selection(Secret, {labelSelector: 'app=backup'}), selection(ConfigMap, {metadataOnly: true})],
+  sources: [
+    fromEvents(({signal}) => bucketChanges(signal), {
+      name: 'buckets',
+      keys: ({bucket}, {caches}) => caches.list(Backup).filter(backup => backup.spec.bucket === bucket),
+    }),
+  ],
+  async reconcile({key, log}) {
+    log.info({key}, 'the bucket may have changed');
+  },
+});
+
+export const later = async (manager: ReturnType<typeof withElection>) => {
+  await manager.add(buckets);
+  await manager.remove('buckets');
+};
