@@ -51,6 +51,13 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./generate/generate.js')).runGenerate(invocation),
       ),
   },
+  create: {
+    about: 'create the project of an operator',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/create.js')).createFlags, argv, async invocation =>
+        (await import('./create/create.js')).runCreate(invocation),
+      ),
+  },
   completion: {
     about: 'print a script with which a shell completes commands, flags and values',
     run: async argv =>

@@ -1,6 +1,11 @@
 // Documentation comments with tags, as both directions of the generation write and read them.
 
-import type {Comment} from './declarations/tokens.js';
+/** A documentation comment, without its delimiters. */
+export interface Comment {
+  readonly text: string;
+  /** The line of its first character. */
+  readonly line: number;
+}
 
 /** A tag such as `@minimum 1`. Its text may go on for several lines, up to the next tag. */
 export interface Tag {

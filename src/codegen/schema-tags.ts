@@ -4,6 +4,7 @@ import {closest} from '#src/base/closest.js';
 import {messageOf} from '#src/base/message.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {argumentText, jsonArgument, tag, textArgument, type Tag} from './doc.js';
+import {kindTagNames} from './kind-tags.js';
 
 type Form = 'number' | 'text' | 'json' | 'flag';
 
@@ -65,6 +66,19 @@ const documentation: ReadonlySet<string> = new Set([
   'privateRemarks',
   'author',
 ]);
+
+/** The names of the tags that say something about a schema. */
+export const schemaTagNames: readonly string[] = [
+  ...keywordRows.map(([name]) => name),
+  ...Object.keys(ruleTags),
+  'integer',
+  'number',
+  'required',
+  'mapKey',
+  'description',
+  'deprecated',
+  'rule',
+];
 
 const textOf = (value: unknown, form: Form): string =>
   form === 'text' ? textArgument(String(value)) : form === 'flag' ? '' : jsonArgument(value);
@@ -143,7 +157,9 @@ export class TagReader {
       const rule = this.#rules.at(-1);
       if (!rule) throw new Error(`@${name} must follow the @rule it belongs to`);
       rule[ruleTags[name]!] = valueOf(given, name === 'optionalOldSelf' ? 'flag' : 'text');
-    } else if (!documentation.has(name)) throw new Error(`there is no tag @${name}${suggestion(name)}`);
+    } else if (kindTagNames.includes(name))
+      throw new Error(`@${name} belongs to the comment of a kind, an interface with @group or a handle`);
+    else if (!documentation.has(name)) throw new Error(`there is no tag @${name}${suggestion(name)}`);
   }
 
   /** Returns the schema with what the tags say. */
@@ -161,17 +177,7 @@ export class TagReader {
 }
 
 const suggestion = (name: string): string => {
-  const near = closest(name, [
-    ...keywordRows.map(([each]) => each),
-    ...Object.keys(ruleTags),
-    'integer',
-    'number',
-    'required',
-    'mapKey',
-    'description',
-    'deprecated',
-    'rule',
-  ]);
+  const near = closest(name, schemaTagNames);
   return near ? `: did you mean @${near}?` : '';
 };
 

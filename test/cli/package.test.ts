@@ -1,29 +1,22 @@
-import {execFile, execFileSync} from 'node:child_process';
+import {execFile} from 'node:child_process';
 import {mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
 import {packageVersion, release} from '#src/api/version.js';
-import {aDirectory} from './programs.js';
+import {isBundled, packedPackage} from './packed-package.js';
 
 const run = promisify(execFile);
 
-const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
-if (!bundled) console.log('skipped: packing needs bundles that are as new as the tests (make test)');
-const packed = bundled ? test : test.skip;
+if (!isBundled) console.log('skipped: packing needs bundles that are as new as the tests (make test)');
+const packed = isBundled ? test : test.skip;
 
-/** A folder in which the package is installed as by npm, with its dependencies beside it. */
 let home: string;
 let installed: string;
 
-if (bundled) {
+if (isBundled) {
   test.before(async () => {
-    home = aDirectory();
-    installed = join(home, 'node_modules', 'plat');
-    mkdirSync(installed, {recursive: true});
-    await run('npm', ['pack', '--ignore-scripts', `--pack-destination=${home}`]);
-    execFileSync('tar', ['-xzf', join(home, `plat-${packageVersion}.tgz`), '--strip-components=1', '-C', installed]);
-    symlinkSync(join(process.cwd(), 'node_modules/lmdb'), join(home, 'node_modules/lmdb'));
+    ({home, installed} = await packedPackage());
   });
 }
 

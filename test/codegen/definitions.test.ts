@@ -1,9 +1,11 @@
+import {readFileSync} from 'node:fs';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {parseDeclarations} from '#src/codegen/declarations/parse.js';
 import {definitionsOf} from '#src/codegen/definitions/definitions.js';
 import {Scope} from '#src/codegen/definitions/scope.js';
-import type {Definition} from '#src/codegen/kind-tags.js';
+import {kindTagNames, type Definition} from '#src/codegen/kind-tags.js';
+import {schemaTagNames} from '#src/codegen/schema-tags.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import {startServer} from '#test/fixtures/server.js';
 
@@ -31,9 +33,12 @@ const failure = (property: string, others = ''): string => {
   return '';
 };
 
+/** Not a path in this folder. */
+const beside = './credentials.js';
+
 const backups = `
 import {customKind, type Condition, type KubeObject} from 'plat/operator';
-import type {Credentials} from './credentials.js';
+import type {Credentials} from '${beside}';
 
 /** How eager a backup is. */
 type Priority = 'High' | 'Low';
@@ -225,6 +230,7 @@ const refusals: readonly [string, string, string][] = [
   ['p: {[K in Keys]: string};', '', 'a.ts:5: mapped types cannot become a schema: use Record or an index signature'],
   ['p: object;', '', 'a.ts:5: object cannot become a schema: use Record<string, unknown>'],
   ['/** @minimun 1 */\np: number;', '', 'a.ts:5: there is no tag @minimun: did you mean @minimum?'],
+  ['/** @shortName a */\np: number;', '', 'a.ts:5: @shortName belongs to the comment of a kind, an interface with @group or a handle'],
   ['/** @minimum one */\np: number;', '', 'a.ts:5: @minimum needs a number, not "one"'],
   ['/** @default Always */\np: string;', '', 'a.ts:5: @default needs a value in JSON, such as "Always" with quotes: '],
   ['/** @message x */\np: string;', '', 'a.ts:5: @message must follow the @rule it belongs to'],
@@ -251,4 +257,13 @@ test('a handle that differs from the tags is refused', t => {
   t.throws(() => definitionsIn({'a.ts': text}), {
     message: 'a.ts:2: the handle has the group "example.org", and the tag @group says "example.com"',
   });
+});
+
+test('docs/types.md has every tag, and a declaration that becomes a definition', t => {
+  const text = readFileSync('docs/types.md', 'utf8');
+  const missing = [...kindTagNames, ...schemaTagNames].filter(name => !new RegExp(`\`@${name}[\` ]`).test(text));
+  const [definition] = definitionsIn({'a.ts': /```ts\n(import \{customKind[^]*?)```/.exec(text)![1]!});
+
+  t.deepEqual(missing, []);
+  t.is(definition!.metadata!.name, 'backups.example.com');
 });

@@ -1,16 +1,9 @@
-import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
-import {dirname, join} from 'node:path';
-import type {Invocation} from '#src/program/program.js';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {makeFolder} from '#src/base/files/folder.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
-import type {generateFlags} from '#src/options/programs/generate.js';
-
-export type GenerateInvocation = Invocation<(typeof generateFlags)['rows']>;
-
-/** A file to write. */
-export interface GeneratedFile {
-  readonly name: string;
-  readonly text: string;
-}
+import type {GeneratedFile} from '#src/codegen/generated-file.js';
+import type {GenerateInvocation} from './invocation.js';
 
 /** What a subcommand makes, and the folder for it if no other is named. */
 interface Generator {
@@ -33,10 +26,9 @@ export const runGenerate = async (invocation: GenerateInvocation): Promise<numbe
 };
 
 const written = (files: readonly GeneratedFile[], folder: string, {print}: GenerateInvocation): number => {
-  mkdirSync(folder, {recursive: true});
+  makeFolder(folder);
   for (const {name, text} of files) {
     const path = join(folder, name);
-    mkdirSync(dirname(path), {recursive: true});
     writeFileSync(path, text);
     print(path);
   }

@@ -1,9 +1,10 @@
 import {groupOfVersion, kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {commandClient} from '#src/cli/program/command-client.js';
+import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import {typeModules, type SourcedDefinition} from '#src/codegen/types/modules.js';
 import {readManifests} from '#src/plane/manifests/read.js';
-import type {GeneratedFile, GenerateInvocation} from './generate.js';
+import type {GenerateInvocation} from './invocation.js';
 
 /** The groups of definitions in both namings. */
 const groups: readonly string[] = (['plat', 'kubernetes'] as const).map(name => naming(name).group(kinds.customResourceDefinitions.group));

@@ -1,11 +1,6 @@
 // The tokens of TypeScript, as far as declarations need them. Bodies of functions and other values are only skipped, so their tokens need not be exact.
 
-/** A documentation comment, without its delimiters. */
-export interface Comment {
-  readonly text: string;
-  /** The line of its first character. */
-  readonly line: number;
-}
+import type {Comment} from '#src/codegen/doc.js';
 
 export interface Token {
   readonly type: 'name' | 'string' | 'number' | 'sign' | 'other' | 'end';

@@ -1,6 +1,7 @@
 // Modules of TypeScript from custom resource definitions: one for each version of a group.
 
 import {commentLines, textArgument, type Doc} from '#src/codegen/doc.js';
+import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import {kindTagsOf, type Definition, type Version} from '#src/codegen/kind-tags.js';
 import {tagsOf} from '#src/codegen/schema-tags.js';
 import {extensions, type JsonSchema} from '#src/schema/json-schema.js';
@@ -11,12 +12,6 @@ import {literal, Names} from './names.js';
 export interface SourcedDefinition {
   readonly source: string;
   readonly definition: Definition;
-}
-
-/** A file to write. */
-export interface GeneratedFile {
-  readonly name: string;
-  readonly text: string;
 }
 
 interface VersionOfKind extends SourcedDefinition {

@@ -3,6 +3,7 @@ import {apiserverFlags} from './apiserver.js';
 import {certificateFlags, tokenFlags, versionFlags} from './client.js';
 import {completionFlags} from './completion.js';
 import {controllerManagerFlags} from './controller-manager.js';
+import {createFlags} from './create.js';
 import {demoFlags} from './demo.js';
 import {envtestFlags} from './envtest.js';
 import {generateFlags} from './generate.js';
@@ -23,6 +24,7 @@ export const flagTables = [
   snapshotFlags,
   envtestFlags,
   generateFlags,
+  createFlags,
   completionFlags,
   demoFlags,
   versionFlags,

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import test, {type TestContext} from 'node:test';
+import {startPlane, VirtualClock} from 'plat';
+import {createManager, isConditionTrue, isNotFound} from 'plat/operator';
+import {ConfigMap} from 'plat/operator/kinds';
+import {until} from 'plat/testing';
+import {controller} from '../src/controller.js';
+import {Sample} from '../src/sample.js';
+
+/** A plane with the definition, and the controller that works on it. Time is virtual. */
+const started = async (t: TestContext) => {
+  const clock = new VirtualClock();
+  const plane = await startPlane({listen: false, clock, manifests: ['manifests/crds']});
+  const stop = new AbortController();
+  const manager = createManager({controllers: [controller], client: plane.client(), clock});
+  const run = manager.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await run;
+    await plane.stop();
+  });
+  await manager.ready;
+  return {plane, objects: plane.client().resource(Sample), configMaps: plane.client().resource(ConfigMap)};
+};
+
+const a = {name: 'a', namespace: 'default'};
+
+test('an object has a config map, which follows it and goes with it', async t => {
+  const {plane, objects, configMaps} = await started(t);
+  const textIs = (text: string) => async () => (await configMaps.get('a', a)).data?.text === text;
+
+  await objects.create({metadata: a, spec: {text: 'ho', repeat: 3}});
+  await until(plane, textIs('hohoho'), {within: '1m'});
+  await until(plane, async () => isConditionTrue(await objects.get('a', a), 'Ready'), {within: '1m'});
+
+  await objects.update({...(await objects.get('a', a)), spec: {text: 'hi'}});
+  await until(plane, textIs('hi'), {within: '1m'});
+
+  await objects.delete('a', a);
+  await until(plane, () => configMaps.get('a', a).then(() => false, isNotFound), {within: '1m'});
+});
+
+test('an object whose text is too long when repeated is refused', async t => {
+  const {objects} = await started(t);
+
+  await assert.rejects(objects.create({metadata: a, spec: {text: 'x'.repeat(1000), repeat: 11}}), /at most 10000 characters/);
+});
