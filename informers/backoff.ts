@@ -19,12 +19,12 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Counts a failure and returns how many milliseconds to wait. */
-  next(): number {
+  /** Counts a failure and returns how many milliseconds to wait: before the jitter at most `mostMs`. */
+  next(mostMs = Infinity): number {
     const now = this.#clock.monotonic();
     if (now - this.#failedAt > forgivenAfterMs) this.#attempt = 0;
     this.#failedAt = now;
-    return jittered(this.#random, delayAfter(this.#attempt++), 1);
+    return jittered(this.#random, Math.min(mostMs, delayAfter(this.#attempt++)), 1);
   }
 
   /** Called after a success: the next failure counts as the first. */

@@ -1,12 +1,13 @@
 import {defer, from, map, Observable, repeat, retry, switchMap, tap} from 'rxjs';
 import {isOlderVersion} from '#src/api/resource-version.js';
-import {hasCause, isGone} from '#src/api/status.js';
+import {hasCause, isGone, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {Backoff} from './backoff.js';
 import type {ListOptions} from '#src/client/client.js';
+import {UnreadableEvent} from '#src/client/errors.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import {after, neverSilentFor} from './timing.js';
 
@@ -50,6 +51,13 @@ const shortWatchMs = 1_000;
 
 /** A watch that lasted this long was served, however it ended: the backoff is reset, so that occasional broken connections do not make the cache stale. */
 const servedAfterMs = 5_000;
+
+/** The longest delay, before jitter, after a connection that failed or could not be made. Only a server that answers is spared more: a cache is to be right soon after a network is. */
+const mostAfterBreakMs = 4_000;
+
+/** Returns whether a failure is none that the server reported, and not the immediate end of a watch. */
+const isBrokenConnection = (error: unknown): boolean =>
+  error instanceof StreamFault ? error.fault === 'silent' || error.fault === 'slow' : !(error instanceof StatusError);
 
 /**
  * The minimum `timeoutSeconds` of a watch whose connection is not probed, randomly up to half longer. The server ends such a watch on time, after a last bookmark: if the
@@ -171,8 +179,9 @@ const advance = (position: Position, event: Followed<KubeObject>): void => {
   if (version) position.listFrom = version;
 };
 
-/** Resets the position after a failure. After 410 Gone a list is next; if the list itself failed, or the version is ahead of the server, the most recent list, unpaged. */
+/** Resets the position after a failure. After 410 Gone, and after an event that cannot be read, a list is next; if the list itself failed, or the version is ahead of the server, the most recent list, unpaged. */
 const retreat = (position: Position, error: unknown): void => {
+  if (error instanceof UnreadableEvent) position.watchFrom = undefined;
   const ahead = hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
   if (!isGone(error) && !ahead) return;
   if (position.watchFrom === undefined || ahead) {
@@ -206,7 +215,7 @@ export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: Fol
       retry({
         delay(error) {
           if (position.watchFrom !== undefined && clock.monotonic() - begunAt >= servedAfterMs) backoff.reset();
-          const waitMs = backoff.next();
+          const waitMs = backoff.next(isBrokenConnection(error) ? mostAfterBreakMs : Infinity);
           retreat(position, error);
           onError?.(error, waitMs);
           return after(clock, waitMs);

@@ -4,6 +4,15 @@ import type {Call, Reply} from './caller.js';
 
 const longestBody = 2048;
 
+/** The error of a watch that sent something else than an event: what it meant is lost, and sent again it would be the same. */
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
+
+  constructor() {
+    super('the watch sent an event that cannot be read');
+  }
+}
+
 /** Returns the error of a response: the server's `Status`, or one derived from the code of a proxy's response. */
 export const replyError = (reply: Reply, call: Call): StatusError =>
   isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call));

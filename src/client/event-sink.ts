@@ -1,6 +1,7 @@
 import type {StreamSink} from '#src/transport/dispatch-request.js';
 import type {WatchListener} from './caller.js';
 import type {EventCutter} from './content.js';
+import {UnreadableEvent} from './errors.js';
 import {Lines} from './lines.js';
 
 interface WireEvent {
@@ -22,7 +23,7 @@ export const eventSink = (listener: WatchListener, signal: AbortSignal, cutterOf
   const emit = (event: unknown) => {
     if (isOver || signal.aborted) return;
     if (isEvent(event)) listener.event(event.type, event.object);
-    else end(new Error('the watch was cut off within an event'));
+    else end(new UnreadableEvent());
   };
   let cutter: EventCutter = new Lines(line => emit(parsed(line)));
   return {

@@ -1,11 +1,19 @@
 import type {InterceptedRequest, Interception, Interceptor} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
 import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
 import {conflict, expired, internalError, tooManyRequests} from '#src/api/status.js';
 import {msOf, type Duration} from '#src/operator/result.js';
+import {WatchStreams} from './watch-streams.js';
 
-/** Refusals by code, a `slow` request, which is handled after the delay, or a watch whose stream ends after the delay. */
-export type Fault = 409 | 410 | 429 | 500 | 'slow' | 'cut watch';
+/**
+ * Refusals by code, a `slow` request, which is handled after the delay, or a watch whose stream ends after the delay; a watch whose cache is stale, because its newest events are withheld; or an event of a watch
+ * that comes late, with those that follow it, or twice.
+ */
+export type Fault = 409 | 410 | 429 | 500 | 'slow' | 'cut watch' | EventFault;
+
+type EventFault = 'stale cache' | 'delayed event' | 'doubled event';
 
 /** What a request meets, and which requests: those that match everything that is given. */
 export interface InjectOptions {
@@ -19,48 +27,103 @@ export interface InjectOptions {
   readonly user?: string;
   /** A part of the user agent. */
   readonly userAgent?: string;
-  /** How many requests meet the fault. Default 1. */
+  /** How many requests meet the fault, or events. Default 1; for a stale cache `always`. */
   readonly count?: number | 'always';
-  /** How long a request is slow or a watch lasts, by the plane's clock: 10 s and 0 by default. */
+  /** How long a request is slow, a watch lasts or an event is late, by the plane's clock: 10 s by default, and 0 for a watch. */
   readonly after?: Duration;
+  /** How many changes a stale cache is behind. Default 1. */
+  readonly behind?: number;
   /** The Retry-After of 429, in whole seconds. Default 1. */
   readonly retryAfterSeconds?: number;
 }
 
 /** An injected fault. Disposing of it ends it; requests that have met it are not changed. */
 export interface Injected extends Disposable {
-  /** How many requests have met the fault. */
+  /** How many requests, or events, have met the fault. */
   readonly count: number;
 }
 
 /** What `inject` needs of a plane. */
 interface Interceptable {
   readonly naming: Naming;
+  readonly clock: Clock;
   intercept(interceptor: Interceptor): Disposable;
 }
 
 /**
  * Makes authorized requests for resources meet a fault, whoever makes them: clients, informers, controllers, other processes. Faults that match the same request
- * apply in the order they were injected. A refused request changes nothing. Throws RangeError for a count that is not a positive integer.
+ * apply in the order they were injected. A refused request changes nothing. Faults of events strike watches that begin after the injection; `namespace` and `name` are those of
+ * the event's object then. What a stale cache withholds is delivered when the fault is disposed of. Throws RangeError for a count that is not a positive integer.
  */
 export const inject = (plane: Interceptable, options: InjectOptions): Injected => {
-  const {naming} = plane;
-  const {count = 1} = options;
-  if (count !== 'always' && !(Number.isInteger(count) && count > 0))
-    throw new RangeError(`count is ${count}, not a positive integer or 'always'`);
+  const {fault, count = fault === 'stale cache' ? 'always' : 1, behind = 1} = options;
+  if (count !== 'always') checkPositive('count', count, " or 'always'");
+  checkPositive('behind', behind);
   const most = count === 'always' ? Infinity : count;
-  const afterMs = msOf(options.after ?? (options.fault === 'slow' ? '10s' : 0));
   let met = 0;
-  const registered = plane.intercept(request => {
-    if (met >= most || !isMet(options, naming, request)) return undefined;
-    met++;
-    return interceptionOf(options, afterMs, request);
-  });
+  const meets = () => met < most && Boolean(++met);
+  const {intercept, release} = isEventFault(fault) ? eventInterceptor(plane, {...options, fault, behind}, meets) : requestInterceptor(plane, options, meets);
+  const registered = plane.intercept(intercept);
   return {
     get count() {
       return met;
     },
-    [Symbol.dispose]: () => registered[Symbol.dispose](),
+    [Symbol.dispose]() {
+      registered[Symbol.dispose]();
+      release();
+    },
+  };
+};
+
+const checkPositive = (what: string, value: number, others = ''): void => {
+  if (!(Number.isInteger(value) && value > 0)) throw new RangeError(`${what} is ${value}, not a positive integer${others}`);
+};
+
+const isEventFault = (fault: Fault): fault is EventFault =>
+  fault === 'stale cache' || fault === 'delayed event' || fault === 'doubled event';
+
+const delayOf = ({fault, after}: InjectOptions): number => msOf(after ?? (fault === 'cut watch' ? 0 : '10s'));
+
+/** What stands before the handlers, and what lets go of events that it keeps. */
+interface Injection {
+  readonly intercept: Interceptor;
+  release(): void;
+}
+
+const requestInterceptor = ({naming}: Interceptable, options: InjectOptions, meets: () => boolean): Injection => {
+  const afterMs = delayOf(options);
+  return {
+    intercept: request => (isMet(options, naming, request) && meets() ? interceptionOf(options, afterMs, request) : undefined),
+    release() {},
+  };
+};
+
+const eventInterceptor = (
+  {naming, clock}: Interceptable,
+  {namespace, name, ...options}: InjectOptions & {readonly fault: EventFault; readonly behind: number},
+  meets: () => boolean,
+): Injection => {
+  const {fault, behind} = options;
+  const lateMs = delayOf(options);
+  let isOver = false;
+  const streams = new WatchStreams({
+    clock,
+    passage(_, event) {
+      const {metadata} = event.object() as KubeObject;
+      const isNamed = (name === undefined || metadata?.name === name) && (namespace === undefined || metadata?.namespace === namespace);
+      if (isOver || !isNamed || !meets()) return 'pass';
+      return fault === 'stale cache' ? {behind} : fault === 'delayed event' ? {lateMs} : 'double';
+    },
+  });
+  return {
+    intercept: request =>
+      request.verb === 'watch' && isMet(options, naming, request)
+        ? {kind: 'around', around: async handle => streams.around(request.resource, await handle())}
+        : undefined,
+    release() {
+      isOver = true;
+      streams.release();
+    },
   };
 };
 
@@ -70,7 +133,11 @@ const isMet = ({fault, kind, userAgent, ...exact}: InjectOptions, naming: Naming
   (userAgent === undefined || request.userAgent.includes(userAgent)) &&
   (['verb', 'namespace', 'name', 'user'] as const).every(field => exact[field] === undefined || exact[field] === request[field]);
 
-const interceptionOf = ({fault, retryAfterSeconds = 1}: InjectOptions, afterMs: number, request: InterceptedRequest): Interception => {
+const interceptionOf = (
+  {fault, retryAfterSeconds = 1}: InjectOptions,
+  afterMs: number,
+  request: InterceptedRequest,
+): Interception | undefined => {
   switch (fault) {
     case 409:
       return {kind: 'refuse', error: conflict(request, request.name)};
@@ -84,5 +151,7 @@ const interceptionOf = ({fault, retryAfterSeconds = 1}: InjectOptions, afterMs: 
       return {kind: 'delay', ms: afterMs};
     case 'cut watch':
       return {kind: 'cut', afterMs};
+    default:
+      return undefined; // Those of events.
   }
 };

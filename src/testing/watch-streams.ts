@@ -6,8 +6,11 @@ export interface WatchStream {
   readonly resource: string;
 }
 
-/** How an event passes: as it is, twice, or not at all, which ends its stream; or late, and all that follows in its stream after it. */
-export type Passage = 'pass' | 'double' | 'lose' | {readonly lateMs: number};
+/**
+ * How an event passes: as it is, twice, or not at all, which ends its stream; late, and all that follows in its stream after it; or once so many later ones have come, or `release` is
+ * called.
+ */
+export type Passage = 'pass' | 'double' | 'lose' | {readonly lateMs: number} | {readonly behind: number};
 
 export interface WatchStreamsParts {
   readonly clock: Clock;
@@ -24,6 +27,8 @@ export class WatchStreams {
   /** What waits of streams that are held back. */
   readonly #held = new Map<WatchStream, Act[]>();
   readonly #outdated = new Set<string>();
+  /** The newest events of streams that are behind. */
+  readonly #withheld = new Map<WatchStream, Act[]>();
   #isOver = false;
 
   constructor(parts: WatchStreamsParts) {
@@ -44,10 +49,16 @@ export class WatchStreams {
     for (const stream of this.#open) if (which(stream)) this.#delay(stream, ms);
   }
 
+  /** Delivers what streams that are behind withhold. */
+  release(): void {
+    for (const stream of this.#withheld.keys()) this.#catchUp(stream);
+  }
+
   /** Ends all delivery: the client is dead. */
   end(): void {
     this.#isOver = true;
     this.#held.clear();
+    this.#withheld.clear();
     this.#open.clear();
   }
 
@@ -67,6 +78,12 @@ export class WatchStreams {
     });
   }
 
+  #catchUp(stream: WatchStream, leaving = 0): void {
+    const withheld = this.#withheld.get(stream) ?? [];
+    while (withheld.length > leaving) withheld.shift()!();
+    if (withheld.length === 0) this.#withheld.delete(stream);
+  }
+
   #sink(stream: WatchStream, inner: WatchSink): WatchSink {
     this.#open.add(stream);
     let isEnded = false;
@@ -78,10 +95,13 @@ export class WatchStreams {
     const finish = () => {
       isEnded = true;
       this.#open.delete(stream);
+      this.#withheld.delete(stream); // The client resumes from what it has seen.
     };
     return {
       event: event => {
         if (this.#isOver || isEnded) return false;
+        // A bookmark would move the client past what is withheld.
+        if (event.type === 'BOOKMARK' && this.#withheld.has(stream)) return true;
         const passage = event.type === 'BOOKMARK' ? 'pass' : this.#parts.passage(stream, event);
         if (passage === 'lose') {
           finish();
@@ -89,8 +109,15 @@ export class WatchStreams {
           inner.end();
           return false;
         }
+        const deliver = () => inTurn(() => void inner.event(event));
+        if (typeof passage === 'object' && 'behind' in passage) {
+          this.#withheld.set(stream, [...(this.#withheld.get(stream) ?? []), deliver]);
+          this.#catchUp(stream, passage.behind);
+          return true;
+        }
+        this.#catchUp(stream);
         if (typeof passage === 'object') this.#delay(stream, passage.lateMs);
-        for (let times = passage === 'double' ? 2 : 1; times > 0; times--) inTurn(() => void inner.event(event));
+        for (let times = passage === 'double' ? 2 : 1; times > 0; times--) deliver();
         return true;
       },
       drained: () => inner.drained(),

@@ -103,5 +103,62 @@ test('a request that is refused changes nothing', async t => {
 
 test('a count that is no positive integer is refused', async t => {
   const {plane} = await aPlane(t);
-  for (const count of [0, -1, 1.5, NaN]) t.throws(() => inject(plane, {fault: 500, count}), {instanceOf: RangeError});
+  for (const count of [0, -1, 1.5, NaN]) {
+    t.throws(() => inject(plane, {fault: 500, count}), {instanceOf: RangeError});
+    t.throws(() => inject(plane, {fault: 'stale cache', behind: count}), {instanceOf: RangeError});
+  }
+});
+
+/** A plane whose watch of config maps meets a fault, with the data that it has delivered. */
+const aWatch = async (t: ExecutionContext, options: InjectOptions) => {
+  const {clock, plane, maps} = await aPlane(t);
+  const injected = inject(plane, {kind: ConfigMap, ...options});
+  const seen: string[] = [];
+  const {metadata} = await maps.get('a', {namespace: 'default'});
+  const watch = maps
+    .watch({namespace: 'default', resourceVersion: metadata!.resourceVersion!})
+    .subscribe(({object}) => seen.push(`${object.metadata?.name}=${object.data?.['n']}`));
+  t.teardown(() => watch.unsubscribe());
+  await clock.drain();
+  const write = async (name: string, n: number) => {
+    const body = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name}, data: {n: String(n)}};
+    await maps.patch(name, 'apply', body, {namespace: 'default', fieldManager: 'test'});
+    await clock.drain();
+  };
+  return {clock, injected, seen, write};
+};
+
+test('a stale cache is some changes behind until the fault is disposed of', async t => {
+  const {injected, seen, write} = await aWatch(t, {fault: 'stale cache', behind: 2});
+  for (const n of [1, 2, 3]) await write('a', n);
+
+  t.deepEqual(seen, ['a=1']);
+  injected[Symbol.dispose]();
+  t.deepEqual(seen, ['a=1', 'a=2', 'a=3']);
+  await write('a', 4);
+  t.is(seen.at(-1), 'a=4');
+});
+
+test('a delayed event comes after its time, and those that follow it in the watch come after it', async t => {
+  const {clock, injected, seen, write} = await aWatch(t, {fault: 'delayed event', name: 'b', after: '5s'});
+  await write('a', 1);
+  await write('b', 1);
+  await write('a', 2);
+
+  t.deepEqual(seen, ['a=1']);
+  await clock.advance(4_999);
+  t.deepEqual(seen, ['a=1']);
+  await clock.advance(1);
+  t.deepEqual(seen, ['a=1', 'b=1', 'a=2']);
+  await write('b', 2);
+  t.is(seen.at(-1), 'b=2', 'only one event is late');
+  t.is(injected.count, 1);
+});
+
+test('a doubled event comes twice, as many of them as are counted', async t => {
+  const {injected, seen, write} = await aWatch(t, {fault: 'doubled event', count: 2, user: 'plat-admin'});
+  for (const n of [1, 2, 3]) await write('a', n);
+
+  t.deepEqual(seen, ['a=1', 'a=1', 'a=2', 'a=2', 'a=3']);
+  t.is(injected.count, 2);
 });

@@ -2,7 +2,7 @@
 
 import type {InterceptedRequest, Interception} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
-import type {ApiResponse} from '#src/api/request.js';
+import type {ApiResponse, EncodedEvent} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
@@ -25,6 +25,8 @@ const changing = new Set(['create', 'update', 'patch', 'delete', 'deletecollecti
 /** Writes that change nothing that an end depends on. */
 const untracked = new Set(['events', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectreviews']);
 const agent = 'operator';
+/** The client that changes objects beside the operator. */
+const anotherUser = {name: 'another', groups: ['system:masters', 'system:authenticated']};
 const operatorUser = {name: 'operator', groups: ['system:masters', 'system:authenticated']};
 
 export interface OperatorParts {
@@ -76,7 +78,7 @@ export class OperatorLives {
   begin(): void {
     const {plane, clock, seed, trace} = this.#parts;
     const number = this.#lives.length + 1;
-    const streams: WatchStreams = new WatchStreams({clock, passage: ({resource}, {type}) => this.#passage(streams, resource, type)});
+    const streams: WatchStreams = new WatchStreams({clock, passage: ({resource}, event) => this.#passage(streams, resource, event)});
     const stop = new AbortController();
     trace.add(agent, number === 1 ? 'begins' : 'begins again');
     const manager = createManager({
@@ -167,12 +169,13 @@ export class OperatorLives {
     }
   }
 
-  #passage(streams: WatchStreams, resource: string, type: string): Passage {
+  #passage(streams: WatchStreams, resource: string, event: EncodedEvent): Passage {
     const number = ++this.events;
     const {schedule, trace} = this.#parts;
     const isStruck = schedule?.at === 'event' && schedule.number === number;
     if (isStruck) trace.add('FAULT', faultWords[schedule.fault]);
-    trace.add(agent, `receives ${type} of ${resource}`);
+    const {metadata} = event.object() as KubeObject;
+    trace.add('server', `sends ${event.type} of ${resource} ${nameOf(metadata?.namespace ?? '', metadata?.name ?? '')}`);
     if (!isStruck) return 'pass';
     switch (schedule.fault) {
       case 'missed':
@@ -189,10 +192,13 @@ export class OperatorLives {
 
   /** Changes all objects that the operator caches, so that it reconciles again, and lets it hear of them. */
   async #touchAll(): Promise<void> {
-    const client = this.#parts.plane.client();
-    for (const kind of this.#parts.kinds)
-      for (const {metadata} of (await client.resource(kind).list()).items)
-        await this.#touch(kind, {name: metadata!.name!, namespace: metadata?.namespace ?? ''});
+    const {plane, kinds} = this.#parts;
+    for (const kind of kinds) {
+      for (const {metadata} of (await plane.client().resource(kind).list()).items) {
+        const {name = '', namespace = ''} = metadata ?? {};
+        if (namespace !== plane.naming.systemNamespace) await this.#touch(kind, {name, namespace});
+      }
+    }
     for (let turn = 0; turn < deliveryTurns; turn++) await nextTurn();
   }
 
@@ -200,7 +206,7 @@ export class OperatorLives {
   async #touch(kind: Kind, {name, namespace}: Pick<InterceptedRequest, 'name' | 'namespace'>): Promise<Touched | undefined> {
     const body = {metadata: {annotations: {[touchKey]: 'yes'}}};
     const object = await this.#parts.plane
-      .client()
+      .client(anotherUser)
       .resource(kind as Kind<KubeObject>)
       .patch(name, 'merge', body, within(namespace))
       .catch(() => undefined);
