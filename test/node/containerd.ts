@@ -96,6 +96,7 @@ export class Containerd implements AsyncDisposable {
   /** Starts it, again after `kill`. Resolves once it serves. */
   async start(): Promise<void> {
     const log = openSync(join(this.folder, 'containerd.log'), 'a');
+    const logged = this.log.length;
     try {
       this.#running = await this.namespaces.start('containerd', ['-c', join(this.folder, 'config.toml')], log);
     } finally {
@@ -104,7 +105,7 @@ export class Containerd implements AsyncDisposable {
     const {child} = this.#running;
     const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
     await until(
-      async () => hasEnded() || (await accepts(this.socket)),
+      async () => hasEnded() || (this.log.includes('Start streaming server', logged) && (await accepts(this.socket))),
       () => `containerd does not serve:\n${this.log}`,
     );
     if (hasEnded()) throw new Error(`containerd has ended:\n${this.log}`);

@@ -25,8 +25,15 @@ test.before(async () => {
 
 test.after.always(async () => {
   if (containersMissing) return;
-  await runtime[Symbol.asyncDispose]();
-  await node.stop();
+  try {
+    await removePods(runtime);
+    // The groups of pods are the agent's to remove.
+    const left = node.leftovers().filter(line => !line.startsWith('cgroup '));
+    if (left.length > 0) throw new Error(left.join('\n'));
+  } finally {
+    await runtime[Symbol.asyncDispose]();
+    await node.stop();
+  }
 });
 
 /** Starts a pod with one container. */
@@ -89,7 +96,7 @@ contained('a pod lives from its sandbox to its end, and leaves nothing', async t
   await runtime.removeContainer(container);
   t.deepEqual((await runtime.podStatus('life')).sandboxes, []);
   t.is(await failure(t, runtime.containerStatus(container), /^rpc error: code = NotFound desc = .*not found/), 'not-found');
-  t.false(node.leftovers().some(line => line.includes('life')));
+  t.false(node.leftovers().some(line => line.includes(sandbox) || line.includes(container)));
 });
 
 contained('containers are listed by pod, and stopped with a grace period', async t => {
@@ -125,7 +132,7 @@ contained('resources are set, changed and reported', async t => {
   t.true((usage?.memory?.workingSetBytes ?? 0) > 1000);
   const pod = (await runtime.sandboxUsage()).find(({id}) => id === sandbox);
   t.is(pod?.network?.interfaces[0]?.name, 'eth0');
-  t.true((pod?.processes ?? 0) >= 2);
+  t.true((pod?.processes ?? 0) >= 1);
 });
 
 contained('a command runs to its end, and not beyond its time', async t => {
@@ -175,11 +182,4 @@ contained('a sandbox that is there already, or has no handler, is refused', asyn
   const error = await t.throwsAsync(runtime.runSandbox(config, ''), {message: /failed to reserve sandbox name .* is reserved for/});
   t.true(error?.message.includes(id));
   await failure(t, runtime.runSandbox(aSandbox(node, 'kata'), 'kata'), /no runtime for "kata" is configured/);
-});
-
-test.serial.after.always('everything is removed', async () => {
-  if (containersMissing) return;
-  await removePods(runtime);
-  const left = node.leftovers().filter(line => !line.includes('cgroup'));
-  if (left.length > 0) throw new Error(left.join('\n'));
 });
