@@ -6,7 +6,7 @@ import type {ResourceUsage} from '#src/api/node/usage.js';
 import {machineIds} from './node/node-object.js';
 import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';
-import {specContainers, type SpecContainer} from './rules/spec-containers.js';
+import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import type {PodRecords} from './streams/target.js';
 import {usageAmount, idle} from './usage.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';

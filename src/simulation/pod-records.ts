@@ -1,9 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {admissionRejection} from './node/admission.js';
+import {predicateRejection} from '#src/platlet/pod/admission/predicates.js';
+import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import type {Agent} from './node/agent.js';
-import {allocate, releaseAllocation} from './node/allocation.js';
+import {allocate, releaseAllocation} from '#src/platlet/pod/admission/allocation.js';
 import type {PodAddresses} from './node/pod-addresses.js';
 import type {PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
@@ -58,11 +59,11 @@ export class Records {
     if (record.isFinished) return record;
     const isOld = pod.status?.startTime !== undefined;
     const node = nodes.get(agent.machine.name);
-    const rejection = isOld || !node ? undefined : admissionRejection(naming, node, agent.allocation, pod);
+    const rejection = isOld || !node ? undefined : predicateRejection(naming, node, agent.allocation, pod);
     if (rejection) {
       record.isFinished = true;
       record.sandbox = 'down';
-      record.rejection = {reason: rejection.reason, message: `Pod was rejected: ${rejection.message}`};
+      record.rejection = rejectionOutcome(rejection);
       agent.events.warning(pod, rejection.reason, rejection.message);
       return record;
     }

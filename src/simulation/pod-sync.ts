@@ -6,7 +6,7 @@ import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
 import {logTail} from './log/log-tail.js';
 import {logSource} from './log/source.js';
 import type {Agent} from './node/agent.js';
-import {allocate, releaseAllocation, resizeRejection} from './node/allocation.js';
+import {allocate, releaseAllocation, resizeRejection} from '#src/platlet/pod/admission/allocation.js';
 import type {PodAddresses} from './node/pod-addresses.js';
 import {notifyListeners, type Records} from './pod-records.js';
 import {advance, type PodContext} from './pod/advance.js';

@@ -30,7 +30,7 @@ import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, isSwitchedOff, type Agent} from './node/agent.js';
 import {emptyImages} from './node/images.js';
 import {inProcess, machineOf, ranges, type Family, type Placement} from './node/machine.js';
-import {emptyAllocation} from './node/allocation.js';
+import {emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {createNodeReconciler} from './nodes.js';
 import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';

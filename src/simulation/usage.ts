@@ -4,7 +4,7 @@ import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {Measurement, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/node/usage.js';
 import {isSwitchedOff} from './node/agent.js';
 import type {PodRecord} from './pod/record.js';
-import {specContainers} from './rules/spec-containers.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
 import type {UsageSetting} from './rules/behavior.js';
 import type {Behaviors} from './rules/behaviors.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';

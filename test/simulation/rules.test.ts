@@ -11,7 +11,8 @@ import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#
 import {deviceFields} from '#src/simulation/rules/device-fields.js';
 import {volumeMatchFields, volumeSettingFields} from '#src/simulation/rules/volume-fields.js';
 import {imageId} from '#src/simulation/rules/images.js';
-import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
+import type {Role} from '#src/model/pod/spec-containers.js';
+import {behaviorOf} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
 import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';
 

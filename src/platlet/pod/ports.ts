@@ -3,7 +3,8 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import type {ContainerConfig, DnsConfig, MountConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerConfig, DnsConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 
 /** Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried with backoff. */
 export class WaitingError extends Error {
@@ -56,4 +57,35 @@ export interface PulledImage {
 export interface Images {
   /** Returns the image of a container, pulled as its policy says. Records the events. Throws `WaitingError`, with reasons such as `ErrImagePull` and `ImagePullBackOff`. */
   ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage>;
+}
+
+/** What a container is created from, beside its pod. */
+export interface ContainerConfigRequest {
+  readonly pod: Frozen<Pod>;
+  readonly container: Frozen<AnyContainer>;
+  /** The restart count. */
+  readonly attempt: number;
+  readonly image: PulledImage;
+  readonly sandbox: SandboxConfig;
+  readonly addresses: readonly string[];
+  /** The id of the running container whose processes an ephemeral one sees. */
+  readonly targetId?: string;
+}
+
+/** Builds what the runtime creates sandboxes and containers from. */
+export interface PodConfigs {
+  /** Returns the configuration of a sandbox and the name of the runtime's handler. Creates the directory of the pod's logs. */
+  sandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<{readonly config: SandboxConfig; readonly handler: string}>;
+  /** Throws `WaitingError`, with reason `CreateContainerConfigError`. */
+  container(request: ContainerConfigRequest): Promise<ContainerConfig>;
+}
+
+/** What runs of containers leave on the node. */
+export interface ContainerOutput {
+  /** Returns the content of the file for the termination message; empty without one. */
+  terminationMessage(instance: ContainerInstance): Promise<string>;
+  /** Returns the end of the log: at most so many lines and bytes. */
+  logTail(instance: ContainerInstance, lines: number, bytes: number): Promise<string>;
+  /** Returns the highest attempt of a container that left a log; undefined if none did. */
+  lastAttempt(pod: Frozen<Pod>, container: string): Promise<number | undefined>;
 }

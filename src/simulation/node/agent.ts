@@ -7,7 +7,7 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine, NodeFailures} from './node-object.js';
-import type {NodeAllocation} from './allocation.js';
+import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
 
 /** The agent of a simulated node. */
 export interface Agent {

@@ -1,10 +1,13 @@
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
-import {mayRestart} from '#src/model/pod/restart.js';
+import type {AnyContainer, Container} from '#src/api/pod.js';
+import {computeActions, type PodActions} from '#src/platlet/pod/actions.js';
+import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
+import {podGraceSeconds, stopsAfter} from '#src/platlet/pod/kill.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
-import {isInitialized, isRunning, type ContainerRecord, type PodRecord} from './record.js';
-import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
+import {isRunning, type ContainerRecord, type PodRecord} from './record.js';
+import {probesOf, runtimeOf} from './runtime-view.js';
+import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 
 /** What advancing a pod needs. */
 export interface PodContext {
@@ -84,28 +87,19 @@ const applyKills = (containers: readonly PodContainer[], context: PodContext): v
   }
 };
 
-const graceMs = ({metadata, spec}: Frozen<Pod>): number =>
-  (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
-
-const deadlineText = 'Pod was active on the node longer than the specified deadline';
+const graceMs = ({pod}: PodRecord): number => podGraceSeconds(pod) * 1000;
 
 /** Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once. */
 const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {
   const {pod} = record;
-  const {activeDeadlineSeconds} = pod.spec!;
   if (pod.metadata?.deletionTimestamp) {
-    const deadline = now + graceMs(pod);
+    const deadline = now + graceMs(record);
     if (record.termination) record.termination.deadline = Math.min(record.termination.deadline, deadline);
     else record.termination = {since: now, deadline};
-  } else if (!record.termination && activeDeadlineSeconds !== undefined && now >= record.startTime + activeDeadlineSeconds * 1000) {
-    recordEvent('Normal', 'DeadlineExceeded', deadlineText);
-    record.termination = {since: now, deadline: now + graceMs(pod), reason: 'DeadlineExceeded', message: deadlineText, failed: true};
+  } else if (!record.termination && now >= activeDeadline(pod, record.startTime)) {
+    recordEvent('Normal', deadlineExceeded.reason, deadlineExceeded.message);
+    record.termination = {since: now, deadline: now + graceMs(record), ...deadlineExceeded, failed: true};
   }
-};
-
-const canRunAgain = ({container, record: {state, last}}: PodContainer, pod: Frozen<Pod>): boolean => {
-  if (state.is === 'ended') return mayRestart(container, pod.spec!, state.exitCode);
-  return state.is !== 'waiting' || !last || mayRestart(container, pod.spec!, last.exitCode);
 };
 
 const startOrRestart = ({container, record: own, behavior, context}: PodContainer, record: PodRecord): void =>
@@ -113,37 +107,23 @@ const startOrRestart = ({container, record: own, behavior, context}: PodContaine
     ? restart(record, own, container, behavior, context)
     : start(record, own, container, behavior, context);
 
-/** Starts the containers that may run now, in the order of the spec. Returns whether the pod has completed: nothing runs, and nothing may run again. */
-const startContainers = (
-  record: PodRecord,
-  containers: readonly PodContainer[],
-  context: PodContext,
-): 'completed' | 'failed' | 'running' => {
+/** Returns what is to be done for the pod, as the agent of a real node decides it. */
+const actionsOf = (record: PodRecord, {now}: PodContext): PodActions =>
+  computeActions(record.pod, {runtime: runtimeOf(record), probes: probesOf(record, now), isChanged: () => false});
+
+/** Starts the containers that may run now. Returns whether the pod is over: nothing runs, and nothing may run again. */
+const startContainers = (record: PodRecord, containers: readonly PodContainer[], context: PodContext): boolean => {
   if (record.sandbox === 'pending') {
     const isBlocked = record.missing?.mount || record.mounting?.waiting.length || record.devices?.isPrepared === false;
-    if (context.now < record.sandboxAt || isBlocked) return 'running';
+    if (context.now < record.sandboxAt || isBlocked) return false;
     record.addresses = context.takeAddresses();
     record.sandbox = 'up';
   }
-  const wasInitialized = isInitialized(record);
-  for (const container of containers) {
-    const {role, record: own} = container;
-    if (role === 'init' && !wasInitialized) {
-      if (own.state.is === 'ended' && own.state.exitCode === 0) continue;
-      if (!canRunAgain(container, record.pod)) return 'failed';
-      if (own.state.is !== 'running') startOrRestart(container, record);
-      return 'running';
-    }
-    if (role === 'sidecar') {
-      if (own.state.is !== 'running') startOrRestart(container, record);
-      const isStarted = own.state.is === 'running' && own.state.startedBy <= context.now;
-      if (!wasInitialized && !isStarted) return 'running';
-    }
-    if (role === 'regular' && own.state.is !== 'running' && canRunAgain(container, record.pod)) startOrRestart(container, record);
-    if (role === 'ephemeral' && own.state.is === 'waiting') startOrRestart(container, record);
-  }
-  const regular = containers.filter(({role}) => role === 'regular');
-  return regular.every(container => container.record.state.is === 'ended' && !canRunAgain(container, record.pod)) ? 'completed' : 'running';
+  const {killPod, ephemeral, initContainers, containers: regular} = actionsOf(record, context);
+  if (killPod) return true;
+  const due = new Set([...ephemeral, ...initContainers, ...regular]);
+  for (const container of containers) if (due.has(container.record.name)) startOrRestart(container, record);
+  return false;
 };
 
 const preStopMs = (container: Frozen<AnyContainer>): number =>
@@ -164,10 +144,9 @@ const stopContainers = (record: PodRecord, containers: readonly PodContainer[], 
       stop: stopAt < deadline ? {at: stopAt, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedExitCode},
     };
   };
-  for (const container of containers) if (container.role !== 'sidecar') stopOne(container);
-  if (containers.some(({role, record: own}) => role !== 'sidecar' && own.state.is === 'running')) return;
-  const last = containers.findLast(({role, record: own}) => role === 'sidecar' && own.state.is === 'running');
-  if (last) stopOne(last);
+  const running = new Set(containers.flatMap(({record: {name, state}}) => (state.is === 'running' ? [name] : [])));
+  const spec = record.pod.spec!;
+  for (const container of containers) if (!stopsAfter(spec, container.record.name).some(name => running.has(name))) stopOne(container);
 };
 
 /** A container that waits for a restart which will not happen ends as its last run did. */
@@ -178,7 +157,6 @@ const restoreLastState = (container: ContainerRecord): void => {
 };
 
 const nextTime = (record: PodRecord, {now}: PodContext): number => {
-  const {activeDeadlineSeconds} = record.pod.spec!;
   const times = record.containers.map(container => nextChange(container, now));
   // What the pod waits for was checked a moment ago: a retry that has fallen due since then must not be lost.
   const retry = (at: number): void => void times.push(Math.max(at, now + 1));
@@ -186,7 +164,7 @@ const nextTime = (record: PodRecord, {now}: PodContext): number => {
   if (record.missing?.mount) retry(record.missing.retryAt);
   if (record.sandbox === 'pending' && record.devices?.isPrepared === false) retry(record.devices.retryAt);
   if (record.sandbox === 'pending' && record.mounting?.waiting.length) retry(record.mounting.retryAt);
-  if (activeDeadlineSeconds !== undefined && !record.termination) times.push(record.startTime + activeDeadlineSeconds * 1000);
+  if (!record.termination) times.push(activeDeadline(record.pod, record.startTime));
   return Math.min(...times.filter(time => time > now), Infinity);
 };
 
@@ -204,8 +182,7 @@ export const advance = (record: PodRecord, context: PodContext): number => {
     endRuns(containers, context);
     endIfRequested(record, context);
     if (!record.termination) {
-      const outcome = startContainers(record, containers, context);
-      if (outcome !== 'running') record.termination = {since: now, deadline: now + graceMs(record.pod), failed: outcome === 'failed'};
+      if (startContainers(record, containers, context)) record.termination = {since: now, deadline: now + graceMs(record)};
     }
     if (record.termination) {
       stopContainers(record, containers, now);

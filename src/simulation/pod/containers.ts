@@ -1,8 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Container, Probe} from '#src/api/pod.js';
+import type {AnyContainer, Container} from '#src/api/pod.js';
+import {backoffTexts, isBackingOff, nextBackoff} from '#src/platlet/pod/backoff.js';
+import {firstSuccessMs} from '#src/platlet/pod/probe-results.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from '#src/simulation/rules/images.js';
-import type {ContainerRecord, Termination, PodRecord, Backoff} from './record.js';
+import type {ContainerRecord, Termination, PodRecord} from './record.js';
 
 /** What starting a container needs. */
 export interface ContainerContext {
@@ -16,20 +18,6 @@ export interface ContainerContext {
 
 /** How long a failure is shown before the next try or the waiting state: about as long as a kubelet takes to notice. */
 const statusDelayMs = 1_000;
-const firstDelayMs = 10_000;
-const maxDelayMs = 300_000;
-
-/** Returns the next backoff after a failure at `at`; a long time without failures resets it. */
-const nextBackoff = (before: Backoff | undefined, at: number): Backoff =>
-  before && at - before.since <= 2 * maxDelayMs
-    ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at}
-    : {delayMs: firstDelayMs, since: at};
-
-const seconds = (ms: number): string => {
-  const whole = Math.round(ms / 1000);
-  const minutes = Math.floor(whole / 60);
-  return minutes > 0 ? `${minutes}m${whole % 60}s` : `${whole}s`;
-};
 
 const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string =>
   `${record.uid}/${name}/${restarts}/${setting}`;
@@ -112,10 +100,6 @@ const isWaitingToPull = (container: ContainerRecord, image: string, {now, record
   return true;
 };
 
-/** Returns the time from start to the first success of a probe, for a container that responds at once. */
-const probedAfterMs = (probe: Frozen<Probe> | undefined): number =>
-  probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
-
 /** Returns when a container that starts at `startedAt` is started, is ready, and ends. */
 export const timesOf = (
   record: PodRecord,
@@ -129,8 +113,8 @@ export const timesOf = (
     const given = behavior[setting];
     return startedAt + (given ? drawFrom(given, seedOf(record, container, setting)) : defaultMs);
   };
-  const startedBy = at('startedAfter', probedAfterMs(startupProbe));
-  const readyBy = Math.max(startedBy, at('readyAfter', probedAfterMs(readinessProbe)));
+  const startedBy = at('startedAfter', firstSuccessMs(startupProbe));
+  const readyBy = Math.max(startedBy, at('readyAfter', firstSuccessMs(readinessProbe)));
   return {startedAt, startedBy, readyBy, exitsAt: at('runFor', Infinity)};
 };
 
@@ -183,12 +167,9 @@ export const restart = (
     if (now < finishedAt + statusDelayMs) return;
     waitForRestart(container);
     const backoff = container.restartBackoff;
-    const isWaiting = backoff && finishedAt - backoff.since <= 2 * maxDelayMs && now < finishedAt + backoff.delayMs;
-    if (isWaiting) {
-      const {namespace, name} = record.pod.metadata ?? {};
-      const which = `restarting failed container ${container.name} in pod ${name}_${namespace}(${record.uid})`;
-      recordEvent('Warning', 'BackOff', `Back-off ${which}`);
-      const message = `back-off ${seconds(backoff.delayMs)} restarting failed container=${container.name} pod=${name}_${namespace}(${record.uid})`;
+    if (isBackingOff(backoff, finishedAt, now)) {
+      const {event, message} = backoffTexts(record.pod, container.name, backoff);
+      recordEvent('Warning', 'BackOff', event);
       container.state = {is: 'waiting', reason: 'CrashLoopBackOff', message, until: finishedAt + backoff.delayMs};
       return;
     }

@@ -2,12 +2,13 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
+import type {Backoff} from '#src/platlet/pod/backoff.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {Resizing} from './resizing.js';
-import type {PodAllocation} from '#src/simulation/node/allocation.js';
+import type {PodAllocation} from '#src/platlet/pod/admission/allocation.js';
 import type {Mounting} from './mounting.js';
-import type {Role} from '#src/simulation/rules/rules.js';
+import type {Role} from '#src/model/pod/spec-containers.js';
 
 /** A run that has ended. All times of records are those of the timeline of pods. */
 export interface Termination {
@@ -38,12 +39,6 @@ export type ContainerState =
       readonly stop?: Stop;
     }
   | ({readonly is: 'ended'} & Termination);
-
-/** An exponential backoff: the current delay, and when it began. */
-export interface Backoff {
-  readonly delayMs: number;
-  readonly since: number;
-}
 
 /** The node's record of a container. */
 export interface ContainerRecord {

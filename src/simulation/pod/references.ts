@@ -5,7 +5,7 @@ import {isForbidden, isNotFound} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import type {Missing} from './record.js';
-import {specContainers} from '#src/simulation/rules/spec-containers.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
 import {usesSubPathExpr, containerSubPathError} from './subpaths.js';
 
 interface Reference {

@@ -3,10 +3,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
-import type {Rejection} from '#src/simulation/node/allocation.js';
+import type {Rejection} from '#src/platlet/pod/admission/rejection.js';
 import {end, waitForRestart} from './containers.js';
 import type {PodRecord} from './record.js';
-import {specContainers} from '#src/simulation/rules/spec-containers.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
 import type {Amounts, Resizing} from './resizing.js';
 
 export interface ResizeContext {

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {ResourceRequirements} from '#src/api/pod.js';
-import type {Rejection} from '#src/simulation/node/allocation.js';
+import type {Rejection} from '#src/platlet/pod/admission/rejection.js';
 
 export type Amounts = Frozen<ResourceRequirements>;
 

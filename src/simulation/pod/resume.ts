@@ -7,7 +7,7 @@ import type {Timeline} from '#src/simulation/timeline.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
 import type {ContainerRecord, Termination, PodRecord} from './record.js';
-import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
+import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
 

@@ -4,7 +4,8 @@ import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {Timeline} from '#src/simulation/timeline.js';
 import type {PodRecord} from './record.js';
-import {statusOf, statusPatch} from './status.js';
+import {statusPatch} from '#src/platlet/pod/status-patch.js';
+import {statusOf} from './status.js';
 
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
   Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);

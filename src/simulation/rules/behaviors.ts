@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import type {SpecContainer} from './spec-containers.js';
+import type {SpecContainer} from '#src/model/pod/spec-containers.js';
 import type {Behavior} from './behavior.js';
 import {RuleError} from './fields.js';
 import {readBehavior} from './read.js';

@@ -28,7 +28,8 @@ import {logEntry} from './log-fields.js';
 import {execRule, files, ports} from './stream-fields.js';
 import {deviceRule} from './device-fields.js';
 import {volumeRule} from './volume-fields.js';
-import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
+import {roles} from '#src/model/pod/spec-containers.js';
+import type {PodMatch, PodRule, Rules} from './rules.js';
 
 export {RuleError};
 

@@ -2,6 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {roles, type Role} from '#src/model/pod/spec-containers.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {Pattern} from './pattern.js';
 import {inferredSettings} from './inferred-settings.js';
@@ -11,10 +12,6 @@ import type {NodeRule} from './node-rule.js';
 import type {DeviceRule} from './device-rule.js';
 import type {VolumeRule} from './volume-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
-
-/** The role of a container in its pod. */
-export type Role = 'init' | 'sidecar' | 'regular' | 'ephemeral';
-export const roles: readonly Role[] = ['init', 'sidecar', 'regular', 'ephemeral'];
 
 /** Which containers a rule applies to. Each list that is set must have a matching item; texts may contain `*`. */
 export interface PodMatch {

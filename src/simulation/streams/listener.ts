@@ -3,7 +3,7 @@ import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/node/agent.js';
 import {expandKnown} from '#src/simulation/command/environment.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
-import {specContainers} from '#src/simulation/rules/spec-containers.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
 import type {PortRule} from '#src/simulation/rules/behavior.js';
 import type {StreamContext} from './command.js';
 import {valueIn, type ContainerTarget, type PodRecords} from './target.js';

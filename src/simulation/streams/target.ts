@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/command/environment.js';
 import type {ContainerRecord, PodRecord} from '#src/simulation/pod/record.js';
-import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
+import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 
 /** The records of pods, for requests to the node's agent. */
 export interface PodRecords {

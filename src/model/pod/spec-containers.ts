@@ -1,7 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
-import {isSidecar} from '#src/model/pod/restart.js';
-import type {Role} from './rules.js';
+import {isSidecar} from './restart.js';
+
+/** The role of a container in its pod. */
+export type Role = 'init' | 'sidecar' | 'regular' | 'ephemeral';
+export const roles: readonly Role[] = ['init', 'sidecar', 'regular', 'ephemeral'];
 
 /** A container of a pod's spec. */
 export interface SpecContainer {
@@ -10,7 +13,7 @@ export interface SpecContainer {
   readonly path: string;
 }
 
-/** Yields every container of a spec in the order of records, with its role and its field path in Events. */
+/** Yields every container of a spec, with its role and its field path in Events: init containers first, ephemeral ones last. */
 export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
   for (const container of spec.initContainers ?? [])
     yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};

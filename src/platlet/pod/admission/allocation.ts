@@ -1,4 +1,4 @@
-// The resources, host ports and pods that a simulated node has allocated. It counts; admission of pods decides.
+// The resources, host ports and pods that a node has allocated. It counts; admission of pods decides.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
@@ -13,6 +13,7 @@ import {
   type Quantity,
 } from '#src/api/quantity.js';
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
+import type {Rejection} from './rejection.js';
 
 /** The resources and host ports that the pods of a node use. */
 export interface NodeAllocation {
@@ -64,12 +65,6 @@ type Capacity = Readonly<Record<string, string>>;
 /** Formats an amount for messages: cpu in millicores, everything else in units. */
 const formatAmount = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
 
-/** Why a node rejects a pod. */
-export interface Rejection {
-  readonly reason: string;
-  readonly message: string;
-}
-
 const outOfResource = (name: string, requested: bigint | number, used: bigint | number, capacity: bigint | number): Rejection => ({
   reason: `OutOf${name}`,
   message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
@@ -97,6 +92,24 @@ export const insufficientResource = (node: NodeAllocation, allocatable: Capacity
       return outOfResource(name, formatAmount(name, amount), formatAmount(name, used), formatAmount(name, capacity));
   }
   return undefined;
+};
+
+/** What a pod lacks on its node: amounts by resource, `pods` among them. */
+export type Shortage = ReadonlyMap<string, Quantity>;
+
+/** Returns everything that a pod lacks on a node. */
+export const shortageOf = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Shortage => {
+  const lacking = new Map<string, Quantity>();
+  const compare = (name: string, wanted: Quantity, used: Quantity): void => {
+    const rest = subtractQuantities(addQuantities(used, wanted), parseQuantity(allocatable[name] ?? '0'));
+    if (compareQuantities(rest, zeroQuantity) > 0) lacking.set(name, rest);
+  };
+  compare('pods', parseQuantity('1'), parseQuantity(String(node.pods)));
+  for (const [name, amount] of podRequests(pod, {podLevel: true})) {
+    if (compareQuantities(amount, zeroQuantity) === 0 || (allocatable[name] === undefined && name.includes('/'))) continue;
+    compare(name, amount, node.used.get(name) ?? zeroQuantity);
+  }
+  return lacking;
 };
 
 /** Whether a host port of the pod is taken. */

@@ -1,0 +1,154 @@
+// What is to be done so that a pod runs as it should: a pure function of the pod, what the runtime has of it, and the results of its probes.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import {containerHash, hashAnnotation} from './hash.js';
+import {hasRegularRun, initActions, unknownText} from './init-actions.js';
+import {latestOf, isRunning} from './instances.js';
+import type {KillReason} from './kill.js';
+import type {ProbeResults} from './probe-results.js';
+import {isToStart, restartsAll, type RestartGates} from './restart.js';
+import {sandboxState} from './sandbox.js';
+
+/** A container that must not run on while its pod does. */
+export interface ContainerToKill {
+  readonly instance: ContainerInstance;
+  readonly container: Frozen<AnyContainer>;
+  /** The text of the event. */
+  readonly message: string;
+  readonly reason?: KillReason;
+}
+
+/** What is to be done, in the order of the members. Containers are named. */
+export interface PodActions {
+  /** All containers and the sandbox are killed. */
+  readonly killPod: boolean;
+  readonly toKill: readonly ContainerToKill[];
+  /** All containers are ended and removed; the pod begins anew in its sandbox. */
+  readonly restartAll: boolean;
+  readonly createSandbox: boolean;
+  /** Of the sandbox to create or to use. */
+  readonly attempt: number;
+  /** Of the sandbox to use, or of the one that is replaced. */
+  readonly sandbox?: string;
+  readonly ephemeral: readonly string[];
+  readonly initContainers: readonly string[];
+  readonly containers: readonly string[];
+}
+
+/** What actions depend on beside the pod. */
+export interface ActionInputs {
+  readonly runtime: RuntimePod;
+  readonly probes: ProbeResults;
+  readonly gates?: RestartGates;
+  /** Whether a run was created from another definition of the container. */
+  isChanged(container: Frozen<AnyContainer>, instance: ContainerInstance): boolean;
+}
+
+/** Whether the hash that was noted at the creation of a run is another one now. A run without a hash was not created by an agent. */
+export const isDefinitionChanged: ActionInputs['isChanged'] = (container, {annotations}) =>
+  annotations[hashAnnotation] !== undefined && annotations[hashAnnotation] !== containerHash(container);
+
+const nothing: Omit<PodActions, 'attempt'> = {
+  killPod: false,
+  toKill: [],
+  restartAll: false,
+  createSandbox: false,
+  ephemeral: [],
+  initContainers: [],
+  containers: [],
+};
+
+const restartsWhenKilled = ({metadata, spec}: Frozen<Pod>, container: Frozen<AnyContainer>): boolean =>
+  !metadata?.deletionTimestamp && (container.restartPolicy ?? spec?.restartPolicy ?? 'Always') !== 'Never';
+
+/** What a new sandbox is created for, if for anything. */
+const anewActions = (pod: Frozen<Pod>, {runtime, gates}: ActionInputs, attempt: number): Partial<PodActions> => {
+  const {containers, initContainers = []} = pod.spec!;
+  const mayAnyRestart = containers.some(container => restartsWhenKilled(pod, container));
+  if (attempt > 0 && runtime.containers.length > 0 && !mayAnyRestart) return {};
+  const due = containers.filter(container => {
+    const latest = latestOf(runtime, container.name);
+    // A run that has not ended is lost with its sandbox.
+    return latest?.state === 'running' ? restartsWhenKilled(pod, container) : isToStart(pod, container, latest, gates);
+  });
+  if (due.length === 0 && hasRegularRun(pod.spec!, runtime)) return {};
+  const [first] = initContainers;
+  return {createSandbox: true, ...(first ? {initContainers: [first.name]} : {containers: due.map(({name}) => name)})};
+};
+
+/** Why a running container is to be killed. */
+const killReasonOf = (
+  container: Frozen<AnyContainer>,
+  instance: ContainerInstance,
+  {probes, isChanged}: ActionInputs,
+): {readonly message: string; readonly reason: KillReason} | undefined => {
+  const {name} = container;
+  if (isChanged(container, instance)) return {message: `Container ${name} definition changed`, reason: 'changed'};
+  if (probes.resultOf('liveness', instance.id) === 'failure')
+    return {message: `Container ${name} failed liveness probe`, reason: 'liveness'};
+  if (probes.resultOf('startup', instance.id) === 'failure') return {message: `Container ${name} failed startup probe`, reason: 'startup'};
+  return undefined;
+};
+
+/** Returns what is to be done with the regular containers of an initialized pod. */
+const regularActions = (pod: Frozen<Pod>, inputs: ActionInputs): Pick<PodActions, 'killPod' | 'containers' | 'toKill'> => {
+  const toStart: string[] = [];
+  const toKill: ContainerToKill[] = [];
+  let kept = 0;
+  for (const container of pod.spec!.containers) {
+    const latest = latestOf(inputs.runtime, container.name);
+    if (!latest || !isRunning(latest)) {
+      if (!isToStart(pod, container, latest, inputs.gates)) continue;
+      toStart.push(container.name);
+      if (latest?.state === 'unknown')
+        toKill.push({instance: latest, container, message: unknownText(latest, 'Container'), reason: 'unknown'});
+      continue;
+    }
+    const why = killReasonOf(container, latest, inputs);
+    if (!why) {
+      kept++;
+      continue;
+    }
+    const restarts = why.reason === 'changed' || restartsWhenKilled(pod, container);
+    if (restarts) toStart.push(container.name);
+    toKill.push({instance: latest, container, reason: why.reason, message: restarts ? `${why.message}, will be restarted` : why.message});
+  }
+  return {killPod: kept === 0 && toStart.length === 0, containers: toStart, toKill};
+};
+
+/** Returns what is to be done for a pod that is to run. */
+export const computeActions = (pod: Frozen<Pod>, inputs: ActionInputs): PodActions => {
+  const {runtime, gates} = inputs;
+  const state = sandboxState(pod, runtime);
+  if (state.is === 'missing') {
+    const {attempt, replaced} = state;
+    return {...nothing, killPod: true, attempt, ...(replaced ? {sandbox: replaced.id} : {}), ...anewActions(pod, inputs, attempt)};
+  }
+  const {id: sandbox, attempt} = state.sandbox;
+  const base = {...nothing, sandbox, attempt};
+  const all = [...(pod.spec!.initContainers ?? []), ...pod.spec!.containers];
+  if (
+    gates?.restartAll &&
+    !pod.metadata?.deletionTimestamp &&
+    all.some(container => {
+      const latest = latestOf(runtime, container.name);
+      return latest && restartsAll(container, latest);
+    })
+  )
+    return {...base, restartAll: true};
+  const ephemeral = (pod.spec!.ephemeralContainers ?? []).filter(({name}) => !latestOf(runtime, name)).map(({name}) => name);
+  const init = initActions(pod, inputs);
+  const {initContainers, toKill} = init;
+  if (init.killPod || !init.isInitialized) return {...base, ephemeral, initContainers, toKill, killPod: init.killPod};
+  const regular = regularActions(pod, inputs);
+  return {
+    ...base,
+    ephemeral,
+    initContainers: regular.killPod ? [] : initContainers,
+    containers: regular.containers,
+    toKill: [...toKill, ...regular.toKill],
+    killPod: regular.killPod,
+  };
+};

@@ -1,0 +1,67 @@
+// Whether a node takes a pod that is bound to it: the checks in their order, of which the first refusal counts.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import {insufficientResource, shortageOf, type NodeAllocation} from './allocation.js';
+import {pressureRejection} from './eviction.js';
+import {appArmorRejection, featureRejection, shutdownRejection, type NodeFeatures} from './features.js';
+import {managerRejection, type ManagerRefusal} from './managers.js';
+import {placementRejection, systemRejection, unknownNodeRejection} from './predicates.js';
+import {preemptionVictims} from './preemption.js';
+import {isCritical} from './priority.js';
+import type {Rejection} from './rejection.js';
+import {sysctlRejection} from './sysctls.js';
+
+/** What a node has and is, as far as pods depend on it. */
+export interface NodeState {
+  readonly naming: Naming;
+  /** Undefined while it is not known. */
+  readonly node: Frozen<Node> | undefined;
+  /** Types of the conditions of pressure that are true. */
+  readonly pressures: readonly string[];
+  /** Kernel parameters that are allowed besides the safe ones; the last character may be `*`. */
+  readonly allowedSysctls: readonly string[];
+  readonly features: NodeFeatures;
+  readonly isShuttingDown: boolean;
+  /** What the admitted pods use. */
+  readonly allocation: NodeAllocation;
+  /** The admitted pods. */
+  readonly pods: readonly Frozen<Pod>[];
+  /** Reserves processors, memory and devices. */
+  reserve?(pod: Frozen<Pod>): ManagerRefusal | undefined;
+}
+
+/** What a node does with a pod that is new to it. */
+export type Admission =
+  | {readonly is: 'admitted'}
+  | {readonly is: 'refused'; readonly rejection: Rejection}
+  /** The pod is admitted once these have gone. */
+  | {readonly is: 'preempting'; readonly victims: readonly Frozen<Pod>[]};
+
+const refused = (rejection: Rejection): Admission => ({is: 'refused', rejection});
+
+/** Returns what a node does with a pod. Compares with pods that were admitted before. */
+export const admit = (state: NodeState, pod: Frozen<Pod>): Admission => {
+  const {naming, node, pressures, allowedSysctls, features, isShuttingDown, allocation, pods} = state;
+  const first = pressureRejection(naming, pressures, pod) ?? sysctlRejection(pod, allowedSysctls);
+  if (first) return refused(first);
+  const held = state.reserve?.(pod);
+  if (held) return refused(managerRejection(held));
+  if (!node) return refused(unknownNodeRejection(naming));
+  const wrong = systemRejection(naming, node, pod);
+  if (wrong) return refused(wrong);
+  const allocatable = node.status?.allocatable ?? {};
+  const missing = insufficientResource(allocation, allocatable, pod);
+  const victims =
+    missing && isCritical(naming, pod) ? preemptionVictims(naming, pod, pods, shortageOf(allocation, allocatable, pod)) : undefined;
+  if (missing && !victims) return refused(missing);
+  const rest =
+    placementRejection(naming, node, allocation, pod) ??
+    appArmorRejection(features, pod) ??
+    featureRejection(features, pod) ??
+    (isShuttingDown ? shutdownRejection : undefined);
+  if (rest) return refused(rest);
+  return victims ? {is: 'preempting', victims} : {is: 'admitted'};
+};

@@ -1,0 +1,20 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+
+/** Pods of this priority and above are critical. */
+const criticalPriority = 2_000_000_000;
+
+/** Whether a pod is from a file or a URL of its node. */
+export const isStaticPod = (naming: Naming, {metadata}: Frozen<Pod>): boolean => {
+  const source = metadata?.annotations?.[naming.key('config.source')];
+  return source !== undefined && source !== 'api';
+};
+
+/** Whether a pod is the image of a static pod in the API. */
+export const isMirrorPod = (naming: Naming, {metadata}: Frozen<Pod>): boolean =>
+  metadata?.annotations?.[naming.key('config.mirror')] !== undefined;
+
+/** Whether others make room for a pod. */
+export const isCritical = (naming: Naming, pod: Frozen<Pod>): boolean =>
+  isStaticPod(naming, pod) || isMirrorPod(naming, pod) || (pod.spec?.priority ?? 0) >= criticalPriority;

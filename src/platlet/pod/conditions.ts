@@ -1,0 +1,113 @@
+// The conditions of a pod that its node sets.
+
+import type {Frozen} from '#src/api/key.js';
+import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {hasRegularStarted} from './init-actions.js';
+
+export type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
+
+type Statuses = ReadonlyMap<string, Frozen<ContainerStatus>>;
+
+export const conditionTrue = (type: string, reason?: string): ConditionState => ({type, status: 'True', ...(reason ? {reason} : {})});
+export const conditionFalse = (type: string, reason?: string, message?: string): ConditionState => ({
+  type,
+  status: 'False',
+  ...(reason ? {reason} : {}),
+  ...(message ? {message} : {}),
+});
+
+const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
+
+/** Returns the text of what is known not to be well and of what is unknown; empty if there is nothing. */
+const problems = (unknown: readonly string[], others: readonly string[], what: string): string =>
+  [
+    ...(unknown.length > 0 ? [`containers with unknown status: ${listed(unknown)}`] : []),
+    ...(others.length > 0 ? [`containers with ${what} status: ${listed(others)}`] : []),
+  ].join(', ');
+
+/** Returns whether the init containers have done their work. `statuses` is undefined while nothing is known of the pod's containers. */
+export const initializedCondition = ({spec}: Frozen<Pod>, statuses: Statuses | undefined, phase: string): ConditionState => {
+  const initContainers = spec?.initContainers ?? [];
+  if (!statuses && initContainers.length > 0) return conditionFalse('Initialized', 'UnknownContainerStatuses');
+  const unknown: string[] = [];
+  const incomplete: string[] = [];
+  for (const container of initContainers) {
+    const status = statuses?.get(container.name);
+    if (!status) unknown.push(container.name);
+    else if (!(isSidecar(container) ? status.started : status.ready)) incomplete.push(container.name);
+  }
+  if (phase === 'Succeeded' && unknown.length === 0) return conditionTrue('Initialized', 'PodCompleted');
+  if (statuses && hasRegularStarted(spec!, statuses)) return conditionTrue('Initialized');
+  const message = problems(unknown, incomplete, 'incomplete');
+  return message ? conditionFalse('Initialized', 'ContainersNotInitialized', message) : conditionTrue('Initialized');
+};
+
+/** Returns whether all containers that are to run are ready. */
+export const containersReadyCondition = ({spec}: Frozen<Pod>, statuses: Statuses | undefined, phase: string): ConditionState => {
+  if (!statuses) return conditionFalse('ContainersReady', 'UnknownContainerStatuses');
+  const unknown: string[] = [];
+  const unready: string[] = [];
+  for (const container of [...(spec?.initContainers ?? []).filter(isSidecar), ...spec!.containers]) {
+    const status = statuses.get(container.name);
+    if (!status) unknown.push(container.name);
+    else if (!status.ready) unready.push(container.name);
+  }
+  if (phase === 'Succeeded' && unknown.length === 0) return conditionFalse('ContainersReady', 'PodCompleted');
+  if (phase === 'Failed') return conditionFalse('ContainersReady', 'PodFailed');
+  const message = problems(unknown, unready, 'unready');
+  return message ? conditionFalse('ContainersReady', 'ContainersNotReady', message) : conditionTrue('ContainersReady');
+};
+
+/** Returns whether the pod is ready: its containers are, and every condition of its readiness gates is true. */
+export const readyCondition = (
+  {spec}: Frozen<Pod>,
+  containers: ConditionState,
+  others: readonly Frozen<PodCondition>[],
+): ConditionState => {
+  if (containers.status !== 'True') return {...containers, type: 'Ready'};
+  const messages = (spec?.readinessGates ?? []).flatMap(({conditionType: type}) => {
+    const found = others.find(condition => condition.type === type);
+    if (!found) return [`corresponding condition of pod readiness gate ${JSON.stringify(type)} does not exist.`];
+    return found.status === 'True' ? [] : [`the status of pod readiness gate ${JSON.stringify(type)} is not "True", but ${found.status}`];
+  });
+  return messages.length > 0 ? conditionFalse('Ready', 'ReadinessGatesNotReady', messages.join(', ')) : conditionTrue('Ready');
+};
+
+/** Conditions that exist only temporarily. */
+export const transientConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
+
+/** What conditions depend on beside the pod. */
+export interface ConditionInputs {
+  readonly statuses: Statuses | undefined;
+  readonly phase: string;
+  /** Whether there is a sandbox with an address. */
+  readonly hasSandbox: boolean;
+  /** The conditions of a pending or running resize. */
+  readonly resize?: readonly ConditionState[];
+  /** Why the pod is disrupted. */
+  readonly disruption?: ConditionState;
+}
+
+/** Returns the conditions that the node of a pod sets, in their order. */
+export const conditionStates = (
+  pod: Frozen<Pod>,
+  {statuses, phase, hasSandbox, resize = [], disruption}: ConditionInputs,
+): readonly ConditionState[] => {
+  const containers = containersReadyCondition(pod, statuses, phase);
+  return [
+    ...resize,
+    ...(disruption ? [disruption] : []),
+    {type: 'PodReadyToStartContainers', status: hasSandbox ? 'True' : 'False'},
+    initializedCondition(pod, statuses, phase),
+    readyCondition(pod, containers, pod.status?.conditions ?? []),
+    containers,
+    conditionTrue('PodScheduled'),
+  ];
+};
+
+/** The conditions of a pod that its node refused. */
+export const rejectedConditions: readonly ConditionState[] = [
+  conditionFalse('Ready', 'PodFailed'),
+  conditionFalse('ContainersReady', 'PodFailed'),
+];

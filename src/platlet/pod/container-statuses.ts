@@ -1,0 +1,215 @@
+// The container statuses of a pod, from what the runtime has and what was reported before.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {specContainers, type Role, type SpecContainer} from '#src/model/pod/spec-containers.js';
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import {runsOf} from './instances.js';
+import {isToStart, type RestartGates} from './restart.js';
+
+type WireState = NonNullable<ContainerStatus['state']>;
+
+/** Why a container waits, although it is due to start. */
+export interface WaitingReason {
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** What the statuses of containers depend on beside the pod. */
+export interface ContainerInputs {
+  readonly runtime: RuntimePod;
+  /** Why containers are not started, by name. */
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
+  readonly gates?: RestartGates;
+  /** Whether a run has started, by its startup probe. Only asked of those that run. */
+  isStarted(of: SpecContainer, instance: ContainerInstance): boolean;
+  /** Whether a started run is ready, by its readiness probe. */
+  isReady(of: SpecContainer, instance: ContainerInstance): boolean;
+  /** The resources of a container that has run. */
+  resourcesOf?(of: SpecContainer): Pick<ContainerStatus, 'resources' | 'allocatedResources'>;
+}
+
+export interface ContainerStatuses {
+  readonly initContainerStatuses?: ContainerStatus[];
+  readonly containerStatuses?: ContainerStatus[];
+  readonly ephemeralContainerStatuses?: ContainerStatus[];
+}
+
+/** The exit code and the reason of a run of which nothing is known: as if it was killed. */
+const lost = {exitCode: 137, reason: 'ContainerStatusUnknown'} as const;
+const lostText = 'The container could not be located when the pod was terminated';
+const vanishedText = 'The container could not be located when the pod was deleted.  The container used to be Running';
+
+export const lostState: WireState = {terminated: {...lost, message: lostText}};
+
+const terminatedOf = ({id, exitCode = 0, reason, message, startedAt, finishedAt}: ContainerInstance): WireState => ({
+  terminated: {
+    exitCode,
+    reason: reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
+    ...(message ? {message} : {}),
+    ...(startedAt === undefined ? {} : {startedAt: wireTime(startedAt)}),
+    // Some runtimes report an end before the start.
+    ...(finishedAt === undefined ? {} : {finishedAt: wireTime(Math.max(finishedAt, startedAt ?? finishedAt))}),
+    ...(id ? {containerID: id} : {}),
+  },
+});
+
+/** Returns the state of a run. A run that the runtime lost was killed, if it was last seen running. */
+const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | undefined): WireState => {
+  switch (instance.state) {
+    case 'running':
+      return {running: {startedAt: wireTime(instance.startedAt ?? instance.createdAt)}};
+    case 'exited':
+      return terminatedOf(instance);
+    case 'unknown':
+      return before?.state?.running ? {terminated: {...lostState.terminated!, containerID: instance.id}} : {waiting: {}};
+    case 'created':
+      return {waiting: {}};
+  }
+};
+
+const mounts = ({volumeMounts = []}: Frozen<AnyContainer>) =>
+  volumeMounts.map(({name, mountPath, readOnly, recursiveReadOnly}) => ({
+    name,
+    mountPath,
+    ...(readOnly
+      ? {readOnly, recursiveReadOnly: recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible' ? 'Enabled' : 'Disabled'}
+      : {}),
+  }));
+
+/** Returns the reason why a container that was never created waits. */
+export const defaultWaitingReason = ({spec}: Frozen<Pod>): string =>
+  spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating';
+
+/** Returns the status of a container of which the runtime has no run. */
+const withoutRun = (pod: Frozen<Pod>, {container, role}: SpecContainer, before: Frozen<ContainerStatus> | undefined): ContainerStatus => {
+  if (before?.state?.terminated) return structuredClone(before) as ContainerStatus;
+  const {lastState = {}, restartCount = 0} = before ?? {};
+  const hasVanished = before?.state?.running !== undefined && !lastState.terminated && role !== 'ephemeral';
+  const volumeMounts = mounts(container);
+  return {
+    name: container.name,
+    state: {waiting: {reason: defaultWaitingReason(pod)}},
+    lastState: hasVanished ? {terminated: {...lost, message: vanishedText}} : (structuredClone(lastState) as WireState),
+    ready: false,
+    restartCount: restartCount + (hasVanished && !pod.metadata?.deletionTimestamp ? 1 : 0),
+    image: container.image ?? '',
+    imageID: '',
+    started: false,
+    ...(volumeMounts.length > 0 ? {volumeMounts} : {}),
+  };
+};
+
+const ofRun = (
+  of: SpecContainer,
+  [latest, previous]: readonly [ContainerInstance, ...ContainerInstance[]],
+  before: Frozen<ContainerStatus> | undefined,
+  inputs: ContainerInputs,
+): ContainerStatus => {
+  const volumeMounts = mounts(of.container);
+  const {user} = latest;
+  return {
+    name: of.container.name,
+    state: stateOf(latest, before),
+    lastState: previous ? stateOf(previous, undefined) : {},
+    ready: false,
+    restartCount: latest.attempt + (latest.state === 'unknown' && before?.state?.running ? 1 : 0),
+    image: latest.image.image,
+    imageID: latest.imageRef,
+    containerID: latest.id,
+    started: false,
+    ...(of.role === 'ephemeral' ? {} : inputs.resourcesOf?.(of)),
+    ...(volumeMounts.length > 0 ? {volumeMounts} : {}),
+    ...(user ? {user: {linux: {uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups]}}} : {}),
+  };
+};
+
+/** A container that is due to start but waits shows why, and the end of its last run as the state before. */
+const showWaiting = (status: ContainerStatus, {reason, message}: WaitingReason): void => {
+  if (status.state?.terminated) status.lastState = status.state;
+  status.state = {waiting: {reason, ...(message ? {message} : {})}};
+};
+
+const isReady = (of: SpecContainer, latest: ContainerInstance | undefined, isStarted: boolean, inputs: ContainerInputs): boolean => {
+  if (!latest || of.role === 'ephemeral') return false;
+  if (of.role === 'init') return latest.state === 'exited' && latest.exitCode === 0;
+  return latest.state === 'running' && isStarted && inputs.isReady(of, latest);
+};
+
+const statusOf = (
+  pod: Frozen<Pod>,
+  of: SpecContainer,
+  before: Frozen<ContainerStatus> | undefined,
+  inputs: ContainerInputs,
+): ContainerStatus => {
+  const [latest, ...earlier] = runsOf(inputs.runtime, of.container.name);
+  const status = latest ? ofRun(of, [latest, ...earlier], before, inputs) : withoutRun(pod, of, before);
+  const why = inputs.waiting.get(of.container.name);
+  // What has ended for good keeps its state.
+  if (why && !(latest ? latest.state === 'running' : status.state?.terminated) && isToStart(pod, of.container, latest, inputs.gates))
+    showWaiting(status, why);
+  if (!latest && status.state?.terminated) return status;
+  const isStarted = latest?.state === 'running' && inputs.isStarted(of, latest);
+  status.started = isStarted;
+  status.ready = isReady(of, latest, isStarted, inputs);
+  return status;
+};
+
+const listOf: Readonly<Record<Role, keyof ContainerStatuses>> = {
+  init: 'initContainerStatuses',
+  sidecar: 'initContainerStatuses',
+  regular: 'containerStatuses',
+  ephemeral: 'ephemeralContainerStatuses',
+};
+
+/** Returns all container statuses of a pod's status, by name. */
+export const statusesByName = (statuses: Frozen<ContainerStatuses> = {}): ReadonlyMap<string, Frozen<ContainerStatus>> => {
+  const byName = new Map<string, Frozen<ContainerStatus>>();
+  for (const list of [statuses.initContainerStatuses, statuses.containerStatuses, statuses.ephemeralContainerStatuses])
+    for (const status of list ?? []) byName.set(status.name, status);
+  return byName;
+};
+
+const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);
+
+/** Returns the container statuses of a pod: regular and ephemeral ones by name, init containers in their order. */
+export const containerStatuses = (pod: Frozen<Pod>, inputs: ContainerInputs): ContainerStatuses => {
+  const before = statusesByName(pod.status);
+  const lists: {-readonly [K in keyof ContainerStatuses]: ContainerStatus[]} = {};
+  for (const of of specContainers(pod.spec!))
+    (lists[listOf[of.role]] ??= []).push(statusOf(pod, of, before.get(of.container.name), inputs));
+  lists.containerStatuses?.sort(byName);
+  lists.ephemeralContainerStatuses?.sort(byName);
+  return lists;
+};
+
+const markLost = (status: ContainerStatus): ContainerStatus =>
+  status.state?.terminated ? status : {...status, state: lostState, ready: false, started: false};
+
+/** Whether the init containers of a pod have done their work, by its statuses. */
+const isInitialized = ({spec}: Frozen<Pod>, {initContainerStatuses = [], containerStatuses = []}: ContainerStatuses): boolean => {
+  const last = initContainerStatuses.at(-1);
+  if (!last) return true;
+  if (containerStatuses.some(({state, lastState}) => state?.running ?? state?.terminated ?? lastState?.terminated)) return true;
+  const container = spec?.initContainers?.find(({name}) => name === last.name);
+  if (container && isSidecar(container)) return last.started ?? false;
+  return last.state?.terminated?.exitCode === 0 || last.lastState?.terminated?.exitCode === 0;
+};
+
+/**
+ * Returns the last statuses of a pod of which nothing runs any more. A container that is not seen to have ended is lost: a regular one if the pod was initialized,
+ * an init container if it or one after it has run.
+ */
+export const finalStatuses = (pod: Frozen<Pod>, statuses: ContainerStatuses): ContainerStatuses => {
+  const {initContainerStatuses, containerStatuses, ...rest} = statuses;
+  const lastInit = initContainerStatuses?.findLastIndex(({state, lastState}) => !state?.waiting || lastState?.terminated) ?? -1;
+  return {
+    ...rest,
+    ...(initContainerStatuses
+      ? {initContainerStatuses: initContainerStatuses.map((one, at) => (at <= Math.max(0, lastInit) ? markLost(one) : one))}
+      : {}),
+    ...(containerStatuses ? {containerStatuses: isInitialized(pod, statuses) ? containerStatuses.map(markLost) : containerStatuses} : {}),
+  };
+};

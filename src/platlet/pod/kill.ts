@@ -1,0 +1,56 @@
+// When and in which order the containers of a pod are stopped.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Container, Pod, PodSpec} from '#src/api/pod.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
+
+/** Why a running container is killed although its pod stays. */
+export type KillReason = 'liveness' | 'startup' | 'changed' | 'unknown';
+
+/** What every container has at least between the stop signal and its end. */
+export const minStopSeconds = 2;
+
+const defaultGraceSeconds = 30;
+
+/** Returns the grace period of a pod: of its deletion, or of its spec. */
+export const podGraceSeconds = ({metadata, spec}: Frozen<Pod>): number =>
+  metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+
+const probeGrace = (container: Frozen<AnyContainer> | undefined, reason: KillReason | undefined): number | undefined => {
+  const {livenessProbe, startupProbe} = (container ?? {}) as Partial<Frozen<Container>>;
+  if (reason === 'liveness') return livenessProbe?.terminationGracePeriodSeconds;
+  return reason === 'startup' ? startupProbe?.terminationGracePeriodSeconds : undefined;
+};
+
+/** Returns the grace period of a container that is killed for a reason of its own. */
+export const containerGraceSeconds = (pod: Frozen<Pod>, container: Frozen<AnyContainer> | undefined, reason?: KillReason): number =>
+  probeGrace(container, reason) ?? podGraceSeconds(pod);
+
+/**
+ * Returns the effective grace period of a termination: the shortest one that was asked for, and at least a second. `given`: by an eviction, say. Later requests
+ * can only shorten it.
+ */
+export const terminationGraceSeconds = (pod: Frozen<Pod>, given?: number, before?: number): number => {
+  const asked = Math.min(pod.metadata?.deletionGracePeriodSeconds ?? given ?? podGraceSeconds(pod), given ?? Infinity);
+  return Math.max(1, Math.min(asked, before ?? Infinity));
+};
+
+/** Returns how long a pod may take to be killed before that is reported, in ms. */
+export const killLimitMs = (graceSeconds: number): number => Math.max(10, 1.5 * graceSeconds) * 1000;
+
+/** Returns what is left of a grace period for the stop itself, in seconds. */
+export const stopSeconds = (graceSeconds: number, spentMs: number): number =>
+  Math.max(minStopSeconds, Math.ceil(graceSeconds - spentMs / 1000));
+
+/** Returns the containers that must have ended before this one is stopped: a sidecar waits for all others but the sidecars before it. */
+export const stopsAfter = (spec: Frozen<PodSpec>, name: string): readonly string[] => {
+  const all = [...specContainers(spec)];
+  const index = all.findIndex(({container}) => container.name === name);
+  if (all[index]?.role !== 'sidecar') return [];
+  return all.filter(({role}, at) => role === 'regular' || (role === 'sidecar' && at > index)).map(({container}) => container.name);
+};
+
+export const exceededGrace = {
+  reason: 'ExceededGracePeriod',
+  message: 'Container runtime did not kill the pod within specified grace period.',
+} as const;

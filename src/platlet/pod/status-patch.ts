@@ -1,0 +1,78 @@
+// How a node's view of a pod's status is written beside what others own.
+
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
+import {mayRestart} from '#src/model/pod/restart.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
+import {transientConditions} from './conditions.js';
+import {statusesByName, type ContainerStatuses} from './container-statuses.js';
+import type {OwnStatus} from './status.js';
+
+const ownFields = [
+  'phase',
+  'reason',
+  'message',
+  'observedGeneration',
+  'hostIP',
+  'hostIPs',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'initContainerStatuses',
+  'containerStatuses',
+  'ephemeralContainerStatuses',
+] as const;
+
+const withoutProbe = (condition: Frozen<PodCondition> | undefined): object | undefined => {
+  if (!condition || !('lastProbeTime' in condition)) return condition;
+  const {lastProbeTime: _, ...rest} = condition;
+  return rest;
+};
+
+/** Returns the changed conditions, with null for removed fields: the lists are merged. */
+const changedConditions = (own: readonly PodCondition[], before: readonly Frozen<PodCondition>[]): Record<string, unknown>[] =>
+  own.flatMap(condition => {
+    const stored = withoutProbe(before.find(({type}) => type === condition.type));
+    if (sameJson(condition, stored)) return [];
+    const removed = Object.keys(stored ?? {}).filter(key => !(key in condition));
+    return [{...condition, ...Object.fromEntries(removed.map(key => [key, null]))}];
+  });
+
+/** Returns the strategic merge patch that updates the stored status to `own`; undefined if it is up to date. */
+export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
+  const patch: Record<string, unknown> = {};
+  for (const field of ownFields) {
+    if (own[field] === undefined) {
+      if (status[field] !== undefined) patch[field] = null;
+    } else if (!sameJson(own[field], status[field])) patch[field] = own[field];
+  }
+  const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
+  const removed = others.filter(({type}) => transientConditions.includes(type));
+  const conditions = [
+    ...changedConditions(own.conditions ?? [], status.conditions ?? []),
+    ...removed.map(({type}) => ({type, $patch: 'delete'})),
+  ];
+  if (conditions.length > 0) {
+    patch['$setElementOrder/conditions'] = [
+      ...others.filter(({type}) => !transientConditions.includes(type)),
+      ...(own.conditions ?? []),
+    ].map(({type}) => ({type}));
+    patch['conditions'] = conditions;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+};
+
+/** Returns the name of a container that was reported as ended for good and would be reported as not ended; undefined if there is none. */
+export const illegalTransition = ({spec, status}: Frozen<Pod>, own: ContainerStatuses): string | undefined => {
+  const before: ReadonlyMap<string, Frozen<ContainerStatus>> = statusesByName(status);
+  const after = statusesByName(own);
+  for (const {container, role} of specContainers(spec!)) {
+    const ended = before.get(container.name)?.state?.terminated;
+    if (!ended || role === 'sidecar' || role === 'ephemeral' || after.get(container.name)?.state?.terminated) continue;
+    // All init containers run again in a new sandbox.
+    if (role === 'init' && ended.exitCode === 0) continue;
+    if (!mayRestart(container, spec!, ended.exitCode)) return container.name;
+  }
+  return undefined;
+};

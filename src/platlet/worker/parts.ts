@@ -1,0 +1,62 @@
+// What the workers of a node's pods share.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
+import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {RestartGates} from '#src/platlet/pod/restart.js';
+import type {OwnStatus} from '#src/platlet/pod/status.js';
+import type {Prober} from '#src/platlet/prober/prober.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {Hooks} from './hooks.js';
+
+/** Reports the statuses of pods. */
+export interface PodStatuses {
+  /** Reports what the node knows of a pod. */
+  set(pod: Frozen<Pod>, status: OwnStatus): void;
+  /** Called when nothing is left of a pod on the node: if it is being deleted, its object goes. */
+  finished(pod: Frozen<Pod>): void;
+  /** Returns what was reported last, which may not have come back from the server; undefined if nothing was. */
+  statusOf(uid: string): OwnStatus | undefined;
+}
+
+/** What the node is for its pods. */
+export interface NodeFacts {
+  readonly addresses: readonly string[];
+  /** Why the network of pods is not ready; undefined if it is. */
+  networkError(): string | undefined;
+  readonly crashLoop: BackoffLimits;
+  readonly gates: RestartGates;
+}
+
+export interface WorkerParts {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly runtime: Runtime;
+  readonly images: Images;
+  readonly volumes: PodVolumes;
+  readonly cgroups: PodCgroups;
+  readonly configs: PodConfigs;
+  readonly output: ContainerOutput;
+  readonly prober: Prober;
+  readonly hooks: Hooks;
+  readonly statuses: PodStatuses;
+  readonly events: EventRecorder;
+  readonly node: NodeFacts;
+  readonly signal: AbortSignal;
+}
+
+/** Records an event about a pod, or about one of its containers. */
+export const recordEvent = (
+  {events}: Pick<WorkerParts, 'events'>,
+  pod: Frozen<Pod>,
+  [type, reason, message]: readonly ['Normal' | 'Warning', string, string],
+  fieldPath?: string,
+): void => events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);

@@ -1,0 +1,130 @@
+// The start of a container: image, configuration, creation, start, and the hook after it.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Container, Pod} from '#src/api/pod.js';
+import {messageOf} from '#src/base/message.js';
+import type {SpecContainer} from '#src/model/pod/spec-containers.js';
+import {backoffTexts, isBackingOff, nextBackoff, type Backoff} from '#src/platlet/pod/backoff.js';
+import {podGraceSeconds} from '#src/platlet/pod/kill.js';
+import {latestOf} from '#src/platlet/pod/instances.js';
+import {WaitingError, type ContainerConfigRequest} from '#src/platlet/pod/ports.js';
+import {statusesByName} from '#src/platlet/pod/container-statuses.js';
+import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import {recordEvent, type WorkerParts} from './parts.js';
+import {ContainerStop} from './stop-container.js';
+
+/** The sandbox in which containers are started. */
+export interface StartPlace {
+  readonly id: string;
+  readonly config: SandboxConfig;
+  readonly addresses: readonly string[];
+}
+
+/** Thrown for a container that backs off. */
+export class BackingOff extends WaitingError {
+  /** In ms, by the wall clock. */
+  readonly until: number;
+  constructor(message: string, until: number) {
+    super('CrashLoopBackOff', message);
+    this.until = until;
+  }
+}
+
+/** Starts the containers of one pod, and keeps their backoffs. */
+export class ContainerStarter {
+  readonly #parts: WorkerParts;
+  readonly #backoffs = new Map<string, Backoff>();
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts a container. Throws `WaitingError` if it cannot be. */
+  async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
+    const latest = latestOf(runtime, of.container.name);
+    this.#checkBackoff(pod, of, latest);
+    const {runtime: port, images, configs, output, signal} = this.#parts;
+    const image = await images.ensure(pod, of.container, signal);
+    const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);
+    const target = 'targetContainerName' in of.container ? latestOf(runtime, of.container.targetContainerName ?? '') : undefined;
+    const request: ContainerConfigRequest = {
+      pod,
+      container: of.container,
+      attempt,
+      image,
+      sandbox: place.config,
+      addresses: place.addresses,
+      ...(target?.state === 'running' ? {targetId: target.id} : {}),
+    };
+    const id = await this.#step(pod, of, 'CreateContainerError', async () => {
+      const config = await this.#step(pod, of, 'CreateContainerConfigError', () => configs.container(request));
+      return port.createContainer(place.id, config, place.config);
+    });
+    recordEvent(this.#parts, pod, ['Normal', 'Created', 'Container created'], of.path);
+    await this.#step(pod, of, 'RunContainerError', () => port.startContainer(id));
+    recordEvent(this.#parts, pod, ['Normal', 'Started', 'Container started'], of.path);
+    void output;
+    await this.#postStart(pod, of, id, place);
+  }
+
+  #checkBackoff(pod: Frozen<Pod>, {container, path}: SpecContainer, latest: ContainerInstance | undefined): void {
+    if (latest?.state !== 'exited') return;
+    const {clock, node} = this.#parts;
+    const endedAt = latest.finishedAt ?? clock.now();
+    const key = `${container.name}\n${container.image}\n${JSON.stringify(container.resources ?? {})}`;
+    const backoff = this.#backoffs.get(key);
+    if (isBackingOff(backoff, endedAt, clock.now(), node.crashLoop)) {
+      const {event, message} = backoffTexts(pod, container.name, backoff);
+      recordEvent(this.#parts, pod, ['Warning', 'BackOff', event], path);
+      throw new BackingOff(message, endedAt + backoff.delayMs);
+    }
+    this.#backoffs.set(key, nextBackoff(backoff, endedAt, clock.now(), node.crashLoop));
+  }
+
+  /** Returns the restart count of a container of which the runtime has no run: it goes on from what was reported, or from its logs. */
+  async #firstAttempt(pod: Frozen<Pod>, {container: {name}}: SpecContainer): Promise<number> {
+    const status = statusesByName(this.#parts.statuses.statusOf(pod.metadata?.uid ?? '') ?? pod.status).get(name);
+    if (status?.containerID || (status?.restartCount ?? 0) > 0) return status!.restartCount + (status!.containerID ? 1 : 0);
+    const logged = await this.#parts.output.lastAttempt(pod, name);
+    return logged === undefined ? 0 : logged + 1;
+  }
+
+  /** Runs a step of the start. A failure is an event, and what the container then waits for. */
+  async #step<T>(pod: Frozen<Pod>, {path}: SpecContainer, reason: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof WaitingError && error.reason !== 'CreateContainerConfigError') throw error;
+      if (error instanceof RecordedError) throw error;
+      const message = messageOf(error);
+      recordEvent(this.#parts, pod, ['Warning', 'Failed', `Error: ${message}`], path);
+      throw new RecordedError(reason, message, {cause: error});
+    }
+  }
+
+  async #postStart(pod: Frozen<Pod>, {container, path}: SpecContainer, id: string, {addresses}: StartPlace): Promise<void> {
+    const handler = (container as Frozen<Container>).lifecycle?.postStart;
+    if (!handler) return;
+    const {hooks, signal, log, runtime} = this.#parts;
+    try {
+      await hooks.run(handler, {pod, container, id, addresses}, signal);
+    } catch (error) {
+      log.warn({container: container.name, err: error}, 'the postStart hook failed');
+      recordEvent(this.#parts, pod, ['Warning', 'FailedPostStartHook', 'PostStartHook failed'], path);
+      const instance = await runtime.containerStatus(id);
+      await new ContainerStop(this.#parts, {
+        pod,
+        instance,
+        container,
+        message: 'FailedPostStartHook',
+        graceSeconds: podGraceSeconds(pod),
+        addresses,
+      }).done;
+      throw new WaitingError('PostStartHookError', messageOf(error), {cause: error});
+    }
+  }
+}
+
+/** A failure whose event is recorded. */
+class RecordedError extends WaitingError {}
