@@ -263,7 +263,7 @@ test('a deleted pod ends within its grace period and then goes', async t => {
   });
   t.is(conditionsOf(ended)['PodReadyToStartContainers'], 'False');
   t.is((await eventsOf(plane, 'pod')).at(-1), 'Killing: Stopping container app');
-  t.is(describePod(await podNamed(plane, 'unmade')), 'Failed: app ImagePullBackOff');
+  t.is(describePod(await podNamed(plane, 'unmade')), 'Failed: app ContainerStatusUnknown(137)');
   t.is(describePod(await podNamed(plane, 'crashing')), 'Failed: app Error(1) after 1');
   await t.throwsAsync(podNamed(plane, 'plain'), {message: 'pods "plain" not found'});
 

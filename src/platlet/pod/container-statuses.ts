@@ -23,6 +23,8 @@ export interface ContainerInputs {
   /** Why containers are not started, by name. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly gates?: RestartGates;
+  /** The name of the runtime, which ids begin with in statuses: `containerd`. Absent: ids are as they are. */
+  readonly runtimeName?: string;
   /** Whether a run has started, by its startup probe. Only asked of those that run. */
   isStarted(of: SpecContainer, instance: ContainerInstance): boolean;
   /** Whether a started run is ready, by its readiness probe. */
@@ -44,7 +46,11 @@ const vanishedText = 'The container could not be located when the pod was delete
 
 export const lostState: WireState = {terminated: {...lost, message: lostText}};
 
-const terminatedOf = ({id, exitCode = 0, reason, message, startedAt, finishedAt}: ContainerInstance): WireState => ({
+type Ids = Pick<ContainerInputs, 'runtimeName'>;
+
+const idOf = ({id}: ContainerInstance, {runtimeName}: Ids): string => (runtimeName && id ? `${runtimeName}://${id}` : id);
+
+const terminatedOf = ({exitCode = 0, reason, message, startedAt, finishedAt}: ContainerInstance, id: string): WireState => ({
   terminated: {
     exitCode,
     reason: reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
@@ -57,14 +63,14 @@ const terminatedOf = ({id, exitCode = 0, reason, message, startedAt, finishedAt}
 });
 
 /** Returns the state of a run. A run that the runtime lost was killed, if it was last seen running. */
-const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | undefined): WireState => {
+const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | undefined, ids: Ids): WireState => {
   switch (instance.state) {
     case 'running':
       return {running: {startedAt: wireTime(instance.startedAt ?? instance.createdAt)}};
     case 'exited':
-      return terminatedOf(instance);
+      return terminatedOf(instance, idOf(instance, ids));
     case 'unknown':
-      return before?.state?.running ? {terminated: {...lostState.terminated!, containerID: instance.id}} : {waiting: {}};
+      return before?.state?.running ? {terminated: {...lostState.terminated!, containerID: idOf(instance, ids)}} : {waiting: {}};
     case 'created':
       return {waiting: {}};
   }
@@ -112,13 +118,13 @@ const ofRun = (
   const {user} = latest;
   return {
     name: of.container.name,
-    state: stateOf(latest, before),
-    lastState: previous ? stateOf(previous, undefined) : {},
+    state: stateOf(latest, before, inputs),
+    lastState: previous ? stateOf(previous, undefined, inputs) : {},
     ready: false,
     restartCount: latest.attempt + (latest.state === 'unknown' && before?.state?.running ? 1 : 0),
     image: latest.image.image,
     imageID: latest.imageRef,
-    containerID: latest.id,
+    containerID: idOf(latest, inputs),
     started: false,
     ...(of.role === 'ephemeral' ? {} : inputs.resourcesOf?.(of)),
     ...(volumeMounts.length > 0 ? {volumeMounts} : {}),

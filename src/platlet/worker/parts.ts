@@ -28,6 +28,8 @@ export interface PodStatuses {
 /** What the node is for its pods. */
 export interface NodeFacts {
   readonly addresses: readonly string[];
+  /** The name of the runtime, which ids begin with in statuses. */
+  readonly runtimeName: string;
   /** Why the network of pods is not ready; undefined if it is. */
   networkError(): string | undefined;
   readonly crashLoop: BackoffLimits;

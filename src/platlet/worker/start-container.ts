@@ -44,7 +44,7 @@ export class ContainerStarter {
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
     this.#checkBackoff(pod, of, latest);
-    const {runtime: port, images, configs, output, signal} = this.#parts;
+    const {runtime: port, images, configs, signal} = this.#parts;
     const image = await images.ensure(pod, of.container, signal);
     const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);
     const target = 'targetContainerName' in of.container ? latestOf(runtime, of.container.targetContainerName ?? '') : undefined;
@@ -64,7 +64,6 @@ export class ContainerStarter {
     recordEvent(this.#parts, pod, ['Normal', 'Created', 'Container created'], of.path);
     await this.#step(pod, of, 'RunContainerError', () => port.startContainer(id));
     recordEvent(this.#parts, pod, ['Normal', 'Started', 'Container started'], of.path);
-    void output;
     await this.#postStart(pod, of, id, place);
   }
 

@@ -76,6 +76,8 @@ export interface GrpcSettings {
   readonly dial?: Dial;
   /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
+  /** The user agent of calls, if any. */
+  readonly userAgent?: string;
   /** The longest message that is accepted. Absent: any, for servers that are trusted with it. */
   readonly maxMessageBytes?: number | undefined;
 }
@@ -195,6 +197,7 @@ export class GrpcChannel implements AsyncDisposable {
           ':path': path,
           'content-type': 'application/grpc',
           te: 'trailers',
+          ...(this.#settings.userAgent === undefined ? {} : {'user-agent': this.#settings.userAgent}),
           ...Object.fromEntries(traceHeaders()),
           ...headers,
         });

@@ -1,0 +1,160 @@
+// Runs the pods of a node: joins their sources, workers, probes, statuses, and what cleans up.
+
+import type {SharedInformer} from '#informers/shared.js';
+import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import type {Client} from '#src/client/client.js';
+import {crashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
+import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
+import {isMirrorPod, isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import type {RestartGates} from '#src/platlet/pod/restart.js';
+import {httpGetter} from '#src/platlet/prober/http.js';
+import {probeRunner} from '#src/platlet/prober/probe.js';
+import {Prober} from '#src/platlet/prober/prober.js';
+import {apiSource} from '#src/platlet/sources/api-source.js';
+import {MirrorPods} from '#src/platlet/sources/mirror-pods.js';
+import {PodSources} from '#src/platlet/sources/pod-sources.js';
+import type {PodSource} from '#src/platlet/sources/source.js';
+import {StatusManager} from '#src/platlet/status/status-manager.js';
+import {Hooks} from '#src/platlet/worker/hooks.js';
+import {Housekeeping} from '#src/platlet/worker/housekeeping.js';
+import {LifecycleEvents} from '#src/platlet/worker/lifecycle-events.js';
+import type {WorkerParts} from '#src/platlet/worker/parts.js';
+import {fieldPathOf} from '#src/platlet/worker/stop-container.js';
+import {PodWorkers, type PodWorkersParts} from '#src/platlet/worker/pod-workers.js';
+import {Recorder} from '#src/runtime/events/events.js';
+import type {Network} from '#src/transport/network.js';
+
+type Ports = Pick<
+  WorkerParts,
+  'naming' | 'clock' | 'random' | 'log' | 'runtime' | 'images' | 'volumes' | 'cgroups' | 'configs' | 'output' | 'signal'
+>;
+
+export interface NodePodsParts extends Ports {
+  readonly client: Client;
+  readonly network: Network;
+  readonly nodeName: string;
+  /** The Node; undefined while it is not registered. */
+  node(): Frozen<Node> | undefined;
+  /** The pods that are bound to the node. */
+  readonly apiPods: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
+  /** Files and URLs with static pods. */
+  readonly sources: readonly PodSource[];
+  readonly addresses: readonly string[];
+  readonly runtimeName: string;
+  /** Why the network of pods is not ready; undefined if it is. */
+  networkError(): string | undefined;
+  readonly crashLoop?: BackoffLimits;
+  readonly gates?: RestartGates;
+  /** What the node is for a new pod, beside its Node. */
+  nodeState(): Omit<ReturnType<PodWorkersParts['nodeState']>, 'node'>;
+  readonly garbage: GarbageLimits;
+}
+
+/** The pods of a node, as its agent runs them. */
+export interface NodePods {
+  readonly workers: PodWorkers;
+  readonly sources: PodSources;
+  readonly statuses: StatusManager;
+  /** Why the runtime counts as not answering; undefined if it answers. */
+  runtimeError(): string | undefined;
+  /** All pods of all sources. */
+  pods(): readonly Frozen<Pod>[];
+}
+
+/** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
+export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
+  const {naming, clock, random, log, signal, client, runtime, network, nodeName, apiPods, addresses, runtimeName} = parts;
+  const events = new Recorder({client, clock, random, log, component: naming.agent, host: nodeName, signal});
+  const mirrors: MirrorPods = new MirrorPods({
+    client,
+    naming,
+    clock,
+    log,
+    signal,
+    staticPods: () => sources.all('file', 'http'),
+    apiPods: () => apiPods.lister.list(),
+    node: () => parts.node(),
+  });
+  const statuses = new StatusManager({
+    client,
+    naming,
+    clock,
+    log,
+    signal,
+    shownBy: pod => (isStaticPod(naming, pod) ? mirrors.mirrorOf(pod) : sameIn(apiPods, pod)),
+  });
+  const prober = new Prober({clock, random, events, run: probeRunner({runtime, clock, network})});
+  const hooks = new Hooks({
+    runtime,
+    clock,
+    get: httpGetter(clock, network),
+    fellBack(pod, container, message) {
+      const fieldPath = fieldPathOf(pod, container.name);
+      events.warning(fieldPath ? {...pod, fieldPath} : pod, 'LifecycleHTTPFallback', message);
+    },
+  });
+  const workers = new PodWorkers({
+    ...parts,
+    prober,
+    hooks,
+    statuses,
+    events,
+    node: {addresses, runtimeName, networkError: parts.networkError, crashLoop: parts.crashLoop ?? crashLoopLimits, gates: parts.gates ?? {}},
+    nodeState: () => ({...parts.nodeState(), node: parts.node()}),
+  });
+  const lifecycle = new LifecycleEvents({clock, log, runtime, signal, changed: uid => workers.wake(uid)});
+  const api = apiSource({naming, informer: apiPods, signal, failed: error => log.error({err: error}, 'the pods of the node cannot be listed')});
+  const sources: PodSources = new PodSources({
+    naming,
+    clock,
+    sources: [api, ...parts.sources],
+    changed(pods) {
+      workers.update(pods);
+      mirrors.reconcile();
+    },
+    reconciled(pods) {
+      for (const pod of pods) workers.get(pod.metadata?.uid ?? '')?.update(pod);
+      mirrors.reconcile();
+    },
+    removed(uid) {
+      workers.remove(uid);
+      mirrors.reconcile();
+    },
+    duplicate: pod => events.warning(pod, 'FailedValidation', `Error validating pod ${keyText(keyOf(pod))} due to duplicate pod name, ignoring`),
+  });
+  await lifecycle.start();
+  followMirrors(parts, mirrors, statuses);
+  sources.start();
+  const housekeeping = new Housekeeping({
+    clock,
+    log,
+    signal,
+    runtime,
+    workers,
+    limits: parts.garbage,
+    isReady: () => sources.isReady,
+    isKnown: uid => sources.isKnown(uid),
+    listed: () => lifecycle.pods,
+  });
+  void housekeeping;
+  signal.addEventListener('abort', () => workers[Symbol.dispose](), {once: true});
+  return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()]};
+};
+
+const sameIn = ({lister}: NodePodsParts['apiPods'], pod: Frozen<Pod>): Frozen<Pod> | undefined => {
+  const found = lister.get(keyText(keyOf(pod)));
+  return found?.metadata?.uid === pod.metadata?.uid ? found : undefined;
+};
+
+/** A mirror pod that changes or goes is brought in line, and shows the status of its pod. */
+const followMirrors = ({naming, apiPods, signal}: NodePodsParts, mirrors: MirrorPods, statuses: StatusManager): void => {
+  const listener = apiPods.listen(({object}) => {
+    if (!isMirrorPod(naming, object)) return;
+    mirrors.reconcile();
+    statuses.writeAll();
+  });
+  signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+};

@@ -1,0 +1,70 @@
+// Which containers and sandboxes that have ended are removed from the runtime.
+
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import {newestSandbox} from './sandbox.js';
+
+export interface GarbageLimits {
+  /** How long an ended container stays at least. */
+  readonly minAgeMs: number;
+  /** How many ended runs of a container stay; negative for all. */
+  readonly maxPerContainer: number;
+  /** How many ended runs stay on the node; negative for all. */
+  readonly maxContainers: number;
+}
+
+/** What the agent knows of a pod: whether it is still there, or nothing of it is of use any more. */
+export type Usefulness = 'present' | 'gone';
+
+export interface Garbage {
+  readonly containers: readonly string[];
+  readonly sandboxes: readonly string[];
+}
+
+const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: GarbageLimits, now: number): boolean => now - createdAt >= minAgeMs;
+
+const newestFirst = (a: ContainerInstance, b: ContainerInstance): number => b.createdAt - a.createdAt || b.attempt - a.attempt;
+
+/** Returns the ended runs of each container that exceed the limit, and those that stay. */
+const excessOf = (pod: RuntimePod, limits: GarbageLimits, now: number): {readonly excess: ContainerInstance[]; readonly kept: ContainerInstance[]} => {
+  const excess: ContainerInstance[] = [];
+  const kept: ContainerInstance[] = [];
+  const counts = new Map<string, number>();
+  const ended = pod.containers.filter(instance => instance.state !== 'running' && isOld(instance, limits, now)).sort(newestFirst);
+  for (const instance of ended) {
+    const count = (counts.get(instance.name) ?? 0) + 1;
+    counts.set(instance.name, count);
+    (limits.maxPerContainer >= 0 && count > limits.maxPerContainer ? excess : kept).push(instance);
+  }
+  return {excess, kept};
+};
+
+/** Returns what is removed. Newer runs stay rather than older ones. */
+export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usefulness, limits: GarbageLimits, now: number): Garbage => {
+  const removed: ContainerInstance[] = [];
+  const kept: ContainerInstance[] = [];
+  for (const pod of pods) {
+    if (of(pod.pod.uid) === 'gone') {
+      removed.push(...pod.containers.filter(instance => instance.state !== 'running' && isOld(instance, limits, now)));
+      continue;
+    }
+    const own = excessOf(pod, limits, now);
+    removed.push(...own.excess);
+    kept.push(...own.kept);
+  }
+  if (limits.maxContainers >= 0) removed.push(...kept.sort(newestFirst).slice(limits.maxContainers));
+  const gone = new Set(removed.map(({id}) => id));
+  return {containers: [...gone], sandboxes: pods.flatMap(pod => uselessSandboxes(pod, of(pod.pod.uid), gone))};
+};
+
+/** A sandbox goes once it has ended and has no containers; the newest of a pod that is there stays. */
+const uselessSandboxes = (pod: RuntimePod, usefulness: Usefulness, gone: ReadonlySet<string>): string[] => {
+  const newest = newestSandbox(pod);
+  return pod.sandboxes
+    .filter(
+      ({id, isReady}) =>
+        !isReady &&
+        (usefulness === 'gone' || id !== newest?.id) &&
+        !pod.containers.some(instance => instance.sandbox === id && !gone.has(instance.id)),
+    )
+    .map(({id}) => id);
+};

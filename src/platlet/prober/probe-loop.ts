@@ -1,0 +1,115 @@
+// The probes of one kind of one container, again and again.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, Probe} from '#src/api/pod.js';
+import type {SpecContainer} from '#src/model/pod/spec-containers.js';
+import {afterProbe, initialProbeState, isProbingOver, type ProbeKind, type ProbeResult, type ProbeState} from '#src/platlet/pod/probe-results.js';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import type {ProbeOutcome} from './outcome.js';
+import type {ProberParts} from './prober.js';
+
+const capitals: Readonly<Record<ProbeKind, string>> = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'};
+
+export interface LoopParts extends ProberParts {
+  readonly kind: ProbeKind;
+  readonly of: SpecContainer;
+  readonly probe: Frozen<Probe>;
+  /** Whether the container has started, so that it may be probed otherwise. */
+  isStarted(instance: ContainerInstance): boolean;
+  /** Called when the result has changed. */
+  changed(): void;
+}
+
+/** Probes a container while it runs. */
+export class ProbeLoop {
+  readonly #parts: LoopParts;
+  #pod: Frozen<Pod>;
+  #instance: ContainerInstance | undefined;
+  #address = '';
+  #state: ProbeState;
+  #timer: Disposable | undefined;
+  #isProbing = false;
+  #isStopped = false;
+
+  constructor(parts: LoopParts, pod: Frozen<Pod>) {
+    this.#parts = parts;
+    this.#pod = pod;
+    this.#state = initialProbeState(parts.kind);
+  }
+
+  /** Returns the result for a run; undefined for another one than that which is probed. */
+  resultFor(id: string): ProbeResult | undefined {
+    return this.#instance?.id === id ? this.#state.result : undefined;
+  }
+
+  /** Called with what the runtime has: the probes follow the newest run. */
+  observe(pod: Frozen<Pod>, instance: ContainerInstance | undefined, address: string, isKnown: boolean): void {
+    this.#pod = pod;
+    this.#address = address;
+    const isNew = instance?.id !== this.#instance?.id;
+    this.#instance = instance;
+    if (isNew) {
+      this.#state = initialProbeState(this.#parts.kind);
+      // After a restart of the agent a container that ran is as it was.
+      if (isKnown && instance) this.#state = {result: this.#parts.kind === 'liveness' ? this.#state.result : 'success', inRow: 0};
+      this.#cancel();
+    }
+    if (instance?.state !== 'running') {
+      this.#cancel();
+      if (this.#parts.kind === 'readiness') this.#state = initialProbeState('readiness');
+    } else this.#schedule(isKnown);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #schedule(isKnown: boolean): void {
+    if (this.#timer || this.#isProbing || this.#isStopped) return;
+    const {clock, random, probe, kind} = this.#parts;
+    const instance = this.#instance;
+    if (instance?.state !== 'running' || isProbingOver(kind, this.#state)) return;
+    if (kind !== 'startup' && !this.#parts.isStarted(instance)) return;
+    const dueAt = (instance.startedAt ?? 0) + (probe.initialDelaySeconds ?? 0) * 1000;
+    const spread = isKnown ? random.float() * (probe.periodSeconds ?? 10) * 1000 : 0;
+    this.#at(Math.max(0, dueAt - clock.now()) + spread);
+  }
+
+  #at(ms: number): void {
+    this.#timer = this.#parts.clock.schedule(ms, () => {
+      this.#timer = undefined;
+      return this.#once();
+    });
+  }
+
+  async #once(): Promise<void> {
+    const {kind, of, probe, run} = this.#parts;
+    const instance = this.#instance;
+    if (this.#isStopped || instance?.state !== 'running') return;
+    if (this.#pod.metadata?.deletionTimestamp && kind !== 'readiness') return;
+    this.#isProbing = true;
+    const outcome = await run(probe, {container: of.container, id: instance.id, address: this.#address});
+    this.#isProbing = false;
+    if (this.#isStopped || this.#instance?.id !== instance.id) return this.#schedule(false);
+    const before = this.#state.result;
+    this.#state = afterProbe(this.#state, outcome.error === undefined ? outcome.result : 'unknown', probe);
+    this.#report(outcome);
+    if (!isProbingOver(kind, this.#state) && this.#instance.state === 'running') this.#at((probe.periodSeconds ?? 10) * 1000);
+    if (this.#state.result !== before) this.#parts.changed();
+  }
+
+  #report({result, output, isWarning, error}: ProbeOutcome): void {
+    const {events, kind, of} = this.#parts;
+    const regarding = {...this.#pod, fieldPath: of.path};
+    const what = capitals[kind];
+    if (error !== undefined) events.warning(regarding, 'Unhealthy', `${what} probe errored and resulted in unknown state: ${error}`);
+    else if (isWarning) events.warning(regarding, 'ProbeWarning', `${what} probe warning: ${output}`);
+    else if (result === 'failure') events.warning(regarding, 'Unhealthy', `${what} probe failed: ${output}`);
+  }
+}

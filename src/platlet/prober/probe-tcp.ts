@@ -1,0 +1,21 @@
+import type {Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {endpoint, type Network} from '#src/transport/network.js';
+import {failure, success, type ProbeOutcome} from './outcome.js';
+import {late, within} from './within.js';
+
+/** Probes by a connection, which is closed at once. */
+export const probeTcp = async (clock: Clock, network: Network, [host, port]: readonly [string, number], timeoutMs: number): Promise<ProbeOutcome> => {
+  const dialed = network.dial(host, String(port));
+  try {
+    const connection = await within(clock, timeoutMs, dialed);
+    connection.destroy();
+    return success();
+  } catch (error) {
+    dialed.then(
+      connection => connection.destroy(),
+      () => {},
+    );
+    return failure(error === late ? `dial tcp ${endpoint(host, port)}: i/o timeout` : messageOf(error));
+  }
+};

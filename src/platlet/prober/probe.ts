@@ -1,0 +1,55 @@
+// One probe of a container, of whichever kind.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Probe} from '#src/api/pod.js';
+import type {Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {Network} from '#src/transport/network.js';
+import {httpGetter} from './http.js';
+import {errored, type ProbeOutcome} from './outcome.js';
+import {probeExec} from './probe-exec.js';
+import {probeGrpc} from './probe-grpc.js';
+import {probeHttp} from './probe-http.js';
+import {probeTcp} from './probe-tcp.js';
+import {httpTarget, portOf} from './target.js';
+import {versionText} from './version.js';
+
+export interface ProbeTarget {
+  readonly container: Frozen<AnyContainer>;
+  readonly id: string;
+  /** The address of the pod. */
+  readonly address: string;
+}
+
+/** Runs a probe once. Never rejects. */
+export type RunProbe = (probe: Frozen<Probe>, target: ProbeTarget) => Promise<ProbeOutcome>;
+
+export interface ProbeParts {
+  readonly runtime: Pick<Runtime, 'execSync'>;
+  readonly clock: Clock;
+  readonly network: Network;
+}
+
+const maxAttempts = 3;
+
+export const probeRunner = ({runtime, clock, network}: ProbeParts): RunProbe => {
+  const get = httpGetter(clock, network);
+  const attempt = async (probe: Frozen<Probe>, {container, id, address}: ProbeTarget): Promise<ProbeOutcome> => {
+    const {exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1} = probe;
+    const timeoutMs = timeoutSeconds * 1000;
+    if (exec) return probeExec(runtime, id, exec.command ?? [], timeoutSeconds);
+    if (httpGet) return probeHttp(get, {...httpTarget(httpGet, container, address), agent: `kube-probe/${versionText}`, timeoutMs});
+    if (tcpSocket) return probeTcp(clock, network, [tcpSocket.host || address, portOf(tcpSocket.port, container)], timeoutMs);
+    if (grpc) return probeGrpc(clock, network, {host: address, port: grpc.port, service: grpc.service ?? '', timeoutMs});
+    return errored(`missing probe handler for container ${container.name}`);
+  };
+  return async (probe, target) => {
+    let outcome = errored('');
+    for (let tries = 0; tries < maxAttempts; tries++) {
+      outcome = await attempt(probe, target).catch((error: unknown) => errored(messageOf(error)));
+      if (outcome.error === undefined) break;
+    }
+    return outcome;
+  };
+};

@@ -1,0 +1,27 @@
+import type {Clock} from '#src/base/clock.js';
+
+/** What is thrown when the time is over. */
+export const late = new Error('timeout');
+
+/** Returns the result of a promise. Rejects with `late` after so many milliseconds, or with the reason of an abort. */
+export const within = <T>(clock: Clock, ms: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = clock.schedule(ms, () => reject(late));
+    const aborted = () => reject(signal?.reason as Error);
+    signal?.addEventListener('abort', aborted, {once: true});
+    if (signal?.aborted) aborted();
+    const settle = (): void => {
+      timer[Symbol.dispose]();
+      signal?.removeEventListener('abort', aborted);
+    };
+    promise.then(
+      value => {
+        settle();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settle();
+        reject(error as Error);
+      },
+    );
+  });

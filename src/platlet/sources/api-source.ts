@@ -1,0 +1,43 @@
+import type {SharedInformer} from '#informers/shared.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import type {PodSource} from './source.js';
+
+export interface ApiSourceParts {
+  readonly naming: Naming;
+  /** The pods that are bound to the node. */
+  readonly informer: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
+  readonly signal: AbortSignal;
+  /** Called with an error while the pods cannot be listed at all. */
+  failed(error: unknown): void;
+}
+
+/** The pods that are bound to the node. Mirror pods are images of others, which are not acted on. */
+export const apiSource = ({naming, informer, signal, failed}: ApiSourceParts): PodSource => ({
+  name: 'api',
+  start(deliver) {
+    let isQueued = false;
+    const all = (): Frozen<Pod>[] => informer.lister.list().filter(pod => !isMirrorPod(naming, pod));
+    const changed = (): void => {
+      if (isQueued) return;
+      isQueued = true;
+      // Changes of one moment are delivered together.
+      queueMicrotask(() => {
+        isQueued = false;
+        if (!signal.aborted) deliver(all());
+      });
+    };
+    informer.whenSynced(signal).then(
+      () => {
+        const listener = informer.listen(changed);
+        signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+        changed();
+      },
+      (error: unknown) => {
+        if (!signal.aborted) failed(error);
+      },
+    );
+  },
+});

@@ -1,0 +1,16 @@
+import {messageOf} from '#src/base/message.js';
+import {ManifestError} from './static-pod.js';
+
+/** Parses a manifest in JSON or YAML. The parser of YAML is only loaded for what is no JSON. Throws `ManifestError`. */
+export const parseManifest = async (text: string): Promise<unknown> => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const {parseYaml} = await import('#src/transport/yaml.js');
+    try {
+      return parseYaml(text) as unknown;
+    } catch (error) {
+      throw new ManifestError(messageOf(error), {cause: error});
+    }
+  }
+};

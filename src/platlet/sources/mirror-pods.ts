@@ -1,0 +1,117 @@
+// The images of static pods in the API.
+
+import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import type {Node} from '#src/api/types.js';
+import {held, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+
+export interface MirrorPodsParts {
+  readonly client: Client;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Returns the static pods of the node. */
+  staticPods(): Iterable<Frozen<Pod>>;
+  /** Returns the pods of the API that are bound to the node. */
+  apiPods(): Iterable<Frozen<Pod>>;
+  /** Returns the Node, which owns the mirror pods; undefined while it is not registered. */
+  node(): Frozen<Node> | undefined;
+}
+
+/** Keeps a mirror pod for each static pod. */
+export class MirrorPods {
+  readonly #parts: MirrorPodsParts;
+  #isBusy = false;
+  #isDirty = false;
+
+  constructor(parts: MirrorPodsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the mirror of a static pod. */
+  mirrorOf(pod: Frozen<Pod>): Frozen<Pod> | undefined {
+    const key = keyText(keyOf(pod));
+    for (const other of this.#parts.apiPods()) if (isMirrorPod(this.#parts.naming, other) && keyText(keyOf(other)) === key) return other;
+    return undefined;
+  }
+
+  /** Brings the mirror pods in line, now or after what goes on. */
+  reconcile(): void {
+    this.#isDirty = true;
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    const {clock, log, signal} = this.#parts;
+    held(clock, async () => {
+      try {
+        while (this.#isDirty && !signal.aborted) {
+          this.#isDirty = false;
+          await this.#all();
+        }
+      } finally {
+        this.#isBusy = false;
+      }
+    }).catch((error: unknown) => {
+      if (!signal.aborted) log.warn({err: error}, 'a mirror pod could not be brought in line');
+    });
+  }
+
+  get #pods() {
+    return this.#parts.client.resource(kinds.pods);
+  }
+
+  async #all(): Promise<void> {
+    const {naming, staticPods, apiPods} = this.#parts;
+    const wanted = new Map([...staticPods()].map(pod => [keyText(keyOf(pod)), pod]));
+    const existing = new Map([...apiPods()].flatMap(pod => (isMirrorPod(naming, pod) ? [[keyText(keyOf(pod)), pod] as const] : [])));
+    for (const [key, mirror] of existing) {
+      const pod = wanted.get(key);
+      const isSame = pod && mirror.metadata?.annotations?.[naming.key('config.mirror')] === this.#hashOf(pod);
+      if (!isSame || mirror.metadata?.deletionTimestamp) {
+        await this.#delete(mirror);
+        if (pod) await this.#create(pod);
+      }
+    }
+    for (const [key, pod] of wanted) if (!existing.has(key)) await this.#create(pod);
+  }
+
+  #hashOf({metadata}: Frozen<Pod>): string {
+    return metadata?.annotations?.[this.#parts.naming.key('config.hash')] ?? '';
+  }
+
+  async #delete({metadata}: Frozen<Pod>): Promise<void> {
+    const {name = '', namespace = '', uid = ''} = metadata ?? {};
+    await this.#pods.delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid}}).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+
+  async #create(pod: Frozen<Pod>): Promise<void> {
+    const {naming} = this.#parts;
+    const node = this.#parts.node();
+    if (!node?.metadata?.uid) return;
+    const {name = '', namespace = '', labels, annotations} = pod.metadata ?? {};
+    const owner = {apiVersion: 'v1', kind: kinds.nodes.kind, name: node.metadata.name ?? '', uid: node.metadata.uid, controller: true};
+    const mirror = {
+      metadata: {
+        name,
+        namespace,
+        ...(labels ? {labels: {...labels}} : {}),
+        annotations: {...annotations, [naming.key('config.mirror')]: this.#hashOf(pod)},
+        ownerReferences: [owner],
+      },
+      spec: structuredClone(pod.spec) as NonNullable<Pod['spec']>,
+    };
+    await this.#pods.create(mirror).catch((error: unknown) => {
+      // The one before is still there.
+      if (!isAlreadyExists(error)) throw error;
+    });
+  }
+}

@@ -1,0 +1,102 @@
+// All pods of a node, from wherever they are.
+
+import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {sameJson} from '#src/api/equal.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import type {Clock} from '#src/base/clock.js';
+import type {PodSource, SourceName} from './source.js';
+
+export interface PodSourcesParts {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly sources: readonly PodSource[];
+  /** Called with pods that are new, or whose spec, labels, annotations or deletion have changed. */
+  changed(pods: readonly Frozen<Pod>[]): void;
+  /** Called with pods of which only the status has changed. */
+  reconciled(pods: readonly Frozen<Pod>[]): void;
+  /** Called with the uid of a pod that has left its source. */
+  removed(uid: string): void;
+  /** Called with a pod whose full name another pod of its source has. */
+  duplicate(pod: Frozen<Pod>): void;
+}
+
+/** Whether what a node acts on is the same: all but the status. */
+const isSamePod = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
+  a.metadata?.deletionTimestamp === b.metadata?.deletionTimestamp &&
+  a.metadata?.deletionGracePeriodSeconds === b.metadata?.deletionGracePeriodSeconds &&
+  sameJson(a.spec, b.spec) &&
+  sameJson(a.metadata?.labels, b.metadata?.labels) &&
+  sameJson(a.metadata?.annotations, b.metadata?.annotations);
+
+/** Merges the pods of all sources. */
+export class PodSources {
+  readonly #parts: PodSourcesParts;
+  readonly #pods = new Map<SourceName, Map<string, Frozen<Pod>>>();
+  readonly #seen = new Map<string, string>();
+
+  constructor(parts: PodSourcesParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    for (const source of this.#parts.sources) source.start(pods => this.#delivered(source.name, pods));
+  }
+
+  /** Whether every source has delivered once. */
+  get isReady(): boolean {
+    return this.#parts.sources.every(({name}) => this.#pods.has(name));
+  }
+
+  isKnown(uid: string): boolean {
+    for (const pods of this.#pods.values()) if (pods.has(uid)) return true;
+    return false;
+  }
+
+  /** Returns all pods, or those of some sources. */
+  *all(...of: readonly SourceName[]): Iterable<Frozen<Pod>> {
+    for (const [name, pods] of this.#pods) if (of.length === 0 || of.includes(name)) yield* pods.values();
+  }
+
+  #delivered(source: SourceName, pods: readonly Frozen<Pod>[]): void {
+    const before = this.#pods.get(source) ?? new Map<string, Frozen<Pod>>();
+    const after = new Map<string, Frozen<Pod>>();
+    const names = new Set<string>();
+    const [changed, reconciled]: [Frozen<Pod>[], Frozen<Pod>[]] = [[], []];
+    for (const delivered of pods) {
+      const uid = delivered.metadata?.uid ?? '';
+      const name = keyText(keyOf(delivered));
+      if (names.has(name)) {
+        this.#parts.duplicate(delivered);
+        continue;
+      }
+      names.add(name);
+      const known = before.get(uid);
+      const pod = this.#annotated(source, delivered);
+      after.set(uid, pod);
+      if (!known || !isSamePod(known, pod)) changed.push(pod);
+      else if (!sameJson(known.status, pod.status)) reconciled.push(pod);
+    }
+    this.#pods.set(source, after);
+    const isFirst = before.size === 0 && !changed.length && !reconciled.length;
+    for (const uid of before.keys()) {
+      if (after.has(uid)) continue;
+      this.#seen.delete(uid);
+      this.#parts.removed(uid);
+    }
+    if (changed.length > 0) this.#parts.changed(changed);
+    if (reconciled.length > 0 || isFirst) this.#parts.reconciled(reconciled);
+  }
+
+  /** Adds the annotations that only the node has: where the pod is from and when it was first seen. */
+  #annotated(source: SourceName, pod: Frozen<Pod>): Frozen<Pod> {
+    const {naming, clock} = this.#parts;
+    const uid = pod.metadata?.uid ?? '';
+    let seen = this.#seen.get(uid);
+    if (seen === undefined) this.#seen.set(uid, (seen = wireTime(clock.now())));
+    const annotations = {...pod.metadata?.annotations, [naming.key('config.source')]: source, [naming.key('config.seen')]: seen};
+    return {...pod, metadata: {...pod.metadata, annotations}};
+  }
+}

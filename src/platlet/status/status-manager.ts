@@ -1,0 +1,163 @@
+// Writes the statuses of a node's pods to the API server.
+
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
+import {every, held, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import {isTerminalPhase} from '#src/platlet/pod/phase.js';
+import {illegalTransition, statusPatch} from '#src/platlet/pod/status-patch.js';
+import type {OwnStatus} from '#src/platlet/pod/status.js';
+import type {PodStatuses} from '#src/platlet/worker/parts.js';
+
+const fullPassMs = 10_000;
+const conflictRetries = 5;
+
+export interface StatusManagerParts {
+  readonly client: Client;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Returns the pod of the API that shows the status of a pod: itself, or the mirror of a static one. Undefined if there is none. */
+  shownBy(pod: Frozen<Pod>): Frozen<Pod> | undefined;
+}
+
+interface Entry {
+  pod: Frozen<Pod>;
+  status: OwnStatus;
+  /** Counts the statuses, and which of them was written last. */
+  version: number;
+  written: number;
+  isFinished: boolean;
+  isBusy: boolean;
+  /** The newest answer of the server. */
+  stored?: Frozen<Pod>;
+}
+
+/** The newest of what a cache and a response have of a pod. */
+const newest = (cached: Frozen<Pod>, stored: Frozen<Pod> | undefined): Frozen<Pod> =>
+  stored?.metadata?.uid === cached.metadata?.uid && Number(stored?.metadata?.resourceVersion) > Number(cached.metadata?.resourceVersion)
+    ? stored!
+    : cached;
+
+/** Keeps the statuses of pods, and writes those that have changed. */
+export class StatusManager implements PodStatuses {
+  readonly #parts: StatusManagerParts;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(parts: StatusManagerParts) {
+    this.#parts = parts;
+    every(parts.clock, fullPassMs, parts.signal, () => this.writeAll());
+  }
+
+  statusOf(uid: string): OwnStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  set(pod: Frozen<Pod>, status: OwnStatus): void {
+    const uid = pod.metadata?.uid ?? '';
+    const entry = this.#entries.get(uid);
+    const reference = entry ? {...pod, status: entry.status as NonNullable<Pod['status']>} : pod;
+    const illegal = illegalTransition(reference, status);
+    if (illegal !== undefined) {
+      this.#parts.log.error({pod: pod.metadata?.name, container: illegal}, 'status update on pod aborted: a terminated container attempted illegal transition to non-terminated state');
+      return;
+    }
+    if (!entry) this.#entries.set(uid, {pod, status, version: 1, written: 0, isFinished: false, isBusy: false});
+    else Object.assign(entry, {pod, status, version: entry.version + 1});
+    this.#write(uid);
+  }
+
+  finished(pod: Frozen<Pod>): void {
+    const entry = this.#entries.get(pod.metadata?.uid ?? '');
+    if (!entry) return;
+    Object.assign(entry, {pod, isFinished: true, version: entry.version + 1});
+    this.#write(pod.metadata?.uid ?? '');
+  }
+
+  /** Called when a pod has left all sources. */
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  /** Forgets the statuses of pods that are gone. */
+  sweep(isKnown: (uid: string) => boolean): void {
+    for (const uid of this.#entries.keys()) if (!isKnown(uid)) this.#entries.delete(uid);
+  }
+
+  /** Writes every status that the server does not show. */
+  writeAll(): void {
+    for (const uid of this.#entries.keys()) this.#write(uid);
+  }
+
+  #write(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry || entry.isBusy || this.#parts.signal.aborted) return;
+    entry.isBusy = true;
+    const {clock, log} = this.#parts;
+    held(clock, async () => {
+      try {
+        do {
+          const {version} = entry;
+          await this.#writeOne(uid, entry);
+          entry.written = version;
+        } while (entry.version !== entry.written && this.#entries.get(uid) === entry && !this.#parts.signal.aborted);
+      } finally {
+        entry.isBusy = false;
+      }
+    }).catch((error: unknown) => {
+      if (!this.#parts.signal.aborted) log.warn({pod: entry.pod.metadata?.name, err: error}, 'failed to update status for pod');
+    });
+  }
+
+  async #writeOne(uid: string, entry: Entry): Promise<void> {
+    for (let attempt = 0; attempt < conflictRetries; attempt++) {
+      const cached = this.#parts.shownBy(entry.pod);
+      if (!cached) return;
+      try {
+        return await this.#patch(entry, newest(cached, entry.stored));
+      } catch (error) {
+        if (isNotFound(error)) {
+          // The object went: so does what is known of it, unless it is the mirror of a pod that stays.
+          if (cached.metadata?.uid === uid) this.#entries.delete(uid);
+          return;
+        }
+        if (!isConflict(error)) throw error;
+        delete entry.stored;
+        const {name = '', namespace = ''} = cached.metadata ?? {};
+        const current = await this.#pods.get(name, {namespace}).catch((failure: unknown) => {
+          if (isNotFound(failure)) return undefined;
+          throw failure;
+        });
+        // Another pod has the name now.
+        if (current?.metadata?.uid !== cached.metadata?.uid) return;
+        entry.stored = current!;
+      }
+    }
+  }
+
+  get #pods() {
+    return this.#parts.client.resource(kinds.pods);
+  }
+
+  async #patch(entry: Entry, target: Frozen<Pod>): Promise<void> {
+    const {name = '', namespace = '', uid = ''} = target.metadata ?? {};
+    const status = statusPatch(target, keepTerminal(target, entry.status));
+    let current = target;
+    if (status)
+      current = entry.stored = await this.#pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
+    const {naming} = this.#parts;
+    const isDeletable = entry.isFinished && (current.metadata?.deletionTimestamp ?? entry.pod.metadata?.deletionTimestamp);
+    if (!isDeletable || isMirrorPod(naming, current) || !isTerminalPhase(current.status?.phase)) return;
+    await this.#pods.delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid}});
+  }
+}
+
+/** A terminal phase of the API is final. */
+const keepTerminal = ({status}: Frozen<Pod>, own: OwnStatus): OwnStatus =>
+  isTerminalPhase(status?.phase) && own.phase !== status.phase ? ({...own, phase: status.phase} as OwnStatus) : own;

@@ -1,0 +1,68 @@
+// What has changed in the runtime, by comparing two lists of it.
+
+import type {Clock} from '#src/base/clock.js';
+import {every} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+
+const relistMs = 1_000;
+/** The runtime counts as not answering when it was not listed for so long. */
+const healthyMs = 180_000;
+
+export interface LifecycleParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runtime: Pick<Runtime, 'pods' | 'changes'>;
+  readonly signal: AbortSignal;
+  /** Called with the uid of a pod whose sandboxes or containers have changed. */
+  changed(uid: string): void;
+}
+
+/** The state of a pod in a list, for comparison. */
+const digestOf = ({sandboxes, containers}: RuntimePod): string =>
+  [...sandboxes.map(({id, isReady}) => `${id} ${isReady}`), ...containers.map(({id, state}) => `${id} ${state}`)].sort().join('\n');
+
+/** Lists the runtime each second, and tells of changes. A runtime with events is told of at once besides. */
+export class LifecycleEvents {
+  readonly #parts: LifecycleParts;
+  #pods: readonly RuntimePod[] = [];
+  #digests = new Map<string, string>();
+  #listedAt: number;
+
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts;
+    this.#listedAt = parts.clock.monotonic();
+  }
+
+  /** What the last list had. */
+  get pods(): readonly RuntimePod[] {
+    return this.#pods;
+  }
+
+  /** Returns why the runtime does not answer; undefined if it does. */
+  get error(): string | undefined {
+    const elapsed = this.#parts.clock.monotonic() - this.#listedAt;
+    return elapsed > healthyMs ? `PLEG is not healthy: pleg was last seen active ${Math.round(elapsed / 1000)}s ago; threshold is 3m0s` : undefined;
+  }
+
+  /** Lists for the first time, and goes on until the signal aborts. Rejects if the runtime cannot be listed. */
+  async start(): Promise<void> {
+    const {clock, runtime, signal, log} = this.#parts;
+    const listener = runtime.changes?.(uid => this.#parts.changed(uid));
+    if (listener) signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+    await this.relist();
+    every(clock, relistMs, signal, () => this.relist().catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')));
+  }
+
+  async relist(): Promise<void> {
+    const pods = await this.#parts.runtime.pods();
+    this.#listedAt = this.#parts.clock.monotonic();
+    const digests = new Map(pods.map(pod => [pod.pod.uid, digestOf(pod)]));
+    const before = this.#digests;
+    this.#pods = pods;
+    this.#digests = digests;
+    for (const [uid, digest] of digests) if (before.get(uid) !== digest) this.#parts.changed(uid);
+    for (const uid of before.keys()) if (!digests.has(uid)) this.#parts.changed(uid);
+  }
+}

@@ -1,0 +1,297 @@
+// The worker of one pod: one step at a time, from its first sync until nothing is left of it.
+//
+//     sync ─deleted, evicted, over─> terminating ─all stopped─> terminated ─volumes and cgroup gone─> finished
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {messageOf} from '#src/base/message.js';
+import {parseTime} from '#src/api/time.js';
+import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
+import type {ConditionState} from '#src/platlet/pod/conditions.js';
+import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
+import {hasRunning} from '#src/platlet/pod/instances.js';
+import {terminationGraceSeconds} from '#src/platlet/pod/kill.js';
+import {newestSandbox} from '#src/platlet/pod/sandbox.js';
+import {isDone, podStatus, type PodOutcome, type StatusInputs} from '#src/platlet/pod/status.js';
+import {emptyRuntimePod, type RuntimePod} from '#src/platlet/runtime/state.js';
+import {PodKill} from './kill-pod.js';
+import {addressesOf, Observer} from './observation.js';
+import {recordEvent, type WorkerParts} from './parts.js';
+import {PodRunner} from './run-pod.js';
+
+export type WorkerStage = 'sync' | 'terminating' | 'terminated' | 'finished';
+
+/** Why and how soon a pod is to end. */
+export interface Termination {
+  readonly outcome?: PodOutcome;
+  readonly graceSeconds?: number;
+  readonly disruption?: ConditionState;
+}
+
+/** How often a pod without changes is looked at, and how soon after an error; both up to half longer. */
+const resyncMs = 60_000;
+const errorMs = 10_000;
+const networkMs = 1_000;
+/** How often it is looked whether the volumes and the cgroup are gone. */
+const releaseMs = 100;
+/** A pod is looked at again at once after a step that changed something, but not forever. */
+const maxSteps = 10;
+
+/** The step failed for a reason that may soon be over. */
+class NetworkNotReady extends Error {}
+
+export class PodWorker {
+  readonly uid: string;
+  readonly #parts: WorkerParts;
+  readonly #runner: PodRunner;
+  readonly #observer: Observer;
+  /** Called when the stage has changed. */
+  readonly #staged: () => void;
+  #pod: Frozen<Pod>;
+  #stage: WorkerStage = 'sync';
+  #termination: Termination | undefined;
+  #graceSeconds: number | undefined;
+  #kill: PodKill | undefined;
+  #runtime: RuntimePod;
+  readonly #startTime: number;
+  #isBusy = false;
+  #isDirty = false;
+  #timer: Disposable | undefined;
+  #hasProbes = false;
+
+  constructor(parts: WorkerParts, pod: Frozen<Pod>, staged: () => void) {
+    const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
+    this.#parts = parts;
+    this.#staged = staged;
+    this.#pod = pod;
+    this.uid = uid;
+    this.#runner = new PodRunner(parts);
+    this.#observer = new Observer(parts, uid);
+    this.#runtime = emptyRuntimePod({uid, namespace, name});
+    this.#startTime = parseTime(pod.status?.startTime) ?? parts.clock.now();
+  }
+
+  get pod(): Frozen<Pod> {
+    return this.#pod;
+  }
+
+  get stage(): WorkerStage {
+    return this.#stage;
+  }
+
+  /** What was seen of the pod last. */
+  get runtime(): RuntimePod {
+    return this.#runtime;
+  }
+
+  /** Called with a newer state of the pod. */
+  update(pod: Frozen<Pod>): void {
+    this.#pod = pod;
+    this.wake();
+  }
+
+  /** Ends the pod. A later call can only make the grace period shorter. */
+  terminate(termination: Termination = {}): void {
+    this.#termination ??= termination;
+    this.#shorten(termination.graceSeconds);
+    this.wake();
+  }
+
+  /** Looks at the pod again, as soon as the current step is over. */
+  wake(): void {
+    if (this.#parts.signal.aborted) return;
+    this.#isDirty = true;
+    // What is stopped for a long time can be stopped sooner.
+    if (this.#stage === 'terminating') this.#shorten(undefined);
+    if (!this.#isBusy) this.#work().catch((error: unknown) => this.#parts.clock.unhandled(error));
+  }
+
+  #shorten(given: number | undefined): void {
+    if (!this.#termination && !this.#pod.metadata?.deletionTimestamp) return;
+    this.#graceSeconds = terminationGraceSeconds(this.#pod, given, this.#graceSeconds);
+    this.#kill?.shorten(this.#graceSeconds);
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    this.#timer?.[Symbol.dispose]();
+    let nextMs = Infinity;
+    try {
+      for (let steps = 0; this.#isDirty && this.#stage !== 'finished' && !this.#parts.signal.aborted; steps++) {
+        this.#isDirty = false;
+        nextMs = await this.#step();
+        if (steps >= maxSteps) this.#isDirty = false;
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+    if (nextMs < Infinity && this.#stage !== 'finished' && !this.#parts.signal.aborted)
+      this.#timer = this.#parts.clock.schedule(nextMs, () => this.wake());
+  }
+
+  /** Stops looking at the pod, which runs on. */
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  /** Makes one step. Returns after how many milliseconds the next is due. */
+  async #step(): Promise<number> {
+    try {
+      switch (this.#stage) {
+        case 'sync':
+          return await this.#sync();
+        case 'terminating':
+          return await this.#terminate();
+        case 'terminated':
+          return await this.#release();
+        case 'finished':
+          return Infinity;
+      }
+    } catch (error) {
+      if (this.#parts.signal.aborted) return Infinity;
+      this.#parts.log.warn({pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error}, 'error syncing pod, skipping');
+      return error instanceof NetworkNotReady ? networkMs : this.#jittered(errorMs);
+    }
+  }
+
+  #jittered(ms: number): number {
+    return ms * (1 + this.#parts.random.float() / 2);
+  }
+
+  #enter(stage: WorkerStage): number {
+    this.#stage = stage;
+    this.#isDirty = true;
+    this.#staged();
+    return 0;
+  }
+
+  async #look(): Promise<RuntimePod> {
+    const {prober, node} = this.#parts;
+    const pod = this.#pod;
+    this.#runtime = await this.#observer.look(pod);
+    if (this.#hasProbes) prober.observe(pod, this.#runtime, addressesOf(pod, this.#runtime, node.addresses)[0] ?? '', () => this.wake());
+    return this.#runtime;
+  }
+
+  #statusInputs(stage: StatusInputs['stage']): StatusInputs {
+    const {prober, node, clock, naming} = this.#parts;
+    const pod = this.#pod;
+    const runtime = this.#runtime;
+    const sandbox = newestSandbox(runtime);
+    const addresses = addressesOf(pod, runtime, node.addresses);
+    const {outcome, disruption} = this.#termination ?? {};
+    return {
+      runtime,
+      waiting: this.#runner.waiting,
+      gates: node.gates,
+      runtimeName: node.runtimeName,
+      isStarted: (of, instance) => prober.isStarted(pod, of, instance),
+      isReady: (of, instance) => prober.isReady(pod, of, instance),
+      now: clock.now(),
+      startTime: this.#startTime,
+      hostAddresses: node.addresses,
+      podAddresses: addresses.length > 0 ? addresses : (pod.status?.podIPs ?? []).flatMap(({ip}) => ip ?? []),
+      hasSandbox: sandbox?.isReady === true && (addresses.length > 0 || pod.spec?.hostNetwork === true),
+      stage,
+      ...(outcome ? {outcome} : {}),
+      ...(disruption ? {disruption} : {}),
+      isStatic: isStaticPod(naming, pod),
+    };
+  }
+
+  #report(stage: StatusInputs['stage']): void {
+    // What was reported before counts, also if it has not come back yet.
+    const known = this.#parts.statuses.statusOf(this.uid);
+    const pod = known ? {...this.#pod, status: {...this.#pod.status, ...known}} : this.#pod;
+    this.#parts.statuses.set(this.#pod, podStatus(withConditionsOf(pod, this.#pod), this.#statusInputs(stage)));
+  }
+
+  async #sync(): Promise<number> {
+    const {clock, node, cgroups, volumes, signal} = this.#parts;
+    const pod = this.#pod;
+    const isBeginning = !this.#hasProbes;
+    this.#hasProbes = true;
+    await this.#look();
+    if (isBeginning) this.#staged();
+    const deadline = activeDeadline(pod, this.#startTime);
+    if (clock.now() >= deadline && !this.#termination) {
+      recordEvent(this.#parts, pod, ['Normal', deadlineExceeded.reason, deadlineExceeded.message]);
+      this.#termination = {outcome: {...deadlineExceeded, isFailure: true}};
+    }
+    if (this.#termination || pod.metadata?.deletionTimestamp || isDone(pod, containerStatuses(pod, this.#statusInputs('running'))))
+      return this.#enter('terminating');
+    this.#report('running');
+    const network = pod.spec?.hostNetwork ? undefined : node.networkError();
+    if (network !== undefined) {
+      recordEvent(this.#parts, pod, ['Warning', 'NetworkNotReady', `network is not ready: ${network}`]);
+      throw new NetworkNotReady(`network is not ready: ${network}`);
+    }
+    const parent = await cgroups.ensure(pod);
+    await this.#mount(pod, () => volumes.mount(pod, signal));
+    const {hasActed, hasFailed, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent);
+    if (hasActed) this.#isDirty = true;
+    return Math.min(this.#jittered(hasFailed ? errorMs : resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
+  }
+
+  async #mount(pod: Frozen<Pod>, mount: () => Promise<void>): Promise<void> {
+    try {
+      await mount();
+    } catch (error) {
+      if (!this.#parts.signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
+      throw error;
+    }
+  }
+
+  async #terminate(): Promise<number> {
+    const {prober} = this.#parts;
+    prober.stopRestarting(this.uid);
+    await this.#look();
+    this.#report('ending');
+    this.#graceSeconds = terminationGraceSeconds(this.#pod, this.#termination?.graceSeconds, this.#graceSeconds);
+    if (!this.#kill) {
+      const kill = (this.#kill = new PodKill(this.#parts, this.#pod, this.#runtime, this.#graceSeconds));
+      kill.done.then(
+        () => this.wake(),
+        () => this.wake(),
+      );
+      void kill.done.finally(() => (this.#isKilled = true)).catch(() => {});
+    }
+    if (!this.#isKilled) return this.#jittered(resyncMs);
+    const kill = this.#kill;
+    this.#kill = undefined;
+    this.#isKilled = false;
+    await kill.done;
+    await this.#look();
+    if (hasRunning(this.#runtime)) {
+      const names = this.#runtime.containers.filter(({state}) => state === 'running').map(({name}) => name);
+      throw new Error(`detected running containers after a successful KillPod, CRI violation: [${names.join(' ')}]`);
+    }
+    prober.remove(this.uid);
+    this.#hasProbes = false;
+    this.#report('finished');
+    return this.#enter('terminated');
+  }
+  #isKilled = false;
+
+  async #release(): Promise<number> {
+    const {volumes, cgroups, statuses, runtime} = this.#parts;
+    if (!(await volumes.release(this.uid)) || !(await cgroups.remove(this.uid))) return releaseMs;
+    // Of each container the last run stays, for its log.
+    const seen = new Set<string>();
+    for (const {id, name} of this.#runtime.containers) {
+      if (seen.has(name)) await runtime.removeContainer(id);
+      seen.add(name);
+    }
+    statuses.finished(this.#pod);
+    return this.#enter('finished');
+  }
+}
+
+/** The conditions of others are those that came from the server. */
+const withConditionsOf = (pod: Frozen<Pod>, current: Frozen<Pod>): Frozen<Pod> => {
+  const own = pod.status?.conditions ?? [];
+  const types = new Set(own.map(({type}) => type));
+  const others = (current.status?.conditions ?? []).filter(({type}) => !types.has(type));
+  return {...pod, status: {...pod.status, conditions: [...own, ...others]}};
+};

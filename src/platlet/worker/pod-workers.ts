@@ -1,0 +1,172 @@
+// The workers of all pods of a node, and the admission of new ones.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
+import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
+import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
+import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
+import {statusesByName} from '#src/platlet/pod/container-statuses.js';
+import {isTerminalPhase} from '#src/platlet/pod/phase.js';
+import {rejectedStatus} from '#src/platlet/pod/status.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {recordEvent, type WorkerParts} from './parts.js';
+import {PodWorker, type Termination} from './pod-worker.js';
+
+export interface PodWorkersParts extends WorkerParts {
+  /** What the node is for a new pod, beside what its pods use. */
+  nodeState(): Omit<NodeState, 'naming' | 'allocation' | 'pods'>;
+}
+
+/** The annotations of a container that say how its pod is stopped when nobody knows it any more. */
+const graceAnnotations = ['io.kubernetes.pod.deletionGracePeriod', 'io.kubernetes.pod.terminationGracePeriod'];
+
+/** Returns what can be said of a pod from its containers. */
+const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => {
+  const graces = containers.flatMap(({annotations}) => graceAnnotations.flatMap(key => (annotations[key] ? [Number(annotations[key])] : [])));
+  return {
+    metadata: {uid, name, namespace},
+    spec: {
+      containers: [...new Set(containers.map(container => container.name))].map(each => ({name: each})),
+      ...(graces[0] === undefined ? {} : {terminationGracePeriodSeconds: graces[0]}),
+    },
+  };
+};
+
+/** Whether a pod was running under an agent before: then it is not asked again whether there is room. */
+const hasRun = ({status}: Frozen<Pod>): boolean =>
+  status?.startTime !== undefined || [...statusesByName(status).values()].some(({containerID}) => containerID);
+
+/** The workers of a node's pods, by uid. */
+export class PodWorkers {
+  readonly #parts: PodWorkersParts;
+  readonly #workers = new Map<string, PodWorker>();
+  /** Pods that wait until those that make room for them have gone. */
+  readonly #waiting = new Map<string, Frozen<Pod>>();
+  readonly #refused = new Set<string>();
+
+  constructor(parts: PodWorkersParts) {
+    this.#parts = parts;
+  }
+
+  /** The workers. */
+  get all(): Iterable<PodWorker> {
+    return this.#workers.values();
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  /** The pods that are admitted and have not ended. */
+  get active(): readonly Frozen<Pod>[] {
+    return [...this.#workers.values()].filter(({stage}) => stage === 'sync' || stage === 'terminating').map(({pod}) => pod);
+  }
+
+  /** Called with pods that are new to the node, or newer states of known ones. The oldest are admitted first. */
+  update(pods: readonly Frozen<Pod>[]): void {
+    const created = ({metadata}: Frozen<Pod>): string => metadata?.creationTimestamp ?? '';
+    const sorted = [...pods].sort((a, b) => Number(hasRun(b)) - Number(hasRun(a)) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0));
+    for (const pod of sorted) this.#update(pod);
+  }
+
+  #update(pod: Frozen<Pod>): void {
+    const uid = pod.metadata?.uid ?? '';
+    const worker = this.#workers.get(uid);
+    if (worker) return worker.update(pod);
+    if (this.#refused.has(uid)) return;
+    if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
+    if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#start(pod).wake();
+    this.#admit(pod);
+  }
+
+  #admit(pod: Frozen<Pod>): void {
+    const {naming, statuses, clock} = this.#parts;
+    const uid = pod.metadata?.uid ?? '';
+    const {active} = this;
+    const allocation = emptyAllocation();
+    for (const each of active) allocate(allocation, each);
+    const admission = admit({...this.#parts.nodeState(), naming, allocation, pods: active}, pod);
+    this.#waiting.delete(uid);
+    switch (admission.is) {
+      case 'admitted':
+        return this.#start(pod).wake();
+      case 'preempting':
+        this.#waiting.set(uid, pod);
+        for (const victim of admission.victims) this.#preempt(victim);
+        return;
+      case 'refused': {
+        const {reason, message} = admission.rejection;
+        this.#refused.add(uid);
+        recordEvent(this.#parts, pod, ['Warning', reason, message]);
+        statuses.set(pod, rejectedStatus(pod, rejectionOutcome(admission.rejection), clock.now()));
+        statuses.finished(pod);
+      }
+    }
+  }
+
+  #preempt(victim: Frozen<Pod>): void {
+    recordEvent(this.#parts, victim, ['Warning', preempted.reason, preempted.message]);
+    this.terminate(victim.metadata?.uid ?? '', {
+      outcome: {...preempted, isFailure: true},
+      disruption: preemptedCondition(this.#parts.naming),
+    });
+  }
+
+  #start(pod: Frozen<Pod>): PodWorker {
+    const worker: PodWorker = new PodWorker(this.#parts, pod, () => this.#staged(worker));
+    this.#workers.set(worker.uid, worker);
+    return worker;
+  }
+
+  /** Room may have become free. */
+  #staged({stage}: PodWorker): void {
+    if (stage !== 'terminated') return;
+    for (const pod of [...this.#waiting.values()]) this.#admit(pod);
+  }
+
+  /** Ends a pod: an eviction, say. */
+  terminate(uid: string, termination: Termination): void {
+    this.#workers.get(uid)?.terminate(termination);
+  }
+
+  /** Called when a pod has left its source: its containers end. */
+  remove(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#refused.delete(uid);
+    const worker = this.#workers.get(uid);
+    if (worker?.stage === 'finished') this.#forget(worker);
+    else worker?.terminate({graceSeconds: worker.pod.metadata?.deletionTimestamp ? worker.pod.metadata.deletionGracePeriodSeconds ?? 1 : undefined});
+  }
+
+  /** Called with a pod of the runtime that no source has: it is ended. */
+  orphan(runtime: RuntimePod): void {
+    if (this.#workers.has(runtime.pod.uid)) return;
+    this.#start(podFrom(runtime)).terminate();
+  }
+
+  /** Called regularly: forgets the workers of pods that no source has and of which nothing is left. */
+  sweep(isKnown: (uid: string) => boolean): void {
+    for (const worker of [...this.#workers.values()]) {
+      if (isKnown(worker.uid)) continue;
+      if (worker.stage === 'finished') this.#forget(worker);
+      else if (worker.stage === 'sync') this.remove(worker.uid);
+    }
+    for (const uid of this.#refused) if (!isKnown(uid)) this.#refused.delete(uid);
+  }
+
+  #forget(worker: PodWorker): void {
+    worker[Symbol.dispose]();
+    this.#workers.delete(worker.uid);
+  }
+
+  wake(uid: string): void {
+    this.#workers.get(uid)?.wake();
+  }
+
+  /** Stops all work. What runs goes on. */
+  [Symbol.dispose](): void {
+    for (const worker of this.#workers.values()) worker[Symbol.dispose]();
+    this.#parts.prober[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,150 @@
+// What is done for a pod that is to run: sandbox, containers, and the kills of those that must not run on.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {messageOf} from '#src/base/message.js';
+import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
+import {computeActions, isDefinitionChanged, type ContainerToKill, type PodActions} from '#src/platlet/pod/actions.js';
+import type {WaitingReason} from '#src/platlet/pod/container-statuses.js';
+import {runsOf} from '#src/platlet/pod/instances.js';
+import {containerGraceSeconds, podGraceSeconds} from '#src/platlet/pod/kill.js';
+import {WaitingError} from '#src/platlet/pod/ports.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {PodKill} from './kill-pod.js';
+import {addressesOf} from './observation.js';
+import {recordEvent, type WorkerParts} from './parts.js';
+import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
+import {ContainerStop} from './stop-container.js';
+
+/** What a run did. */
+export interface RunResult {
+  /** Whether something was started or ended, so that a look shows another picture. */
+  readonly hasActed: boolean;
+  /** When the shortest backoff of a container ends, by the wall clock. */
+  readonly retryAt?: number;
+  /** Whether something failed that is to be tried again. */
+  readonly hasFailed: boolean;
+}
+
+/** Runs one pod. */
+export class PodRunner {
+  readonly #parts: WorkerParts;
+  readonly #starter: ContainerStarter;
+  /** Why containers wait, by name. */
+  readonly waiting = new Map<string, WaitingReason>();
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#starter = new ContainerStarter(parts);
+  }
+
+  /** Does what is to be done. Rejects if the sandbox cannot be made. */
+  async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string): Promise<RunResult> {
+    const {prober, node} = this.#parts;
+    const actions = computeActions(pod, {
+      runtime,
+      probes: prober.resultsOf(pod.metadata?.uid ?? ''),
+      gates: node.gates,
+      isChanged: isDefinitionChanged,
+    });
+    const hasKilled = await this.#kill(pod, runtime, actions);
+    if (actions.killPod && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
+    await this.#removeOld(pod, runtime, actions);
+    const due = dueContainers(pod, actions);
+    if (due.length === 0 && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
+    const place = actions.createSandbox
+      ? await this.#createSandbox(pod, actions.attempt, cgroupParent)
+      : await this.#place(pod, runtime, actions, cgroupParent);
+    const started = await this.#start(pod, due, place, actions.createSandbox ? {...runtime, sandboxes: []} : runtime);
+    return {...started, hasActed: started.hasActed || hasKilled || actions.createSandbox};
+  }
+
+  async #kill(pod: Frozen<Pod>, runtime: RuntimePod, actions: PodActions): Promise<boolean> {
+    if (actions.killPod || actions.restartAll) {
+      if (actions.createSandbox && actions.sandbox)
+        recordEvent(this.#parts, pod, ['Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.']);
+      const target = actions.restartAll ? {...runtime, sandboxes: []} : runtime;
+      if (target.containers.some(({state}) => state === 'running') || target.sandboxes.some(({isReady}) => isReady))
+        await new PodKill(this.#parts, pod, target, podGraceSeconds(pod)).done;
+      return true;
+    }
+    const addresses = addressesOf(pod, runtime, this.#parts.node.addresses);
+    await Promise.all(actions.toKill.map(kill => this.#killOne(pod, kill, addresses)));
+    return actions.toKill.length > 0;
+  }
+
+  #killOne(pod: Frozen<Pod>, {instance, container, message, reason}: ContainerToKill, addresses: readonly string[]): Promise<void> {
+    const graceSeconds = containerGraceSeconds(pod, container, reason);
+    return new ContainerStop(this.#parts, {pod, instance, container, message, graceSeconds, addresses}).done;
+  }
+
+  /** Init containers run anew in a new sandbox, and of those that ran only the last is of use. */
+  async #removeOld(pod: Frozen<Pod>, runtime: RuntimePod, {createSandbox, restartAll, initContainers}: PodActions): Promise<void> {
+    const {runtime: port} = this.#parts;
+    const remove = async (name: string, keep: number): Promise<void> => {
+      for (const {id, state} of runsOf(runtime, name).slice(keep)) if (restartAll || state !== 'running') await port.removeContainer(id);
+    };
+    if (restartAll) for (const {container} of specContainers(pod.spec!)) await remove(container.name, 0);
+    else for (const name of initContainers) await remove(name, createSandbox ? 0 : 1);
+    if (createSandbox) for (const {name} of pod.spec?.initContainers ?? []) if (!initContainers.includes(name)) await remove(name, 0);
+  }
+
+  async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<StartPlace> {
+    const {configs, runtime, node} = this.#parts;
+    try {
+      const {config, handler} = await configs.sandbox(pod, attempt, cgroupParent);
+      await this.#removeLeftovers(config.pod.uid, attempt);
+      const id = await runtime.runSandbox(config, handler);
+      const {addresses} = await runtime.sandboxStatus(id);
+      return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : addresses};
+    } catch (error) {
+      recordEvent(this.#parts, pod, ['Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`]);
+      throw error;
+    }
+  }
+
+  /** A sandbox whose creation was given up may be there all the same, and has the name of this one. */
+  async #removeLeftovers(uid: string, attempt: number): Promise<void> {
+    const {runtime} = this.#parts;
+    const {sandboxes} = await runtime.podStatus(uid);
+    for (const sandbox of sandboxes) {
+      if (sandbox.attempt !== attempt) continue;
+      await runtime.stopSandbox(sandbox.id);
+      await runtime.removeSandbox(sandbox.id);
+    }
+  }
+
+  async #place(pod: Frozen<Pod>, runtime: RuntimePod, {attempt, sandbox = ''}: PodActions, cgroupParent: string): Promise<StartPlace> {
+    const {config} = await this.#parts.configs.sandbox(pod, attempt, cgroupParent);
+    return {id: sandbox, config, addresses: addressesOf(pod, runtime, this.#parts.node.addresses)};
+  }
+
+  async #start(pod: Frozen<Pod>, due: readonly SpecContainer[], place: StartPlace, runtime: RuntimePod): Promise<RunResult> {
+    let hasActed = false;
+    let hasFailed = false;
+    let retryAt = Infinity;
+    for (const of of due) {
+      const {name} = of.container;
+      try {
+        await this.#starter.start(pod, of, place, runtime);
+        this.waiting.delete(name);
+        hasActed = true;
+      } catch (error) {
+        const {reason, message} = error instanceof WaitingError ? error : new WaitingError('RunContainerError', messageOf(error));
+        const before = this.waiting.get(name);
+        hasActed ||= before?.reason !== reason || before.message !== message;
+        this.waiting.set(name, {reason, message});
+        if (error instanceof BackingOff) retryAt = Math.min(retryAt, error.until);
+        else hasFailed = true;
+        if (of.role === 'init' || of.role === 'sidecar') break;
+      }
+    }
+    return {hasActed, hasFailed, ...(retryAt < Infinity ? {retryAt} : {})};
+  }
+}
+
+/** Returns the containers to start, in their order. */
+const dueContainers = (pod: Frozen<Pod>, {ephemeral, initContainers, containers}: PodActions): SpecContainer[] => {
+  const known = new Map([...specContainers(pod.spec!)].map(of => [of.container.name, of]));
+  return [...ephemeral, ...initContainers, ...containers].map(name => known.get(name)!);
+};

@@ -1,0 +1,120 @@
+import {InformerFactory} from '#informers/factory.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import {wellKnown} from '#src/api/user.js';
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Plane} from '#src/plane/plane.js';
+import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import type {PodSource} from '#src/platlet/sources/source.js';
+import type {WorkerParts} from '#src/platlet/worker/parts.js';
+import {systemNetwork} from '#src/transport/network.js';
+import type {MemoryRuntime} from './memory-runtime.js';
+import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
+
+export type AgentPlane = Plane & {readonly clock: VirtualClock};
+
+export interface TestAgent extends AsyncDisposable {
+  readonly pods: NodePods;
+}
+
+export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | 'volumes' | 'cgroups' | 'output'>> {
+  readonly sources?: readonly PodSource[];
+  readonly networkError?: () => string | undefined;
+}
+
+export const nodeName = 'node';
+
+/** Creates the Node. */
+export const aNode = async (plane: AgentPlane, allocatable: Record<string, string> = {cpu: '2', memory: '1Gi', pods: '10'}): Promise<void> => {
+  const nodes = plane.client().resource(kinds.nodes);
+  await nodes.create({metadata: {name: nodeName, labels: {[plane.naming.labels.os]: 'linux'}}});
+  await nodes.patch(nodeName, 'merge', {status: {allocatable, capacity: allocatable}}, {subresource: 'status'});
+};
+
+/** Starts what runs the pods of a node, without the rest of an agent. */
+export const anAgent = async (plane: AgentPlane, runtime: MemoryRuntime, options: TestAgentOptions = {}): Promise<TestAgent> => {
+  const {clock, naming} = plane;
+  const lifetime = new AbortController();
+  const {signal} = lifetime;
+  const client = plane.client({name: `${wellKnown.nodeUserPrefix}${nodeName}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
+  const informers = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, component: 'agent', minResyncMs: 0, signal});
+  const pods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
+  const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
+  informers.start();
+  await nodes.whenSynced(signal);
+  const {sources = [], networkError = () => undefined, ...ports} = options;
+  const running = await startPods({
+    naming,
+    clock,
+    random: seededRandom(2),
+    log: noLog,
+    signal,
+    client,
+    runtime,
+    images: presentImages,
+    volumes: noVolumes(),
+    cgroups: noCgroups(),
+    configs,
+    output: noOutput,
+    ...ports,
+    network: systemNetwork(clock),
+    nodeName,
+    node: () => nodes.lister.get(nodeName),
+    apiPods: pods,
+    sources,
+    addresses: ['192.168.0.1'],
+    runtimeName: 'memory',
+    networkError,
+    nodeState: () => ({pressures: [], allowedSysctls: [], features: {podLevelResources: true, declared: []}, isShuttingDown: false}),
+    garbage: {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1},
+  });
+  await clock.drain();
+  return {
+    pods: running,
+    async [Symbol.asyncDispose]() {
+      lifetime.abort();
+      await clock.drain();
+    },
+  };
+};
+
+export const podsOf = (plane: Plane) => plane.client().resource(kinds.pods);
+
+export const podNamed = (plane: Plane, name = 'pod'): Promise<Pod> => podsOf(plane).get(name, {namespace: 'default'});
+
+type Spec = Partial<NonNullable<Pod['spec']>>;
+
+/** Creates a pod on the node. */
+export const run = (plane: Plane, name = 'pod', spec: Spec = {}, metadata: Pod['metadata'] = {}): Promise<Pod> =>
+  podsOf(plane).create({
+    metadata: {name, namespace: 'default', ...metadata},
+    spec: {nodeName, containers: [{name: 'app', image: 'app'}], ...spec},
+  });
+
+const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
+  const {waiting, running, terminated} = state ?? {};
+  const what = running ? (ready ? 'ready' : 'running') : terminated ? `${terminated.reason}(${terminated.exitCode})` : waiting?.reason;
+  return `${name} ${what}${restartCount > 0 ? ` after ${restartCount}` : ''}`;
+};
+
+/** A pod's state in one line: phase, reason, and each container. */
+export const describePod = ({status}: Pod): string => {
+  const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
+  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
+  return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
+};
+
+/** A pod's states at times after now, in ms. */
+export const timeline = async (plane: AgentPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
+  const states: Record<number, string> = {};
+  let passed = 0;
+  for (const moment of moments) {
+    await plane.clock.advance(moment - passed);
+    passed = moment;
+    states[moment] = describePod(await podNamed(plane, name));
+  }
+  return states;
+};
