@@ -84,7 +84,11 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
     clock,
     log,
     signal,
-    shownBy: pod => (isStaticPod(naming, pod) ? mirrors.mirrorOf(pod) : sameIn(apiPods, pod)),
+    shownBy(pod) {
+      if (!isStaticPod(naming, pod)) return sameIn(apiPods, pod);
+      // A static pod that was replaced has no mirror any more.
+      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors.mirrorOf(pod) : undefined;
+    },
   });
   const prober = new Prober({clock, random, events, run: probeRunner({runtime, clock, network})});
   const hooks = new Hooks({
@@ -116,7 +120,7 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
       mirrors.reconcile();
     },
     reconciled(pods) {
-      for (const pod of pods) workers.get(pod.metadata?.uid ?? '')?.update(pod);
+      for (const pod of pods) workers.get(pod.metadata?.uid ?? '')?.refresh(pod);
       mirrors.reconcile();
     },
     removed(uid) {

@@ -11,6 +11,7 @@ import {startPods, type NodePods} from '#src/platlet/node-pods.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import type {WorkerParts} from '#src/platlet/worker/parts.js';
 import {systemNetwork} from '#src/transport/network.js';
+import {aPlane} from '#test/controllers/plane.js';
 import type {MemoryRuntime} from './memory-runtime.js';
 import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
 
@@ -27,11 +28,17 @@ export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | '
 
 export const nodeName = 'node';
 
-/** Creates the Node. */
-export const aNode = async (plane: AgentPlane, allocatable: Record<string, string> = {cpu: '2', memory: '1Gi', pods: '10'}): Promise<void> => {
+/** A plane with a node, as its agents find it. */
+export const aPlaneWithNode = async (): Promise<AgentPlane> => {
+  const plane = await aPlane({
+    controllers: ['serviceaccount-controller'],
+    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
+  });
+  const allocatable = {cpu: '2', memory: '1Gi', pods: '10'};
   const nodes = plane.client().resource(kinds.nodes);
   await nodes.create({metadata: {name: nodeName, labels: {[plane.naming.labels.os]: 'linux'}}});
   await nodes.patch(nodeName, 'merge', {status: {allocatable, capacity: allocatable}}, {subresource: 'status'});
+  return plane;
 };
 
 /** Starts what runs the pods of a node, without the rest of an agent. */

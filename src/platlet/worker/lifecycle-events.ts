@@ -19,9 +19,14 @@ export interface LifecycleParts {
   changed(uid: string): void;
 }
 
-/** The state of a pod in a list, for comparison. */
+/** The state of a pod in a list, for comparison. A container that was created and not started is of the agent's own doing. */
 const digestOf = ({sandboxes, containers}: RuntimePod): string =>
-  [...sandboxes.map(({id, isReady}) => `${id} ${isReady}`), ...containers.map(({id, state}) => `${id} ${state}`)].sort().join('\n');
+  [
+    ...sandboxes.map(({id, isReady}) => `${id} ${isReady}`),
+    ...containers.flatMap(({id, state}) => (state === 'created' ? [] : [`${id} ${state}`])),
+  ]
+    .sort()
+    .join('\n');
 
 /** Lists the runtime each second, and tells of changes. A runtime with events is told of at once besides. */
 export class LifecycleEvents {

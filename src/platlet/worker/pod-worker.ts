@@ -91,6 +91,12 @@ export class PodWorker {
     this.wake();
   }
 
+  /** Called when only the status of the pod has changed, which others may have set. */
+  refresh(pod: Frozen<Pod>): void {
+    this.#pod = pod;
+    if (pod.spec?.readinessGates?.length) this.wake();
+  }
+
   /** Ends the pod. A later call can only make the grace period shorter. */
   terminate(termination: Termination = {}): void {
     this.#termination ??= termination;
@@ -210,10 +216,8 @@ export class PodWorker {
   async #sync(): Promise<number> {
     const {clock, node, cgroups, volumes, signal} = this.#parts;
     const pod = this.#pod;
-    const isBeginning = !this.#hasProbes;
     this.#hasProbes = true;
     await this.#look();
-    if (isBeginning) this.#staged();
     const deadline = activeDeadline(pod, this.#startTime);
     if (clock.now() >= deadline && !this.#termination) {
       recordEvent(this.#parts, pod, ['Normal', deadlineExceeded.reason, deadlineExceeded.message]);
@@ -229,8 +233,13 @@ export class PodWorker {
     }
     const parent = await cgroups.ensure(pod);
     await this.#mount(pod, () => volumes.mount(pod, signal));
-    const {hasActed, hasFailed, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent);
-    if (hasActed) this.#isDirty = true;
+    const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent);
+    // What failed is not tried again at once, but what is known now is reported.
+    if (hasActed && !hasFailed) this.#isDirty = true;
+    else if (hasActed || waitsOtherwise) {
+      await this.#look();
+      this.#report('running');
+    }
     return Math.min(this.#jittered(hasFailed ? errorMs : resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
   }
 

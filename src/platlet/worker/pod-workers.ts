@@ -1,10 +1,12 @@
 // The workers of all pods of a node, and the admission of new ones.
 
 import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
+import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
@@ -75,9 +77,18 @@ export class PodWorkers {
     const worker = this.#workers.get(uid);
     if (worker) return worker.update(pod);
     if (this.#refused.has(uid)) return;
+    if (this.#hasPredecessor(pod)) return void this.#waiting.set(uid, pod);
     if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
     if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#start(pod).wake();
     this.#admit(pod);
+  }
+
+  /** Whether an earlier static pod of the name has not ended. */
+  #hasPredecessor(pod: Frozen<Pod>): boolean {
+    if (!isStaticPod(this.#parts.naming, pod)) return false;
+    const key = keyText(keyOf(pod));
+    for (const worker of this.#workers.values()) if (worker.stage !== 'finished' && keyText(keyOf(worker.pod)) === key) return true;
+    return false;
   }
 
   #admit(pod: Frozen<Pod>): void {
@@ -121,8 +132,8 @@ export class PodWorkers {
 
   /** Room may have become free. */
   #staged({stage}: PodWorker): void {
-    if (stage !== 'terminated') return;
-    for (const pod of [...this.#waiting.values()]) this.#admit(pod);
+    if (stage !== 'terminated' && stage !== 'finished') return;
+    for (const pod of [...this.#waiting.values()]) if (!this.#hasPredecessor(pod)) this.#admit(pod);
   }
 
   /** Ends a pod: an eviction, say. */
@@ -136,7 +147,8 @@ export class PodWorkers {
     this.#refused.delete(uid);
     const worker = this.#workers.get(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
-    else worker?.terminate({graceSeconds: worker.pod.metadata?.deletionTimestamp ? worker.pod.metadata.deletionGracePeriodSeconds ?? 1 : undefined});
+    // An object of the API that goes before its pod was removed by force.
+    else worker?.terminate(isStaticPod(this.#parts.naming, worker.pod) ? {} : {graceSeconds: 1});
   }
 
   /** Called with a pod of the runtime that no source has: it is ended. */

@@ -20,6 +20,8 @@ import {ContainerStop} from './stop-container.js';
 export interface RunResult {
   /** Whether something was started or ended, so that a look shows another picture. */
   readonly hasActed: boolean;
+  /** Whether a container waits for another reason than before. */
+  readonly waitsOtherwise?: boolean;
   /** When the shortest backoff of a container ends, by the wall clock. */
   readonly retryAt?: number;
   /** Whether something failed that is to be tried again. */
@@ -122,6 +124,7 @@ export class PodRunner {
   async #start(pod: Frozen<Pod>, due: readonly SpecContainer[], place: StartPlace, runtime: RuntimePod): Promise<RunResult> {
     let hasActed = false;
     let hasFailed = false;
+    let waitsOtherwise = false;
     let retryAt = Infinity;
     for (const of of due) {
       const {name} = of.container;
@@ -132,14 +135,14 @@ export class PodRunner {
       } catch (error) {
         const {reason, message} = error instanceof WaitingError ? error : new WaitingError('RunContainerError', messageOf(error));
         const before = this.waiting.get(name);
-        hasActed ||= before?.reason !== reason || before.message !== message;
+        waitsOtherwise ||= before?.reason !== reason || before.message !== message;
         this.waiting.set(name, {reason, message});
         if (error instanceof BackingOff) retryAt = Math.min(retryAt, error.until);
         else hasFailed = true;
         if (of.role === 'init' || of.role === 'sidecar') break;
       }
     }
-    return {hasActed, hasFailed, ...(retryAt < Infinity ? {retryAt} : {})};
+    return {hasActed, hasFailed, waitsOtherwise, ...(retryAt < Infinity ? {retryAt} : {})};
   }
 }
 

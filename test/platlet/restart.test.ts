@@ -1,0 +1,124 @@
+import test from 'ava';
+import {eventsOf} from '#test/simulation/environment.js';
+import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
+import {MemoryRuntime, type Program} from './memory-runtime.js';
+import {noCgroups, noVolumes} from './ports.js';
+
+const running = ({clock}: AgentPlane, programs: Record<string, Program> = {}) => new MemoryRuntime(clock, name => programs[name] ?? {});
+
+test('an agent that is started again goes on with the containers that run', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const first = await anAgent(plane, runtime);
+  await run(plane, 'pod', {containers: [{name: 'app', image: 'x', readinessProbe: {exec: {command: ['check']}, periodSeconds: 100}}]});
+  await run(plane, 'plain');
+  await plane.clock.advance(2_000);
+  const before = await podNamed(plane, 'plain');
+  await first[Symbol.asyncDispose]();
+  const calls = [...runtime.calls];
+  await plane.clock.advance(60_000);
+
+  await using _ = await anAgent(plane, runtime);
+  await plane.clock.advance(10_000);
+  const after = await podNamed(plane, 'plain');
+  t.deepEqual(after.status?.containerStatuses, before.status?.containerStatuses);
+  t.deepEqual(runtime.calls.filter(call => !call.startsWith('exec')), calls.filter(call => !call.startsWith('exec')));
+});
+
+test('a container that ended while there was no agent is started again with the next count', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const first = await anAgent(plane, runtime);
+  await run(plane);
+  await plane.clock.advance(2_000);
+  await first[Symbol.asyncDispose]();
+  runtime.kill('app', 3);
+
+  await using _ = await anAgent(plane, runtime);
+  await plane.clock.advance(1_000);
+  const pod = await podNamed(plane);
+  t.is(describePod(pod), 'Running: app ready after 1');
+  t.like(pod.status?.containerStatuses?.[0]?.lastState, {terminated: {exitCode: 3}});
+});
+
+test('what was deleted while there was no agent is ended when it comes back, with its own grace period', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane, {app: {stopsAfter: Infinity}});
+  const first = await anAgent(plane, runtime);
+  await run(plane, 'pod', {terminationGracePeriodSeconds: 7});
+  await plane.clock.advance(2_000);
+  await first[Symbol.asyncDispose]();
+  await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
+
+  await using _ = await anAgent(plane, runtime);
+  await plane.clock.advance(20_000);
+  t.true(runtime.calls.includes('stop app 0 7'));
+  const [pod] = await runtime.pods();
+  t.true(pod!.containers.every(({state}) => state === 'exited'));
+});
+
+test('nothing is ended before every source has delivered', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const first = await anAgent(plane, runtime);
+  await run(plane);
+  await plane.clock.advance(2_000);
+  await first[Symbol.asyncDispose]();
+  await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
+
+  let deliver = (): void => {};
+  await using _ = await anAgent(plane, runtime, {sources: [{name: 'file', start: to => void (deliver = () => to([]))}]});
+  await plane.clock.advance(30_000);
+  t.false(runtime.calls.some(call => call.startsWith('stop')));
+  deliver();
+  await plane.clock.advance(5_000);
+  t.true(runtime.calls.some(call => call.startsWith('stop app')));
+});
+
+test('a sandbox that dies is replaced, and its pod begins anew', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  await using _ = await anAgent(plane, runtime);
+  await run(plane);
+  await plane.clock.advance(1_000);
+  const [{sandboxes: [sandbox] = []} = {}] = await runtime.pods();
+  await runtime.stopSandbox(sandbox!.id);
+  await plane.clock.advance(3_000);
+  const pod = await podNamed(plane);
+  t.is(describePod(pod), 'Running: app ready after 1');
+  t.true((await eventsOf(plane, 'pod')).includes('SandboxChanged: Pod sandbox changed, it will be killed and re-created.'));
+  t.true(runtime.calls.includes('sandbox pod 1'));
+});
+
+test('the status of an ended pod is written before its volumes and cgroup go, and these before its object', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const calls: string[] = [];
+  let isGone = false;
+  const volumes = {...noVolumes(calls), release: () => Promise.resolve(isGone)};
+  await using _ = await anAgent(plane, runtime, {volumes, cgroups: noCgroups(calls)});
+  await run(plane);
+  await plane.clock.advance(1_000);
+  await podsOf(plane).delete('pod', {namespace: 'default'});
+  await plane.clock.advance(5_000);
+  t.is(describePod(await podNamed(plane)), 'Failed: app Error(143)');
+  t.false(calls.includes('remove cgroup'));
+  isGone = true;
+  await plane.clock.advance(1_000);
+  t.true(calls.includes('remove cgroup'));
+  await t.throwsAsync(podNamed(plane));
+});
+
+test('ended containers are removed but for the last run of each, and all of those whose pods are gone', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane, {app: {runsFor: 1_000, exitCodes: [1, 1, 1, 0]}});
+  await using _ = await anAgent(plane, runtime);
+  await run(plane, 'pod', {restartPolicy: 'OnFailure'});
+  await plane.clock.advance(130_000);
+  const [pod] = await runtime.pods();
+  t.deepEqual(pod!.containers.map(({attempt}) => attempt), [3]);
+  t.is(describePod(await podNamed(plane)), 'Succeeded: app Completed(0) after 3');
+  await podsOf(plane).delete('pod', {namespace: 'default'});
+  await plane.clock.advance(130_000);
+  t.deepEqual(await runtime.pods(), []);
+});

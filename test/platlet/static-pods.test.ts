@@ -1,0 +1,190 @@
+import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {createServer} from 'node:http';
+import type {AddressInfo} from 'node:net';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {naming as namingOf} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {systemFiles} from '#src/base/files/files.js';
+import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {fileSource} from '#src/platlet/sources/file-source.js';
+import {staticPod, type StaticPodSettings} from '#src/platlet/sources/static-pod.js';
+import {urlSource} from '#src/platlet/sources/url-source.js';
+import {systemNetwork} from '#src/transport/network.js';
+import {anAgent, aPlaneWithNode, describePod, nodeName, podNamed, podsOf, type AgentPlane} from './agent.js';
+import {MemoryRuntime} from './memory-runtime.js';
+
+const naming = namingOf('plat');
+const settings: StaticPodSettings = {naming, node: nodeName, refusesReferences: true};
+const origin = {is: 'file', place: '/etc/pods/web.yaml'} as const;
+const manifest = (fields: object = {}, spec: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {name: 'web'},
+  spec: {containers: [{name: 'app', image: 'x'}], ...spec},
+  ...fields,
+});
+
+test('a static pod is a pod of its node, with a uid of its own', t => {
+  const pod = staticPod(manifest(), origin, {...settings, node: 'Node-A'});
+  t.like(pod, {
+    metadata: {
+      name: 'web-node-a',
+      namespace: 'default',
+      annotations: {'plat.io/config.hash': pod.metadata!.uid!, 'plat.io/config.source': 'file'},
+    },
+    spec: {
+      nodeName: 'Node-A',
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+      tolerations: [{operator: 'Exists', effect: 'NoExecute'}],
+    },
+    status: {phase: 'Pending'},
+  });
+  t.regex(pod.metadata!.uid!, /^[0-9a-f]{32}$/);
+  const uid = (value: object, place: string = origin.place) => staticPod(value, {...origin, place}, settings).metadata!.uid;
+  t.is(uid(manifest()), uid(manifest()));
+  t.not(uid(manifest()), uid(manifest(), '/other'));
+  t.not(uid(manifest()), uid(manifest({}, {hostNetwork: true})));
+  t.is(uid(manifest({metadata: {name: 'web', uid: 'own'}})), 'own');
+});
+
+const refusals: readonly (readonly [value: unknown, text: string])[] = [
+  ['x', 'invalid pod: the manifest is no object'],
+  [{kind: 'Service', apiVersion: 'v1'}, 'invalid pod: {"apiVersion":"v1","kind":"Service"}'],
+  [manifest({metadata: {}}), 'invalid pod: metadata.name: Required value: name or generateName is required'],
+  [manifest({}, {containers: []}), 'invalid pod: spec.containers: Required value'],
+  [manifest({}, {serviceAccountName: 'x'}), 'static pods may not reference service accounts'],
+  [manifest({}, {volumes: [{name: 'v', secret: {secretName: 's'}}]}), 'static pods may not reference secrets'],
+  [manifest({}, {volumes: [{name: 'v', configMap: {name: 's'}}]}), 'static pods may not reference configmaps'],
+  [manifest({}, {volumes: [{name: 'v', persistentVolumeClaim: {claimName: 's'}}]}), 'static pods may not reference persistentvolumeclaims'],
+  [manifest({}, {resourceClaims: [{name: 'c'}]}), 'static pods may not reference resourceclaims'],
+  [manifest({}, {containers: [{name: 'a'}, {name: 'a'}]}), 'invalid pod: spec.containers: Duplicate value'],
+];
+
+test('what is no static pod is refused', t => {
+  for (const [value, message] of refusals) t.throws(() => staticPod(value, origin, settings), {message});
+  t.notThrows(() => staticPod(manifest({}, {serviceAccountName: 'x'}), origin, {...settings, refusesReferences: false}));
+  t.throws(() => staticPod(manifest(), origin, {...settings, validate: () => ['spec: wrong']}), {message: 'invalid pod: spec: wrong'});
+});
+
+/** A folder for manifests, and an agent that reads it. */
+const withFolder = async (run: (plane: AgentPlane, runtime: MemoryRuntime, folder: string) => Promise<void>): Promise<void> => {
+  await using plane = await aPlaneWithNode();
+  const folder = mkdtempSync(join(tmpdir(), 'static-'));
+  await using runtime = new MemoryRuntime(plane.clock);
+  const lifetime = new AbortController();
+  const source = fileSource({
+    path: folder,
+    checkMs: 20_000,
+    settings,
+    files: {watch: () => ({[Symbol.dispose]() {}})},
+    clock: plane.clock,
+    log: noLog,
+    signal: lifetime.signal,
+  });
+  try {
+    await using _ = await anAgent(plane, runtime, {sources: [source]});
+    await run(plane, runtime, folder);
+  } finally {
+    lifetime.abort();
+    rmSync(folder, {recursive: true});
+  }
+};
+
+const web = `web-${nodeName}`;
+
+test('a static pod runs, has a mirror in the API that cannot end it, and ends with its file', async t => {
+  await withFolder(async (plane, runtime, folder) => {
+    const file = join(folder, 'web.json');
+    writeFileSync(file, JSON.stringify(manifest()));
+    writeFileSync(join(folder, '.hidden'), JSON.stringify(manifest({metadata: {name: 'hidden'}})));
+    writeFileSync(join(folder, 'bad.yaml'), 'kind: [');
+    mkdirSync(join(folder, 'sub'));
+    await plane.clock.advance(21_000);
+    const mirror = await podNamed(plane, web);
+    t.is(describePod(mirror), 'Running: app ready');
+    t.like(mirror.metadata?.ownerReferences?.[0], {kind: 'Node', name: nodeName, controller: true});
+    const {annotations = {}} = mirror.metadata ?? {};
+    t.is(annotations['plat.io/config.mirror'], annotations['plat.io/config.hash']);
+    t.is(annotations['plat.io/config.source'], 'file');
+
+    await podsOf(plane).delete(web, {namespace: 'default', gracePeriodSeconds: 0});
+    await plane.clock.advance(2_000);
+    const next = await podNamed(plane, web);
+    t.not(next.metadata?.uid, mirror.metadata?.uid);
+    t.is(describePod(next), 'Running: app ready');
+    t.is(runtime.calls.filter(call => call.startsWith('start')).length, 1);
+
+    writeFileSync(file, JSON.stringify(manifest({}, {containers: [{name: 'app', image: 'new'}]})));
+    await plane.clock.advance(25_000);
+    const changed = await podNamed(plane, web);
+    t.is(changed.spec?.containers[0]?.image, 'new');
+    t.is(describePod(changed), 'Running: app ready');
+
+    rmSync(file);
+    await plane.clock.advance(60_000);
+    await t.throwsAsync(podNamed(plane, web));
+    t.true((await runtime.pods()).every(({containers}) => containers.every(({state}) => state === 'exited')));
+  });
+});
+
+test('a static pod is not subject to the taints of its node, and a deleted mirror does not stop it gracefully either', async t => {
+  await withFolder(async (plane, runtime, folder) => {
+    writeFileSync(join(folder, 'web.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: app, image: x}]\n');
+    await plane.clock.advance(21_000);
+    await podsOf(plane).delete(web, {namespace: 'default'});
+    await plane.clock.advance(5_000);
+    t.is(describePod(await podNamed(plane, web)), 'Running: app ready');
+    t.false(runtime.calls.some(call => call.startsWith('stop')));
+  });
+});
+
+test('a file is read again when it changes', async t => {
+  const clock = new VirtualClock();
+  const folder = mkdtempSync(join(tmpdir(), 'static-'));
+  const lifetime = new AbortController();
+  const seen: string[][] = [];
+  const path = join(folder, 'pod.json');
+  writeFileSync(path, JSON.stringify(manifest()));
+  let changed = (): void => {};
+  const files = {...systemFiles, watch: (_: string, run: () => void) => ((changed = run), {[Symbol.dispose]() {}})};
+  fileSource({path, checkMs: 20_000, settings, files, clock, log: noLog, signal: lifetime.signal}).start(pods =>
+    seen.push(pods.map(({metadata}) => metadata?.name ?? '')),
+  );
+  await clock.advance(10);
+  writeFileSync(path, JSON.stringify(manifest({metadata: {name: 'other'}})));
+  changed();
+  await clock.advance(200);
+  t.deepEqual(seen, [[web], [`other-${nodeName}`]]);
+  lifetime.abort();
+  rmSync(folder, {recursive: true});
+});
+
+test('pods come from a URL, and stay when it fails', async t => {
+  const clock = new VirtualClock();
+  let [status, body]: [number, unknown] = [200, manifest()];
+  const server = createServer((request, response) => {
+    response.writeHead(request.headers['x-token'] === 'a' ? status : 403).end(body === '' ? '' : JSON.stringify(body));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+  const lifetime = new AbortController();
+  const seen: string[][] = [];
+  const names = (pods: readonly {readonly metadata?: Pod['metadata'] | {readonly name?: string}}[]) => pods.map(({metadata}) => metadata?.name ?? '');
+  urlSource({url, headers: {'x-token': 'a'}, checkMs: 1_000, settings, network: systemNetwork(clock), clock, log: noLog, signal: lifetime.signal}).start(
+    pods => seen.push(names(pods as readonly {readonly metadata?: {readonly name?: string}}[])),
+  );
+  await clock.advance(1_500);
+  status = 500;
+  await clock.advance(1_000);
+  [status, body] = [200, {kind: 'PodList', items: [{metadata: {name: 'a'}, spec: manifest().spec}]}];
+  await clock.advance(1_000);
+  body = '';
+  await clock.advance(1_000);
+  t.deepEqual(seen, [[web], [`a-${nodeName}`], []]);
+  lifetime.abort();
+  await new Promise(resolve => server.close(resolve));
+});
