@@ -5,6 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {crashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
@@ -19,12 +20,12 @@ import {PodSources} from '#src/platlet/sources/pod-sources.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import {StatusManager} from '#src/platlet/status/status-manager.js';
 import {Hooks} from '#src/platlet/worker/hooks.js';
-import {Housekeeping} from '#src/platlet/worker/housekeeping.js';
+import {keepHouse} from '#src/platlet/worker/housekeeping.js';
 import {LifecycleEvents} from '#src/platlet/worker/lifecycle-events.js';
 import type {WorkerParts} from '#src/platlet/worker/parts.js';
 import {fieldPathOf} from '#src/platlet/worker/stop-container.js';
 import {PodWorkers, type PodWorkersParts} from '#src/platlet/worker/pod-workers.js';
-import {Recorder} from '#src/runtime/events/events.js';
+import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import type {Network} from '#src/transport/network.js';
 
 type Ports = Pick<
@@ -64,33 +65,9 @@ export interface NodePods {
   pods(): readonly Frozen<Pod>[];
 }
 
-/** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
-export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
-  const {naming, clock, random, log, signal, client, runtime, network, nodeName, apiPods, addresses, runtimeName} = parts;
-  const events = new Recorder({client, clock, random, log, component: naming.agent, host: nodeName, signal});
-  const mirrors: MirrorPods = new MirrorPods({
-    client,
-    naming,
-    clock,
-    log,
-    signal,
-    staticPods: () => sources.all('file', 'http'),
-    apiPods: () => apiPods.lister.list(),
-    node: () => parts.node(),
-  });
-  const statuses = new StatusManager({
-    client,
-    naming,
-    clock,
-    log,
-    signal,
-    shownBy(pod) {
-      if (!isStaticPod(naming, pod)) return sameIn(apiPods, pod);
-      // A static pod that was replaced has no mirror any more.
-      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors.mirrorOf(pod) : undefined;
-    },
-  });
-  const prober = new Prober({clock, random, events, run: probeRunner({runtime, clock, network})});
+/** Creates what works on the pods of a node, which have no source yet. */
+const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: StatusManager): PodWorkers => {
+  const {clock, random, runtime, network, addresses, runtimeName, networkError, crashLoop = crashLoopLimits, gates = {}} = parts;
   const hooks = new Hooks({
     runtime,
     clock,
@@ -100,21 +77,30 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
       events.warning(fieldPath ? {...pod, fieldPath} : pod, 'LifecycleHTTPFallback', message);
     },
   });
-  const workers = new PodWorkers({
+  return new PodWorkers({
     ...parts,
-    prober,
+    prober: new Prober({clock, random, events, run: probeRunner({runtime, clock, network})}),
     hooks,
     statuses,
     events,
-    node: {addresses, runtimeName, networkError: parts.networkError, crashLoop: parts.crashLoop ?? crashLoopLimits, gates: parts.gates ?? {}},
+    node: {addresses, runtimeName, networkError, crashLoop, gates},
     nodeState: () => ({...parts.nodeState(), node: parts.node()}),
   });
-  const lifecycle = new LifecycleEvents({clock, log, runtime, signal, changed: uid => workers.wake(uid)});
-  const api = apiSource({naming, informer: apiPods, signal, failed: error => log.error({err: error}, 'the pods of the node cannot be listed')});
-  const sources: PodSources = new PodSources({
+};
+
+interface Fed {
+  readonly workers: PodWorkers;
+  readonly mirrors: MirrorPods;
+  readonly events: EventRecorder;
+}
+
+/** Creates the sources of a node's pods, which feed its workers. */
+const createSources = ({naming, clock, log, signal, apiPods, sources}: NodePodsParts, {workers, mirrors, events}: Fed): PodSources => {
+  const failed = (error: unknown): void => log.error({err: error}, 'the pods of the node cannot be listed');
+  return new PodSources({
     naming,
     clock,
-    sources: [api, ...parts.sources],
+    sources: [apiSource({naming, informer: apiPods, signal, failed}), ...sources],
     changed(pods) {
       workers.update(pods);
       mirrors.reconcile();
@@ -127,24 +113,36 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
       workers.remove(uid);
       mirrors.reconcile();
     },
-    duplicate: pod => events.warning(pod, 'FailedValidation', `Error validating pod ${keyText(keyOf(pod))} due to duplicate pod name, ignoring`),
+    duplicate: pod =>
+      events.warning(pod, 'FailedValidation', `Error validating pod ${keyText(keyOf(pod))} due to duplicate pod name, ignoring`),
   });
+};
+
+/** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
+export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
+  const {naming, clock, log, signal, runtime, nodeName, apiPods} = parts;
+  const events = new Recorder({...parts, component: naming.agent, host: nodeName});
+  const mirrors: MirrorPods = new MirrorPods({
+    ...parts,
+    staticPods: () => sources.all('file', 'http'),
+    apiPods: () => apiPods.lister.list(),
+  });
+  const statuses = new StatusManager({
+    ...parts,
+    shownBy(pod) {
+      if (!isStaticPod(naming, pod)) return sameIn(apiPods, pod);
+      // A static pod that was replaced has no mirror any more.
+      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors.mirrorOf(pod) : undefined;
+    },
+  });
+  const workers = createWorkers(parts, events, statuses);
+  const lifecycle = new LifecycleEvents({clock, log, runtime, signal, changed: uid => workers.wake(uid)});
+  const sources: PodSources = createSources(parts, {workers, mirrors, events});
   await lifecycle.start();
   followMirrors(parts, mirrors, statuses);
   sources.start();
-  const housekeeping = new Housekeeping({
-    clock,
-    log,
-    signal,
-    runtime,
-    workers,
-    limits: parts.garbage,
-    isReady: () => sources.isReady,
-    isKnown: uid => sources.isKnown(uid),
-    listed: () => lifecycle.pods,
-  });
-  void housekeeping;
-  signal.addEventListener('abort', () => workers[Symbol.dispose](), {once: true});
+  keepHouse({clock, log, signal, runtime, workers, statuses, sources, limits: parts.garbage, listed: () => lifecycle.pods});
+  onAbort(signal, () => workers[Symbol.dispose]());
   return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()]};
 };
 
@@ -160,5 +158,5 @@ const followMirrors = ({naming, apiPods, signal}: NodePodsParts, mirrors: Mirror
     mirrors.reconcile();
     statuses.writeAll();
   });
-  signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+  onAbort(signal, () => listener[Symbol.dispose]());
 };

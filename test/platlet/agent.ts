@@ -47,7 +47,16 @@ export const anAgent = async (plane: AgentPlane, runtime: MemoryRuntime, options
   const lifetime = new AbortController();
   const {signal} = lifetime;
   const client = plane.client({name: `${wellKnown.nodeUserPrefix}${nodeName}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
-  const informers = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, component: 'agent', minResyncMs: 0, signal});
+  const informers = new InformerFactory({
+    client,
+    clock,
+    random: seededRandom(1),
+    log: noLog,
+    meter: noMeter,
+    component: 'agent',
+    minResyncMs: 0,
+    signal,
+  });
   const pods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   informers.start();

@@ -75,7 +75,7 @@ export class MemoryRuntime implements Runtime {
 
   async podStatus(uid: string): Promise<RuntimePod> {
     const newestFirst = <T extends {readonly attempt: number; readonly createdAt: number}>(items: readonly T[]): T[] =>
-      [...items].reverse().map(item => ({...item}));
+      items.toReversed().map(item => ({...item}));
     const sandboxes = newestFirst(this.#sandboxes.filter(({pod}) => pod.uid === uid));
     const containers = newestFirst(this.#containers.map(({instance}) => instance).filter(({pod}) => pod.uid === uid));
     const pod = (sandboxes[0] ?? containers[0])?.pod ?? {uid, namespace: '', name: ''};
@@ -107,9 +107,9 @@ export class MemoryRuntime implements Runtime {
     const sandbox = this.#sandboxes.find(one => one.id === id);
     if (!sandbox) return;
     this.calls.push(`stop sandbox ${sandbox.pod.name} ${sandbox.attempt}`);
-    for (const running of this.#containers) if (running.instance.sandbox === id) this.#end(running, killed);
     sandbox.isReady = false;
     sandbox.addresses = [];
+    for (const running of this.#containers) if (running.instance.sandbox === id) this.#end(running, killed);
     this.#changed(sandbox.pod.uid);
   }
 

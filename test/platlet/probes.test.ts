@@ -32,8 +32,10 @@ const serving = async <T>(server: Server | ReturnType<typeof createHttp2>, run: 
   }
 };
 
-const result = (exitCode: number, output = ''): Exec => () =>
-  Promise.resolve({stdout: Buffer.from(output), stderr: Buffer.alloc(0), exitCode});
+const result =
+  (exitCode: number, output = ''): Exec =>
+  () =>
+    Promise.resolve({stdout: Buffer.from(output), stderr: Buffer.alloc(0), exitCode});
 
 test('a command succeeds by its exit code', async t => {
   const exec = {exec: {command: ['check', 'it']}};
@@ -68,7 +70,8 @@ test('a request succeeds by its status, and is what the original sends', async t
     else response.writeHead(status).end('body');
   };
   await serving(createHttp(listener), async port => {
-    const get = (path: string, httpHeaders: {name: string; value: string}[] = []) => probe({httpGet: {path, port: 'web', httpHeaders}}, port);
+    const get = (path: string, httpHeaders: {name: string; value: string}[] = []) =>
+      probe({httpGet: {path, port: 'web', httpHeaders}}, port);
     t.is(await get('/200'), 'success: body');
     t.is(await get('/399'), 'success: body');
     t.is(await get('/404'), 'failure: HTTP probe failed with statuscode: 404');
@@ -87,16 +90,28 @@ test('a request succeeds by its status, and is what the original sends', async t
 });
 
 test('a request that is not answered has failed', async t => {
-  await serving(createHttp(() => {}), async port => {
-    t.regex(await probe({httpGet: {port: 'web', path: '/x'}, timeoutSeconds: 0.1}, port), /^failure: Get "http:\/\/127\.0\.0\.1:\d+\/x": context deadline exceeded/);
-  });
-  t.regex(await probe({httpGet: {port: 1}}), /^failure: Get "http:\/\/127\.0\.0\.1:1\/": dial tcp 127\.0\.0\.1:1: connect: connection refused$/);
+  await serving(
+    createHttp(() => {}),
+    async port => {
+      t.regex(
+        await probe({httpGet: {port: 'web', path: '/x'}, timeoutSeconds: 0.1}, port),
+        /^failure: Get "http:\/\/127\.0\.0\.1:\d+\/x": context deadline exceeded/,
+      );
+    },
+  );
+  t.regex(
+    await probe({httpGet: {port: 1}}),
+    /^failure: Get "http:\/\/127\.0\.0\.1:1\/": dial tcp 127\.0\.0\.1:1: connect: connection refused$/,
+  );
 });
 
 test('a connection succeeds when it is accepted', async t => {
-  await serving(createServer(socket => void socket.end()), async port => {
-    t.is(await probe({tcpSocket: {port: 'web'}}, port), 'success: ');
-  });
+  await serving(
+    createServer(socket => void socket.end()),
+    async port => {
+      t.is(await probe({tcpSocket: {port: 'web'}}, port), 'success: ');
+    },
+  );
   t.is(await probe({tcpSocket: {port: 1}}), 'failure: dial tcp 127.0.0.1:1: connect: connection refused');
 });
 

@@ -56,7 +56,11 @@ test('the startup probe holds the others back, and restarts what does not start'
   await using _runtime = runtime;
   await using _ = await anAgent(plane, runtime);
   Object.assign(healthy, {started: false, live: false});
-  await run(plane, 'pod', container({startupProbe: by('started', {failureThreshold: 5}), livenessProbe: by('live'), readinessProbe: by('ready')}));
+  await run(
+    plane,
+    'pod',
+    container({startupProbe: by('started', {failureThreshold: 5}), livenessProbe: by('live'), readinessProbe: by('ready')}),
+  );
   await plane.clock.advance(7_000);
   t.is(describePod(await podNamed(plane)), 'Running: app running');
   t.false((await podNamed(plane)).status!.containerStatuses![0]!.started);
@@ -75,7 +79,9 @@ test('a sidecar with a startup probe is waited for', async t => {
   await using _runtime = runtime;
   await using _ = await anAgent(plane, runtime);
   healthy.started = false;
-  await run(plane, 'pod', {initContainers: [{name: 'beside', image: 'x', restartPolicy: 'Always', startupProbe: by('started', {failureThreshold: 9})}]});
+  await run(plane, 'pod', {
+    initContainers: [{name: 'beside', image: 'x', restartPolicy: 'Always', startupProbe: by('started', {failureThreshold: 9})}],
+  });
   await plane.clock.advance(5_000);
   t.is(describePod(await podNamed(plane)), 'Pending: beside running, app PodInitializing');
   healthy.started = true;
@@ -174,7 +180,13 @@ test('a sidecar is stopped after the others', async t => {
   await clock.advance(1_000);
   await podsOf(plane).delete('pod', {namespace: 'default'});
   await clock.advance(2_000);
-  t.deepEqual(runtime.calls.filter(call => call.startsWith('stop ')), ['stop app 0 30']);
+  t.deepEqual(
+    runtime.calls.filter(call => call.startsWith('stop ')),
+    ['stop app 0 30'],
+  );
   await clock.advance(5_000);
-  t.deepEqual(runtime.calls.filter(call => call.startsWith('stop ') && !call.includes('sandbox')), ['stop app 0 30', 'stop second 0 27', 'stop first 0 27']);
+  t.deepEqual(
+    runtime.calls.filter(call => call.startsWith('stop ') && !call.includes('sandbox')),
+    ['stop app 0 30', 'stop second 0 27', 'stop first 0 27'],
+  );
 });

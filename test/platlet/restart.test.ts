@@ -22,7 +22,10 @@ test('an agent that is started again goes on with the containers that run', asyn
   await plane.clock.advance(10_000);
   const after = await podNamed(plane, 'plain');
   t.deepEqual(after.status?.containerStatuses, before.status?.containerStatuses);
-  t.deepEqual(runtime.calls.filter(call => !call.startsWith('exec')), calls.filter(call => !call.startsWith('exec')));
+  t.deepEqual(
+    runtime.calls.filter(call => !call.startsWith('exec')),
+    calls.filter(call => !call.startsWith('exec')),
+  );
 });
 
 test('a container that ended while there was no agent is started again with the next count', async t => {
@@ -116,9 +119,34 @@ test('ended containers are removed but for the last run of each, and all of thos
   await run(plane, 'pod', {restartPolicy: 'OnFailure'});
   await plane.clock.advance(130_000);
   const [pod] = await runtime.pods();
-  t.deepEqual(pod!.containers.map(({attempt}) => attempt), [3]);
+  t.deepEqual(
+    pod!.containers.map(({attempt}) => attempt),
+    [3],
+  );
   t.is(describePod(await podNamed(plane)), 'Succeeded: app Completed(0) after 3');
   await podsOf(plane).delete('pod', {namespace: 'default'});
   await plane.clock.advance(130_000);
   t.deepEqual(await runtime.pods(), []);
+});
+
+test('a pod that is deleted while a container of it is stopped or started does not wait for that', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = new MemoryRuntime(plane.clock, name => (name === 'app' ? {stopsAfter: Infinity} : {}));
+  const images = {
+    ensure: (_: unknown, {image = ''}: {readonly image?: string}) =>
+      image === 'slow' ? new Promise<never>(() => {}) : Promise.resolve({ref: image}),
+  };
+  await using _ = await anAgent(plane, runtime, {images});
+  await run(plane);
+  await run(plane, 'slow', {containers: [{name: 'slow', image: 'slow'}]});
+  await plane.clock.advance(1_000);
+  await podsOf(plane).patch('pod', 'strategic', {spec: {containers: [{name: 'app', image: 'new'}]}}, {namespace: 'default'});
+  await plane.clock.advance(2_000);
+  t.true(runtime.calls.includes('stop app 0 30'));
+  await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 3});
+  await podsOf(plane).delete('slow', {namespace: 'default'});
+  await plane.clock.advance(1_000);
+  await t.throwsAsync(podNamed(plane, 'slow'));
+  await plane.clock.advance(4_000);
+  await t.throwsAsync(podNamed(plane));
 });

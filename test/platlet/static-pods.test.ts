@@ -133,7 +133,10 @@ test('a static pod runs, has a mirror in the API that cannot end it, and ends wi
 
 test('a static pod is not subject to the taints of its node, and a deleted mirror does not stop it gracefully either', async t => {
   await withFolder(async (plane, runtime, folder) => {
-    writeFileSync(join(folder, 'web.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: app, image: x}]\n');
+    writeFileSync(
+      join(folder, 'web.yaml'),
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: app, image: x}]\n',
+    );
     await plane.clock.advance(21_000);
     await podsOf(plane).delete(web, {namespace: 'default'});
     await plane.clock.advance(5_000);
@@ -173,10 +176,18 @@ test('pods come from a URL, and stay when it fails', async t => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
   const lifetime = new AbortController();
   const seen: string[][] = [];
-  const names = (pods: readonly {readonly metadata?: Pod['metadata'] | {readonly name?: string}}[]) => pods.map(({metadata}) => metadata?.name ?? '');
-  urlSource({url, headers: {'x-token': 'a'}, checkMs: 1_000, settings, network: systemNetwork(clock), clock, log: noLog, signal: lifetime.signal}).start(
-    pods => seen.push(names(pods as readonly {readonly metadata?: {readonly name?: string}}[])),
-  );
+  const names = (pods: readonly {readonly metadata?: Pod['metadata'] | {readonly name?: string}}[]) =>
+    pods.map(({metadata}) => metadata?.name ?? '');
+  urlSource({
+    url,
+    headers: {'x-token': 'a'},
+    checkMs: 1_000,
+    settings,
+    network: systemNetwork(clock),
+    clock,
+    log: noLog,
+    signal: lifetime.signal,
+  }).start(pods => seen.push(names(pods as readonly {readonly metadata?: {readonly name?: string}}[])));
   await clock.advance(1_500);
   status = 500;
   await clock.advance(1_000);

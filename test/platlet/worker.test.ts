@@ -33,7 +33,12 @@ test('a pod is run in a sandbox, and its status and events say so', async t => {
 
 test('init containers run one after the other, sidecars beside what follows, and a pod that is done is over', async t => {
   await using plane = await aPlaneWithNode();
-  await using runtime = running(plane, {first: {runsFor: 1_000}, second: {runsFor: 1_000}, app: {runsFor: 1_000}, beside: {stopsAfter: 500}});
+  await using runtime = running(plane, {
+    first: {runsFor: 1_000},
+    second: {runsFor: 1_000},
+    app: {runsFor: 1_000},
+    beside: {stopsAfter: 500},
+  });
   await using _ = await anAgent(plane, runtime);
   await run(plane, 'pod', {
     restartPolicy: 'Never',
@@ -67,9 +72,7 @@ test('a container that fails is started again at once, and then later and later'
     32_500: 'Running: app CrashLoopBackOff after 2',
     33_500: 'Running: app ready after 3',
   });
-  t.true(
-    (await eventsOf(plane, 'pod')).includes(`BackOff: Back-off restarting failed container app in pod pod_default(${uid})`),
-  );
+  t.true((await eventsOf(plane, 'pod')).includes(`BackOff: Back-off restarting failed container app in pod pod_default(${uid})`));
   const {state, lastState} = (await podNamed(plane)).status!.containerStatuses![0]!;
   t.truthy(state?.running);
   t.like(lastState, {terminated: {exitCode: 1}});

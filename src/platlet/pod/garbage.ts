@@ -25,7 +25,11 @@ const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: GarbageLimits, now: n
 const newestFirst = (a: ContainerInstance, b: ContainerInstance): number => b.createdAt - a.createdAt || b.attempt - a.attempt;
 
 /** Returns the ended runs of each container that exceed the limit, and those that stay. */
-const excessOf = (pod: RuntimePod, limits: GarbageLimits, now: number): {readonly excess: ContainerInstance[]; readonly kept: ContainerInstance[]} => {
+const excessOf = (
+  pod: RuntimePod,
+  limits: GarbageLimits,
+  now: number,
+): {readonly excess: ContainerInstance[]; readonly kept: ContainerInstance[]} => {
   const excess: ContainerInstance[] = [];
   const kept: ContainerInstance[] = [];
   const counts = new Map<string, number>();

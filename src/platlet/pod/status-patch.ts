@@ -39,6 +39,15 @@ const changedConditions = (own: readonly PodCondition[], before: readonly Frozen
     return [{...condition, ...Object.fromEntries(removed.map(key => [key, null]))}];
   });
 
+/** Lists that a patch merges by their addresses. */
+const addressFields = ['hostIPs', 'podIPs'] as const;
+
+/** Returns what makes a merged list of addresses the given one. */
+const addressPatch = (own: readonly {readonly ip: string}[], before: readonly {readonly ip?: string}[] = []): readonly object[] => [
+  ...own,
+  ...before.filter(({ip}) => !own.some(address => address.ip === ip)).map(({ip}) => ({ip, $patch: 'delete'})),
+];
+
 /** Returns the strategic merge patch that updates the stored status to `own`; undefined if it is up to date. */
 export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
   const patch: Record<string, unknown> = {};
@@ -46,6 +55,12 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
     if (own[field] === undefined) {
       if (status[field] !== undefined) patch[field] = null;
     } else if (!sameJson(own[field], status[field])) patch[field] = own[field];
+  }
+  for (const field of addressFields) {
+    const addresses = own[field] as readonly {readonly ip: string}[] | undefined;
+    if (!addresses || !patch[field]) continue;
+    patch[field] = addressPatch(addresses, status[field]);
+    patch[`$setElementOrder/${field}`] = addresses.map(({ip}) => ({ip}));
   }
   const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
   const removed = others.filter(({type}) => transientConditions.includes(type));

@@ -75,7 +75,11 @@ const reportedPhase = (pod: Frozen<Pod>, statuses: ContainerStatuses, {stage, ou
 export const isDone = (pod: Frozen<Pod>, statuses: ContainerStatuses): boolean =>
   isTerminalPhase(pod.status?.phase) || isTerminalPhase(phaseOf(pod, statusesByName(statuses), false));
 
-const texts = (before: Frozen<PodStatus> | undefined, phase: string, outcome: PodOutcome | undefined): Pick<OwnStatus, 'reason' | 'message'> => {
+const texts = (
+  before: Frozen<PodStatus> | undefined,
+  phase: string,
+  outcome: PodOutcome | undefined,
+): Pick<OwnStatus, 'reason' | 'message'> => {
   const kept = before?.phase === phase ? before : undefined;
   const [reason, message] = [outcome?.reason ?? kept?.reason, outcome?.message ?? kept?.message];
   return {...(reason ? {reason} : {}), ...(message ? {message} : {})};
@@ -92,7 +96,12 @@ const commonFields = (pod: Frozen<Pod>, phase: Phase, outcome: PodOutcome | unde
 };
 
 /** Returns the status of a pod that the node refuses. */
-export const rejectedStatus = (pod: Frozen<Pod>, outcome: Required<Pick<PodOutcome, 'reason' | 'message'>>, now: number, startTime = now): OwnStatus => ({
+export const rejectedStatus = (
+  pod: Frozen<Pod>,
+  outcome: Required<Pick<PodOutcome, 'reason' | 'message'>>,
+  now: number,
+  startTime = now,
+): OwnStatus => ({
   ...commonFields(pod, 'Failed', outcome, startTime),
   conditions: timedConditions(pod, rejectedConditions, now),
 });

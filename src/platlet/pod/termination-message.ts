@@ -23,8 +23,11 @@ const cut = (text: string, bytes: number, part: 'start' | 'end'): string => {
 };
 
 /** Whether the end of the log is wanted as the message of a run. */
-export const wantsLog = ({terminationMessagePolicy: policy}: Frozen<AnyContainer>, {exitCode, reason}: ContainerInstance, file: string): boolean =>
-  policy === 'FallbackToLogsOnError' && file === '' && (exitCode !== 0 || reason === 'OOMKilled');
+export const wantsLog = (
+  {terminationMessagePolicy: policy}: Frozen<AnyContainer>,
+  {exitCode, reason}: ContainerInstance,
+  file: string,
+): boolean => policy === 'FallbackToLogsOnError' && file === '' && (exitCode !== 0 || reason === 'OOMKilled');
 
 /** Returns the message of a run from the content of its file, or from the end of its log, with what the runtime says before it. */
 export const terminationMessage = (
@@ -32,7 +35,16 @@ export const terminationMessage = (
   file: string,
   logTail: string | undefined,
 ): string => {
-  const own = cut(file, messageLimits.file, 'start') || cut((logTail ?? '').split('\n').slice(-messageLimits.logLines - 1).join('\n'), messageLimits.log, 'end');
+  const own =
+    cut(file, messageLimits.file, 'start') ||
+    cut(
+      (logTail ?? '')
+        .split('\n')
+        .slice(-messageLimits.logLines - 1)
+        .join('\n'),
+      messageLimits.log,
+      'end',
+    );
   return said && own ? `${said}: ${own}` : said || own;
 };
 

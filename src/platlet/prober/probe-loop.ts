@@ -3,7 +3,14 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Probe} from '#src/api/pod.js';
 import type {SpecContainer} from '#src/model/pod/spec-containers.js';
-import {afterProbe, initialProbeState, isProbingOver, type ProbeKind, type ProbeResult, type ProbeState} from '#src/platlet/pod/probe-results.js';
+import {
+  afterProbe,
+  initialProbeState,
+  isProbingOver,
+  type ProbeKind,
+  type ProbeResult,
+  type ProbeState,
+} from '#src/platlet/pod/probe-results.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import type {ProbeOutcome} from './outcome.js';
 import type {ProberParts} from './prober.js';

@@ -5,7 +5,12 @@ import {failure, success, type ProbeOutcome} from './outcome.js';
 import {late, within} from './within.js';
 
 /** Probes by a connection, which is closed at once. */
-export const probeTcp = async (clock: Clock, network: Network, [host, port]: readonly [string, number], timeoutMs: number): Promise<ProbeOutcome> => {
+export const probeTcp = async (
+  clock: Clock,
+  network: Network,
+  [host, port]: readonly [string, number],
+  timeoutMs: number,
+): Promise<ProbeOutcome> => {
   const dialed = network.dial(host, String(port));
   try {
     const connection = await within(clock, timeoutMs, dialed);

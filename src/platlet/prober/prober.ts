@@ -90,7 +90,10 @@ export class Prober {
   }
 
   #resultOf(uid: string | undefined, kind: ProbeKind, container: string, id: string): ProbeResult | undefined {
-    return this.#pods.get(uid ?? '')?.loops.get(keyOf(kind, container))?.resultFor(id);
+    return this.#pods
+      .get(uid ?? '')
+      ?.loops.get(keyOf(kind, container))
+      ?.resultFor(id);
   }
 
   /** Ends the probes that could restart a container: its pod terminates. */
@@ -105,7 +108,7 @@ export class Prober {
   }
 
   [Symbol.dispose](): void {
-    for (const uid of [...this.#pods.keys()]) this.remove(uid);
+    for (const uid of this.#pods.keys()) this.remove(uid);
   }
 }
 

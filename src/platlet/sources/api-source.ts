@@ -2,6 +2,7 @@ import type {SharedInformer} from '#informers/shared.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
+import {onAbort} from '#src/base/signals.js';
 import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
 import type {PodSource} from './source.js';
 
@@ -32,7 +33,7 @@ export const apiSource = ({naming, informer, signal, failed}: ApiSourceParts): P
     informer.whenSynced(signal).then(
       () => {
         const listener = informer.listen(changed);
-        signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+        onAbort(signal, () => listener[Symbol.dispose]());
         changed();
       },
       (error: unknown) => {

@@ -4,6 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import {held, every, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import {onAbort} from '#src/base/signals.js';
 import {parseManifest} from './manifest.js';
 import type {Deliver, PodSource} from './source.js';
 import {staticPod, type StaticPodSettings} from './static-pod.js';
@@ -45,10 +46,10 @@ class FileSource implements PodSource {
     this.#read();
     this.#follow();
     every(clock, checkMs, signal, () => this.#read());
-    signal.addEventListener('abort', () => {
+    onAbort(signal, () => {
       this.#watch?.[Symbol.dispose]();
       this.#settling?.[Symbol.dispose]();
-    }, {once: true});
+    });
   }
 
   /** Watches the path; a missing one is looked for again, later and later. */

@@ -53,7 +53,11 @@ const referenceOf = ({spec}: Pod): string | undefined => {
   if (secretNamesOf(spec!).length > 0) return 'secrets';
   if (configMapNamesOf(spec!).length > 0) return 'configmaps';
   if (volumes.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral)) return 'persistentvolumeclaims';
-  if (volumes.some(({projected}) => projected?.sources?.some(({serviceAccountToken, clusterTrustBundle}) => serviceAccountToken ?? clusterTrustBundle)))
+  if (
+    volumes.some(({projected}) =>
+      projected?.sources?.some(({serviceAccountToken, clusterTrustBundle}) => serviceAccountToken ?? clusterTrustBundle),
+    )
+  )
     return 'service account tokens or cluster trust bundles';
   return resourceClaims.length > 0 ? 'resourceclaims' : undefined;
 };

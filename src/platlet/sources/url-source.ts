@@ -74,7 +74,9 @@ class UrlSource implements PodSource {
     if (status !== 200) throw new Error(`${url}: ${status}`);
     if (this.#body?.equals(body)) return undefined;
     const pods =
-      body.length === 0 ? [] : itemsOf(await parseManifest(body.toString())).map(item => staticPod(item, {is: 'url', place: url}, settings));
+      body.length === 0
+        ? []
+        : itemsOf(await parseManifest(body.toString())).map(item => staticPod(item, {is: 'url', place: url}, settings));
     this.#body = body;
     return pods;
   }

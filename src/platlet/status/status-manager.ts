@@ -65,7 +65,10 @@ export class StatusManager implements PodStatuses {
     const reference = entry ? {...pod, status: entry.status as NonNullable<Pod['status']>} : pod;
     const illegal = illegalTransition(reference, status);
     if (illegal !== undefined) {
-      this.#parts.log.error({pod: pod.metadata?.name, container: illegal}, 'status update on pod aborted: a terminated container attempted illegal transition to non-terminated state');
+      this.#parts.log.error(
+        {pod: pod.metadata?.name, container: illegal},
+        'status update on pod aborted: a terminated container attempted illegal transition to non-terminated state',
+      );
       return;
     }
     if (!entry) this.#entries.set(uid, {pod, status, version: 1, written: 0, isFinished: false, isBusy: false});

@@ -48,18 +48,29 @@ export class Hooks {
     const {exitCode, stdout, stderr} = await this.#parts.runtime.execSync(id, command, 0);
     if (exitCode === 0) return;
     const output = Buffer.concat([stdout, stderr]).toString();
-    throw new Error(`Exec lifecycle hook (${JSON.stringify(command)}) failed: command '${command.join(' ')}' exited with ${exitCode}: ${output}`);
+    throw new Error(
+      `Exec lifecycle hook (${JSON.stringify(command)}) failed: command '${command.join(' ')}' exited with ${exitCode}: ${output}`,
+    );
   }
 
   async #http(action: NonNullable<Frozen<LifecycleHandler>['httpGet']>, target: HookTarget, signal: AbortSignal): Promise<void> {
     const {get, fellBack} = this.#parts;
     const {pod, container, addresses} = target;
-    const request = {...httpTarget(action, container, addresses[0] ?? ''), agent: `kube-lifecycle/${versionText}`, timeoutMs: httpMs, signal};
+    const request = {
+      ...httpTarget(action, container, addresses[0] ?? ''),
+      agent: `kube-lifecycle/${versionText}`,
+      timeoutMs: httpMs,
+      signal,
+    };
     let error = await get(request).then(
       ({status}) => (status >= 400 ? new Error(`HTTP lifecycle hook failed with statuscode: ${status}`) : undefined),
       (failure: unknown) => failure,
     );
-    if (error && request.url.protocol === 'https:' && /http request to an HTTPS|wrong version number|packet length|EPROTO/i.test(messageOf(error))) {
+    if (
+      error &&
+      request.url.protocol === 'https:' &&
+      /http request to an HTTPS|wrong version number|packet length|EPROTO/i.test(messageOf(error))
+    ) {
       const url = new URL(request.url);
       url.protocol = 'http:';
       error = await get({...request, url, headers: request.headers.filter(([name]) => name.toLowerCase() !== 'authorization')}).then(

@@ -16,11 +16,11 @@ export interface HousekeepingParts {
   readonly signal: AbortSignal;
   readonly runtime: Pick<Runtime, 'pods' | 'removeContainer' | 'removeSandbox'>;
   readonly workers: PodWorkers;
+  /** Forgets the statuses of pods that are gone. */
+  readonly statuses: {sweep(isKnown: (uid: string) => boolean): void};
+  /** Before every source has delivered nothing is cleaned up. */
+  readonly sources: {readonly isReady: boolean; isKnown(uid: string): boolean};
   readonly limits: GarbageLimits;
-  /** Whether every source of pods has delivered: before, nothing is cleaned up. */
-  isReady(): boolean;
-  /** Whether a source has a pod. */
-  isKnown(uid: string): boolean;
   /** What the last list of the runtime had. */
   listed(): readonly RuntimePod[];
 }
@@ -29,32 +29,29 @@ export interface HousekeepingParts {
 const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
   sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');
 
+/** Ends pods that no source has, and forgets what has ended. */
+const clean = ({workers, sources, statuses, listed}: HousekeepingParts): void => {
+  if (!sources.isReady) return;
+  const isKnown = (uid: string): boolean => sources.isKnown(uid);
+  workers.sweep(isKnown);
+  for (const pod of listed()) if (!isKnown(pod.pod.uid) && isAlive(pod)) workers.orphan(pod);
+  statuses.sweep(uid => isKnown(uid) || workers.get(uid) !== undefined);
+};
+
+/** Removes ended containers and sandboxes that are of no use. */
+const collect = async ({runtime, workers, limits, clock, sources}: HousekeepingParts): Promise<void> => {
+  if (!sources.isReady) return;
+  const usefulness = (uid: string) => (sources.isKnown(uid) || workers.get(uid) ? 'present' : 'gone');
+  const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
+  for (const id of containers) await runtime.removeContainer(id);
+  for (const id of sandboxes) await runtime.removeSandbox(id);
+};
+
 /** Cleans up until the signal aborts. */
-export class Housekeeping {
-  readonly #parts: HousekeepingParts;
-
-  constructor(parts: HousekeepingParts) {
-    this.#parts = parts;
-    const {clock, signal, log} = parts;
-    every(clock, cleanMs, signal, () => this.clean());
-    every(clock, collectMs, signal, () => this.collect().catch((error: unknown) => log.warn({err: error}, 'garbage could not be collected')));
-  }
-
-  /** Ends pods that no source has. */
-  clean(): void {
-    const {workers, isReady, isKnown, listed} = this.#parts;
-    if (!isReady()) return;
-    workers.sweep(isKnown);
-    for (const pod of listed()) if (!isKnown(pod.pod.uid) && isAlive(pod)) workers.orphan(pod);
-  }
-
-  /** Removes what has ended. */
-  async collect(): Promise<void> {
-    const {runtime, workers, limits, clock, isReady, isKnown} = this.#parts;
-    if (!isReady()) return;
-    const usefulness = (uid: string) => (isKnown(uid) || workers.get(uid) ? 'present' : 'gone');
-    const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
-    for (const id of containers) await runtime.removeContainer(id);
-    for (const id of sandboxes) await runtime.removeSandbox(id);
-  }
-}
+export const keepHouse = (parts: HousekeepingParts): void => {
+  const {clock, signal, log} = parts;
+  every(clock, cleanMs, signal, () => clean(parts));
+  every(clock, collectMs, signal, () =>
+    collect(parts).catch((error: unknown) => log.warn({err: error}, 'ended containers could not be removed')),
+  );
+};

@@ -39,7 +39,9 @@ export class PodKill {
     const known = new Map([...specContainers(spec)].map(({container}) => [container.name, container]));
     // Those that a sidecar waits for come first.
     const waits = (name: string): number => stopsAfter(spec, name).length;
-    const running = containers.filter(({state}) => state === 'running' || state === 'unknown').sort((a, b) => waits(a.name) - waits(b.name));
+    const running = containers
+      .filter(({state}) => state === 'running' || state === 'unknown')
+      .sort((a, b) => waits(a.name) - waits(b.name));
     const addresses = sandboxes.find(({isReady}) => isReady)?.addresses ?? [];
     for (const instance of running) {
       const before = stopsAfter(spec, instance.name).flatMap(name => this.#stops.get(name)?.done ?? []);

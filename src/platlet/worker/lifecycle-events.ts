@@ -1,8 +1,8 @@
 // What has changed in the runtime, by comparing two lists of it.
 
-import type {Clock} from '#src/base/clock.js';
-import {every} from '#src/base/clock.js';
+import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 
@@ -48,16 +48,20 @@ export class LifecycleEvents {
   /** Returns why the runtime does not answer; undefined if it does. */
   get error(): string | undefined {
     const elapsed = this.#parts.clock.monotonic() - this.#listedAt;
-    return elapsed > healthyMs ? `PLEG is not healthy: pleg was last seen active ${Math.round(elapsed / 1000)}s ago; threshold is 3m0s` : undefined;
+    return elapsed > healthyMs
+      ? `PLEG is not healthy: pleg was last seen active ${Math.round(elapsed / 1000)}s ago; threshold is 3m0s`
+      : undefined;
   }
 
   /** Lists for the first time, and goes on until the signal aborts. Rejects if the runtime cannot be listed. */
   async start(): Promise<void> {
     const {clock, runtime, signal, log} = this.#parts;
     const listener = runtime.changes?.(uid => this.#parts.changed(uid));
-    if (listener) signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+    if (listener) onAbort(signal, () => listener[Symbol.dispose]());
     await this.relist();
-    every(clock, relistMs, signal, () => this.relist().catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')));
+    every(clock, relistMs, signal, () =>
+      this.relist().catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')),
+    );
   }
 
   async relist(): Promise<void> {

@@ -5,6 +5,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
+import {firstOf} from '#src/base/signals.js';
 import {parseTime} from '#src/api/time.js';
 import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
@@ -15,6 +16,7 @@ import {terminationGraceSeconds} from '#src/platlet/pod/kill.js';
 import {newestSandbox} from '#src/platlet/pod/sandbox.js';
 import {isDone, podStatus, type PodOutcome, type StatusInputs} from '#src/platlet/pod/status.js';
 import {emptyRuntimePod, type RuntimePod} from '#src/platlet/runtime/state.js';
+import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf, Observer} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
@@ -53,12 +55,15 @@ export class PodWorker {
   #termination: Termination | undefined;
   #graceSeconds: number | undefined;
   #kill: PodKill | undefined;
+  #isKillOver = false;
   #runtime: RuntimePod;
   readonly #startTime: number;
   #isBusy = false;
   #isDirty = false;
   #timer: Disposable | undefined;
   #hasProbes = false;
+  /** Interrupts the sync that goes on. */
+  readonly #interrupt = new AbortController();
 
   constructor(parts: WorkerParts, pod: Frozen<Pod>, staged: () => void) {
     const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
@@ -108,8 +113,11 @@ export class PodWorker {
   wake(): void {
     if (this.#parts.signal.aborted) return;
     this.#isDirty = true;
-    // What is stopped for a long time can be stopped sooner.
-    if (this.#stage === 'terminating') this.#shorten(undefined);
+    if (this.#termination || this.#pod.metadata?.deletionTimestamp) {
+      // What is being started is given up, and what is being stopped can be stopped sooner.
+      this.#interrupt.abort(new Error('the pod is to end'));
+      if (this.#stage === 'terminating') this.#shorten(undefined);
+    }
     if (!this.#isBusy) this.#work().catch((error: unknown) => this.#parts.clock.unhandled(error));
   }
 
@@ -156,7 +164,11 @@ export class PodWorker {
       }
     } catch (error) {
       if (this.#parts.signal.aborted) return Infinity;
-      this.#parts.log.warn({pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error}, 'error syncing pod, skipping');
+      if (this.#stage === 'sync' && this.#interrupt.signal.aborted) return 0;
+      this.#parts.log.warn(
+        {pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error},
+        'error syncing pod, skipping',
+      );
       return error instanceof NetworkNotReady ? networkMs : this.#jittered(errorMs);
     }
   }
@@ -231,9 +243,10 @@ export class PodWorker {
       recordEvent(this.#parts, pod, ['Warning', 'NetworkNotReady', `network is not ready: ${network}`]);
       throw new NetworkNotReady(`network is not ready: ${network}`);
     }
+    using linked = firstOf(signal, this.#interrupt.signal);
     const parent = await cgroups.ensure(pod);
-    await this.#mount(pod, () => volumes.mount(pod, signal));
-    const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent);
+    await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
+    const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent, linked.signal);
     // What failed is not tried again at once, but what is known now is reported.
     if (hasActed && !hasFailed) this.#isDirty = true;
     else if (hasActed || waitsOtherwise) {
@@ -243,11 +256,11 @@ export class PodWorker {
     return Math.min(this.#jittered(hasFailed ? errorMs : resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
   }
 
-  async #mount(pod: Frozen<Pod>, mount: () => Promise<void>): Promise<void> {
+  async #mount(pod: Frozen<Pod>, mounted: Promise<void>, signal: AbortSignal): Promise<void> {
     try {
-      await mount();
+      await interruptible(mounted, signal);
     } catch (error) {
-      if (!this.#parts.signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
+      if (!signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
       throw error;
     }
   }
@@ -259,18 +272,18 @@ export class PodWorker {
     this.#report('ending');
     this.#graceSeconds = terminationGraceSeconds(this.#pod, this.#termination?.graceSeconds, this.#graceSeconds);
     if (!this.#kill) {
-      const kill = (this.#kill = new PodKill(this.#parts, this.#pod, this.#runtime, this.#graceSeconds));
-      kill.done.then(
-        () => this.wake(),
-        () => this.wake(),
-      );
-      void kill.done.finally(() => (this.#isKilled = true)).catch(() => {});
+      this.#kill = new PodKill(this.#parts, this.#pod, this.#runtime, this.#graceSeconds);
+      const over = (): void => {
+        this.#isKillOver = true;
+        this.wake();
+      };
+      this.#kill.done.then(over, over);
     }
-    if (!this.#isKilled) return this.#jittered(resyncMs);
-    const kill = this.#kill;
+    if (!this.#isKillOver) return this.#jittered(resyncMs);
+    const {done} = this.#kill;
     this.#kill = undefined;
-    this.#isKilled = false;
-    await kill.done;
+    this.#isKillOver = false;
+    await done;
     await this.#look();
     if (hasRunning(this.#runtime)) {
       const names = this.#runtime.containers.filter(({state}) => state === 'running').map(({name}) => name);
@@ -281,7 +294,6 @@ export class PodWorker {
     this.#report('finished');
     return this.#enter('terminated');
   }
-  #isKilled = false;
 
   async #release(): Promise<number> {
     const {volumes, cgroups, statuses, runtime} = this.#parts;

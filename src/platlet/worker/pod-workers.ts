@@ -25,7 +25,9 @@ const graceAnnotations = ['io.kubernetes.pod.deletionGracePeriod', 'io.kubernete
 
 /** Returns what can be said of a pod from its containers. */
 const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => {
-  const graces = containers.flatMap(({annotations}) => graceAnnotations.flatMap(key => (annotations[key] ? [Number(annotations[key])] : [])));
+  const graces = containers.flatMap(({annotations}) =>
+    graceAnnotations.flatMap(key => (annotations[key] ? [Number(annotations[key])] : [])),
+  );
   return {
     metadata: {uid, name, namespace},
     spec: {
@@ -68,7 +70,9 @@ export class PodWorkers {
   /** Called with pods that are new to the node, or newer states of known ones. The oldest are admitted first. */
   update(pods: readonly Frozen<Pod>[]): void {
     const created = ({metadata}: Frozen<Pod>): string => metadata?.creationTimestamp ?? '';
-    const sorted = [...pods].sort((a, b) => Number(hasRun(b)) - Number(hasRun(a)) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0));
+    const sorted = [...pods].sort(
+      (a, b) => Number(hasRun(b)) - Number(hasRun(a)) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0),
+    );
     for (const pod of sorted) this.#update(pod);
   }
 
@@ -133,7 +137,7 @@ export class PodWorkers {
   /** Room may have become free. */
   #staged({stage}: PodWorker): void {
     if (stage !== 'terminated' && stage !== 'finished') return;
-    for (const pod of [...this.#waiting.values()]) if (!this.#hasPredecessor(pod)) this.#admit(pod);
+    for (const pod of this.#waiting.values()) if (!this.#hasPredecessor(pod)) this.#admit(pod);
   }
 
   /** Ends a pod: an eviction, say. */
@@ -159,7 +163,7 @@ export class PodWorkers {
 
   /** Called regularly: forgets the workers of pods that no source has and of which nothing is left. */
   sweep(isKnown: (uid: string) => boolean): void {
-    for (const worker of [...this.#workers.values()]) {
+    for (const worker of this.#workers.values()) {
       if (isKnown(worker.uid)) continue;
       if (worker.stage === 'finished') this.#forget(worker);
       else if (worker.stage === 'sync') this.remove(worker.uid);

@@ -10,6 +10,7 @@ import {runsOf} from '#src/platlet/pod/instances.js';
 import {containerGraceSeconds, podGraceSeconds} from '#src/platlet/pod/kill.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
@@ -40,8 +41,8 @@ export class PodRunner {
     this.#starter = new ContainerStarter(parts);
   }
 
-  /** Does what is to be done. Rejects if the sandbox cannot be made. */
-  async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string): Promise<RunResult> {
+  /** Does what is to be done. Rejects if the sandbox cannot be made, or the signal aborts. */
+  async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string, signal: AbortSignal): Promise<RunResult> {
     const {prober, node} = this.#parts;
     const actions = computeActions(pod, {
       runtime,
@@ -49,7 +50,7 @@ export class PodRunner {
       gates: node.gates,
       isChanged: isDefinitionChanged,
     });
-    const hasKilled = await this.#kill(pod, runtime, actions);
+    const hasKilled = await interruptible(this.#kill(pod, runtime, actions), signal);
     if (actions.killPod && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
     await this.#removeOld(pod, runtime, actions);
     const due = dueContainers(pod, actions);
@@ -57,7 +58,8 @@ export class PodRunner {
     const place = actions.createSandbox
       ? await this.#createSandbox(pod, actions.attempt, cgroupParent)
       : await this.#place(pod, runtime, actions, cgroupParent);
-    const started = await this.#start(pod, due, place, actions.createSandbox ? {...runtime, sandboxes: []} : runtime);
+    signal.throwIfAborted();
+    const started = await this.#start(pod, due, {...place, signal}, actions.createSandbox ? {...runtime, sandboxes: []} : runtime);
     return {...started, hasActed: started.hasActed || hasKilled || actions.createSandbox};
   }
 
@@ -91,7 +93,7 @@ export class PodRunner {
     if (createSandbox) for (const {name} of pod.spec?.initContainers ?? []) if (!initContainers.includes(name)) await remove(name, 0);
   }
 
-  async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<StartPlace> {
+  async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal'>> {
     const {configs, runtime, node} = this.#parts;
     try {
       const {config, handler} = await configs.sandbox(pod, attempt, cgroupParent);
@@ -116,7 +118,12 @@ export class PodRunner {
     }
   }
 
-  async #place(pod: Frozen<Pod>, runtime: RuntimePod, {attempt, sandbox = ''}: PodActions, cgroupParent: string): Promise<StartPlace> {
+  async #place(
+    pod: Frozen<Pod>,
+    runtime: RuntimePod,
+    {attempt, sandbox = ''}: PodActions,
+    cgroupParent: string,
+  ): Promise<Omit<StartPlace, 'signal'>> {
     const {config} = await this.#parts.configs.sandbox(pod, attempt, cgroupParent);
     return {id: sandbox, config, addresses: addressesOf(pod, runtime, this.#parts.node.addresses)};
   }
@@ -127,12 +134,14 @@ export class PodRunner {
     let waitsOtherwise = false;
     let retryAt = Infinity;
     for (const of of due) {
+      place.signal.throwIfAborted();
       const {name} = of.container;
       try {
         await this.#starter.start(pod, of, place, runtime);
         this.waiting.delete(name);
         hasActed = true;
       } catch (error) {
+        place.signal.throwIfAborted();
         const {reason, message} = error instanceof WaitingError ? error : new WaitingError('RunContainerError', messageOf(error));
         const before = this.waiting.get(name);
         waitsOtherwise ||= before?.reason !== reason || before.message !== message;

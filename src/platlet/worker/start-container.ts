@@ -11,6 +11,7 @@ import {WaitingError, type ContainerConfigRequest} from '#src/platlet/pod/ports.
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import {interruptible} from './interruptible.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {ContainerStop} from './stop-container.js';
 
@@ -19,6 +20,8 @@ export interface StartPlace {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly addresses: readonly string[];
+  /** Aborts when nothing is to be started any more. */
+  readonly signal: AbortSignal;
 }
 
 /** Thrown for a container that backs off. */
@@ -44,8 +47,8 @@ export class ContainerStarter {
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
     this.#checkBackoff(pod, of, latest);
-    const {runtime: port, images, configs, signal} = this.#parts;
-    const image = await images.ensure(pod, of.container, signal);
+    const {runtime: port, images, configs} = this.#parts;
+    const image = await interruptible(images.ensure(pod, of.container, place.signal), place.signal);
     const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);
     const target = 'targetContainerName' in of.container ? latestOf(runtime, of.container.targetContainerName ?? '') : undefined;
     const request: ContainerConfigRequest = {
@@ -102,13 +105,14 @@ export class ContainerStarter {
     }
   }
 
-  async #postStart(pod: Frozen<Pod>, {container, path}: SpecContainer, id: string, {addresses}: StartPlace): Promise<void> {
+  async #postStart(pod: Frozen<Pod>, {container, path}: SpecContainer, id: string, {addresses, signal}: StartPlace): Promise<void> {
     const handler = (container as Frozen<Container>).lifecycle?.postStart;
     if (!handler) return;
-    const {hooks, signal, log, runtime} = this.#parts;
+    const {hooks, log, runtime} = this.#parts;
     try {
-      await hooks.run(handler, {pod, container, id, addresses}, signal);
+      await interruptible(hooks.run(handler, {pod, container, id, addresses}, signal), signal);
     } catch (error) {
+      signal.throwIfAborted();
       log.warn({container: container.name, err: error}, 'the postStart hook failed');
       recordEvent(this.#parts, pod, ['Warning', 'FailedPostStartHook', 'PostStartHook failed'], path);
       const instance = await runtime.containerStatus(id);

@@ -29,7 +29,8 @@ const resourcesOf =
   ({container: {name, resources: requested = {}}}) => {
     const {requests} = allocated.get(name) ?? requested;
     return {
-      resources: structuredClone(actual.get(name) ?? requested) as ReturnType<NonNullable<ContainerInputs['resourcesOf']>>['resources'] & object,
+      resources: structuredClone(actual.get(name) ?? requested) as ReturnType<NonNullable<ContainerInputs['resourcesOf']>>['resources'] &
+        object,
       ...(requests ? {allocatedResources: {...requests}} : {}),
     };
   };

@@ -24,8 +24,16 @@ export const isReference = (image: string): boolean => reference.test(image);
 /** Whether a name that begins with a registry has a tag. */
 const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
+const idCache = new Lru<string, string>(new CacheBound('image_ids', 2 << 20), {bytesOf: (id, image) => 100 + id.length + image.length});
+
 /** Returns the digest reference of an image in the simulated runtime. */
 export const imageId = (image: string): string => {
+  let id = idCache.get(image);
+  if (id === undefined) idCache.set(image, (id = makeImageId(image)));
+  return id;
+};
+
+const makeImageId = (image: string): string => {
   const [name = ''] = fullName(image).split('@');
   return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
 };

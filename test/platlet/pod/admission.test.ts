@@ -59,7 +59,11 @@ type Row = readonly [pod: Pod, state: NodeState, answer: string];
 const rows: readonly Row[] = [
   [aPod(tolerated), stateOf(), 'admitted'],
   [aPod(tolerated), stateOf({pressures: ['DiskPressure']}), 'Evicted: The node had condition: [DiskPressure]. '],
-  [aPod(tolerated), stateOf({pressures: ['MemoryPressure', 'PIDPressure']}), 'Evicted: The node had condition: [MemoryPressure PIDPressure]. '],
+  [
+    aPod(tolerated),
+    stateOf({pressures: ['MemoryPressure', 'PIDPressure']}),
+    'Evicted: The node had condition: [MemoryPressure PIDPressure]. ',
+  ],
   [aPod(), stateOf({pressures: ['MemoryPressure']}), 'Evicted: The node had condition: [MemoryPressure]. '],
   [aPod(burstable), stateOf({pressures: ['MemoryPressure']}), 'admitted'],
   [aPod(tolerated), stateOf({pressures: ['MemoryPressure']}), 'admitted'],
@@ -69,9 +73,21 @@ const rows: readonly Row[] = [
   [sysctls('net.core.somaxconn'), stateOf(), 'SysctlForbidden: forbidden sysctl: "net.core.somaxconn" not allowlisted'],
   [sysctls('net.core.somaxconn'), stateOf({allowedSysctls: ['net.core.*']}), 'admitted'],
   [sysctls('net/core/somaxconn'), stateOf({allowedSysctls: ['net.core.somaxconn']}), 'admitted'],
-  [sysctls('net.ipv4.tcp_syncookies', {hostNetwork: true}), stateOf(), 'SysctlForbidden: forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host net enabled'],
-  [sysctls('kernel.shm_rmid_forced', {hostIPC: true}), stateOf(), 'SysctlForbidden: forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host ipc enabled'],
-  [aPod(tolerated), stateOf({reserve: () => ({is: 'topology'})}), 'TopologyAffinityError: Resources cannot be allocated with Topology locality'],
+  [
+    sysctls('net.ipv4.tcp_syncookies', {hostNetwork: true}),
+    stateOf(),
+    'SysctlForbidden: forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host net enabled',
+  ],
+  [
+    sysctls('kernel.shm_rmid_forced', {hostIPC: true}),
+    stateOf(),
+    'SysctlForbidden: forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host ipc enabled',
+  ],
+  [
+    aPod(tolerated),
+    stateOf({reserve: () => ({is: 'topology'})}),
+    'TopologyAffinityError: Resources cannot be allocated with Topology locality',
+  ],
   [
     aPod(tolerated),
     stateOf({reserve: () => ({is: 'smt-alignment', requested: 3, cpusPerCore: 2})}),
@@ -94,7 +110,11 @@ const rows: readonly Row[] = [
     stateOf(),
     'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
   ],
-  [requesting({cpu: '600m'}), stateOf({}, others), "OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 1500, capacity: 2000"],
+  [
+    requesting({cpu: '600m'}),
+    stateOf({}, others),
+    "OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 1500, capacity: 2000",
+  ],
   [
     requesting({memory: '600Mi'}),
     stateOf({}, others),
@@ -111,10 +131,22 @@ const rows: readonly Row[] = [
     "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 2, used: 0, capacity: 1",
   ],
   [requesting({'example.com/unknown': '2'}), stateOf(), 'admitted'],
-  [aPod(tolerated), stateOf({}, [aPod(), aPod(), aPod()]), "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3"],
-  [aPod({...tolerated, nodeSelector: {zone: 'b'}}), stateOf(), "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"],
+  [
+    aPod(tolerated),
+    stateOf({}, [aPod(), aPod(), aPod()]),
+    "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
+  ],
+  [
+    aPod({...tolerated, nodeSelector: {zone: 'b'}}),
+    stateOf(),
+    "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+  ],
   [aPod({...tolerated, nodeName: 'other'}), stateOf(), "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name"],
-  [requesting({}, ports), stateOf({}, others), "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"],
+  [
+    requesting({}, ports),
+    stateOf({}, others),
+    "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+  ],
   [aPod(), stateOf(), "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"],
   [aPod({}, {annotations: {'kubernetes.io/config.source': 'file'}}), stateOf(), 'admitted'],
   [
@@ -137,7 +169,11 @@ const rows: readonly Row[] = [
     stateOf(),
     'PodFeatureUnsupported: Pod requires node features that are not available: RestartAllContainersOnContainerExits',
   ],
-  [aPod({...tolerated, containers: [restartAll]}), stateOf({features: {podLevelResources: true, declared: ['RestartAllContainersOnContainerExits']}}), 'admitted'],
+  [
+    aPod({...tolerated, containers: [restartAll]}),
+    stateOf({features: {podLevelResources: true, declared: ['RestartAllContainersOnContainerExits']}}),
+    'admitted',
+  ],
   [aPod(tolerated), stateOf({isShuttingDown: true}), 'NodeShutdown: Pod was rejected as the node is shutting down.'],
 ];
 
@@ -166,7 +202,10 @@ test('a critical pod takes the place of others: first of those with the least gu
   const small = named('small', requesting({cpu: '500m'}));
   const large = named('large', requesting({cpu: '900m'}));
   const strict = guaranteed('strict', '500m');
-  t.is(answer(stateOf({}, [small, large, strict]), requesting({cpu: '1'})), "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3");
+  t.is(
+    answer(stateOf({}, [small, large, strict]), requesting({cpu: '1'})),
+    "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3",
+  );
   t.is(answer(stateOf({}, [large, strict]), critical('1')), 'preempts large');
   t.is(answer(stateOf({}, [large, strict]), critical('1700m')), 'preempts large strict');
   t.is(answer(stateOf({}, [small, large]), critical('1')), 'preempts small');

@@ -12,16 +12,32 @@ const withConditions = (pod: Pod, ...conditions: readonly (readonly [string, str
 });
 
 /** The type of the condition, what it is, and why. */
-type Row = readonly [what: string, pod: Pod, statuses: readonly ContainerStatus[] | undefined, phase: string, conditions: Readonly<Record<string, string>>];
+type Row = readonly [
+  what: string,
+  pod: Pod,
+  statuses: readonly ContainerStatus[] | undefined,
+  phase: string,
+  conditions: Readonly<Record<string, string>>,
+];
 
 const rows: readonly Row[] = [
-  ['everything runs', aPod(), [aStatus('app', 'started')], 'Running', {Initialized: 'True', ContainersReady: 'True', Ready: 'True', PodScheduled: 'True'}],
+  [
+    'everything runs',
+    aPod(),
+    [aStatus('app', 'started')],
+    'Running',
+    {Initialized: 'True', ContainersReady: 'True', Ready: 'True', PodScheduled: 'True'},
+  ],
   [
     'nothing is known',
     aPod(init),
     undefined,
     'Pending',
-    {Initialized: 'False UnknownContainerStatuses', ContainersReady: 'False UnknownContainerStatuses', Ready: 'False UnknownContainerStatuses'},
+    {
+      Initialized: 'False UnknownContainerStatuses',
+      ContainersReady: 'False UnknownContainerStatuses',
+      Ready: 'False UnknownContainerStatuses',
+    },
   ],
   ['nothing is known and there is nothing to initialize', aPod(), undefined, 'Pending', {Initialized: 'True'}],
   [
@@ -45,9 +61,27 @@ const rows: readonly Row[] = [
       ContainersReady: 'False ContainersNotReady: containers with unknown status: [s other], containers with unready status: [app]',
     },
   ],
-  ['a sidecar is down beside the others', aPod(init), [aStatus('a', 0), aStatus('s', 1), aStatus('app', 'started')], 'Running', {Initialized: 'True', ContainersReady: 'False ContainersNotReady: containers with unready status: [s]'}],
-  ['a pod has succeeded', aPod(init), [aStatus('a', 0), aStatus('s', 0), aStatus('app', 0)], 'Succeeded', {Initialized: 'True PodCompleted', ContainersReady: 'False PodCompleted', Ready: 'False PodCompleted'}],
-  ['a pod has failed', aPod(), [aStatus('app', 1)], 'Failed', {Initialized: 'True', ContainersReady: 'False PodFailed', Ready: 'False PodFailed'}],
+  [
+    'a sidecar is down beside the others',
+    aPod(init),
+    [aStatus('a', 0), aStatus('s', 1), aStatus('app', 'started')],
+    'Running',
+    {Initialized: 'True', ContainersReady: 'False ContainersNotReady: containers with unready status: [s]'},
+  ],
+  [
+    'a pod has succeeded',
+    aPod(init),
+    [aStatus('a', 0), aStatus('s', 0), aStatus('app', 0)],
+    'Succeeded',
+    {Initialized: 'True PodCompleted', ContainersReady: 'False PodCompleted', Ready: 'False PodCompleted'},
+  ],
+  [
+    'a pod has failed',
+    aPod(),
+    [aStatus('app', 1)],
+    'Failed',
+    {Initialized: 'True', ContainersReady: 'False PodFailed', Ready: 'False PodFailed'},
+  ],
   [
     'readiness gates are not there',
     aPod(gates),
@@ -66,7 +100,13 @@ const rows: readonly Row[] = [
     'Running',
     {Ready: 'False ReadinessGatesNotReady: the status of pod readiness gate "example.com/b" is not "True", but Unknown'},
   ],
-  ['readiness gates are true', withConditions(aPod(gates), ['example.com/a', 'True'], ['example.com/b', 'True']), [aStatus('app', 'started')], 'Running', {Ready: 'True'}],
+  [
+    'readiness gates are true',
+    withConditions(aPod(gates), ['example.com/a', 'True'], ['example.com/b', 'True']),
+    [aStatus('app', 'started')],
+    'Running',
+    {Ready: 'True'},
+  ],
 ];
 
 test('conditions say what a pod lacks, in the texts of the original', t => {

@@ -18,7 +18,13 @@ const removed = (pods: readonly RuntimePod[], fields: Partial<GarbageLimits> = {
 };
 
 test('of the ended runs of a container the newest stay', t => {
-  const pod = aPod('a', [aRun('app', 'running', {attempt: 3, createdAt: 4}), ended('app', 2, 3), ended('app', 1, 2), ended('app', 0, 1), ended('other', 0, 1)]);
+  const pod = aPod('a', [
+    aRun('app', 'running', {attempt: 3, createdAt: 4}),
+    ended('app', 2, 3),
+    ended('app', 1, 2),
+    ended('app', 0, 1),
+    ended('other', 0, 1),
+  ]);
   t.is(removed([pod]), 'app-0 app-1');
   t.is(removed([pod], {maxPerContainer: 2}), 'app-0');
   t.is(removed([pod], {maxPerContainer: 0}), 'app-0 app-1 app-2 other-0');

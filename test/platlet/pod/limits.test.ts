@@ -1,8 +1,22 @@
 import test from 'ava';
 import {backoffTexts, isBackingOff, nextBackoff, reducedCrashLoopLimits, type Backoff} from '#src/platlet/pod/backoff.js';
 import {activeDeadline} from '#src/platlet/pod/deadline.js';
-import {containerGraceSeconds, killLimitMs, podGraceSeconds, stopSeconds, stopsAfter, terminationGraceSeconds} from '#src/platlet/pod/kill.js';
-import {afterProbe, firstSuccessMs, initialProbeState, isProbingOver, type ProbeKind, type ProbeResult} from '#src/platlet/pod/probe-results.js';
+import {
+  containerGraceSeconds,
+  killLimitMs,
+  podGraceSeconds,
+  stopSeconds,
+  stopsAfter,
+  terminationGraceSeconds,
+} from '#src/platlet/pod/kill.js';
+import {
+  afterProbe,
+  firstSuccessMs,
+  initialProbeState,
+  isProbingOver,
+  type ProbeKind,
+  type ProbeResult,
+} from '#src/platlet/pod/probe-results.js';
 import {limitedMessage, terminationMessage, wantsLog} from '#src/platlet/pod/termination-message.js';
 import {aPod, aRun} from './objects.js';
 
@@ -38,7 +52,10 @@ test('a probe changes the result after as many equal results as its threshold sa
     for (const outcome of outcomes) seen.push((state = afterProbe(state, outcome, {successThreshold: 2, failureThreshold: 2})).result);
     return seen.join(' ');
   };
-  t.is(results('readiness', 'success', 'success', 'failure', 'success', 'failure', 'failure'), 'failure failure success success success success failure');
+  t.is(
+    results('readiness', 'success', 'success', 'failure', 'success', 'failure', 'failure'),
+    'failure failure success success success success failure',
+  );
   t.is(results('liveness', 'failure', 'unknown', 'failure'), 'success success success failure');
   t.is(results('startup', 'success', 'success'), 'unknown unknown success');
   t.true(isProbingOver('liveness', {result: 'failure', inRow: 3}));

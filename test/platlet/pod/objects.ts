@@ -25,7 +25,11 @@ export const aSandbox = (fields: Partial<Sandbox> = {}): Sandbox => ({
 });
 
 /** A run of a container: `running`, `created`, `unknown`, or the exit code. */
-export const aRun = (name: string, state: number | 'running' | 'created' | 'unknown' = 'running', fields: Partial<ContainerInstance> = {}): ContainerInstance => ({
+export const aRun = (
+  name: string,
+  state: number | 'running' | 'created' | 'unknown' = 'running',
+  fields: Partial<ContainerInstance> = {},
+): ContainerInstance => ({
   id: `${name}-${fields.attempt ?? 0}`,
   sandbox: 'sandbox-0',
   pod: identity,

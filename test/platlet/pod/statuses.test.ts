@@ -47,16 +47,41 @@ const rows: readonly Row[] = [
   ['it was killed for its memory', aPod(never), inputs([aRun('app', 137, {reason: 'OOMKilled'})]), 'OOMKilled(137) after none 0'],
   ['it runs again', aPod(), inputs([aRun('app', 'running', {attempt: 1}), aRun('app', 3)]), 'running after Error(3) ready started 1'],
   ['it has ended again', aPod(), inputs([aRun('app', 4, {attempt: 1}), aRun('app', 3)]), 'Error(4) after Error(3) 1'],
-  ['it backs off', aPod(), inputs([aRun('app', 4, {attempt: 1}), aRun('app', 3)], backingOff), 'CrashLoopBackOff (back-off) after Error(4) 1'],
+  [
+    'it backs off',
+    aPod(),
+    inputs([aRun('app', 4, {attempt: 1}), aRun('app', 3)], backingOff),
+    'CrashLoopBackOff (back-off) after Error(4) 1',
+  ],
   ['it does not back off once it is never started again', aPod(never), inputs([aRun('app', 4)], backingOff), 'Error(4) after none 0'],
   ['it does not back off in a deleted pod', aPod({}, deleted), inputs([aRun('app', 4)], backingOff), 'Error(4) after none 0'],
   ['an old reason is not shown while it runs', aPod(), inputs([aRun('app')], backingOff), 'running after none ready started 0'],
-  ['the runtime has lost one that ran', {...aPod(), status: before(aStatus('app', 'running'))}, inputs([aRun('app', 'unknown')]), 'ContainerStatusUnknown(137) after none 1'],
+  [
+    'the runtime has lost one that ran',
+    {...aPod(), status: before(aStatus('app', 'running'))},
+    inputs([aRun('app', 'unknown')]),
+    'ContainerStatusUnknown(137) after none 1',
+  ],
   ['the runtime does not know one that never ran', aPod(), inputs([aRun('app', 'unknown')]), 'waiting after none 0'],
-  ['one that ran has vanished', {...aPod(), status: before(aStatus('app', 'running'))}, inputs([]), 'ContainerCreating after ContainerStatusUnknown(137) 1'],
-  ['one that ran has vanished from a deleted pod', {...aPod({}, deleted), status: before(aStatus('app', 'running'))}, inputs([]), 'ContainerCreating after ContainerStatusUnknown(137) 0'],
+  [
+    'one that ran has vanished',
+    {...aPod(), status: before(aStatus('app', 'running'))},
+    inputs([]),
+    'ContainerCreating after ContainerStatusUnknown(137) 1',
+  ],
+  [
+    'one that ran has vanished from a deleted pod',
+    {...aPod({}, deleted), status: before(aStatus('app', 'running'))},
+    inputs([]),
+    'ContainerCreating after ContainerStatusUnknown(137) 0',
+  ],
   ['one that has ended was removed', {...aPod(), status: before(aStatus('app', 5))}, inputs([]), 'undefined(5) after none 0'],
-  ['one that waited keeps its last end', {...aPod(), status: before(aStatus('app', 'CrashLoopBackOff', 2))}, inputs([]), 'ContainerCreating after undefined(2) 1'],
+  [
+    'one that waited keeps its last end',
+    {...aPod(), status: before(aStatus('app', 'CrashLoopBackOff', 2))},
+    inputs([]),
+    'ContainerCreating after undefined(2) 1',
+  ],
 ];
 
 test('the status of a container shows its newest run, the one before, and why it waits', t => {
@@ -66,10 +91,10 @@ test('the status of a container shows its newest run, the one before, and why it
 test('an init container is ready when it has succeeded, a sidecar when it is', t => {
   const pod = aPod({initContainers: [{name: 'b'}, {name: 'a', restartPolicy: 'Always'}]});
   const {initContainerStatuses} = containerStatuses(pod, inputs([aRun('a'), aRun('b', 0)]));
-  t.deepEqual(initContainerStatuses!.map(status => `${status.name} ${words(status)}`), [
-    'b Completed(0) after none ready 0',
-    'a running after none ready started 0',
-  ]);
+  t.deepEqual(
+    initContainerStatuses!.map(status => `${status.name} ${words(status)}`),
+    ['b Completed(0) after none ready 0', 'a running after none ready started 0'],
+  );
 });
 
 test('an end before the start is moved to the start', t => {
@@ -152,6 +177,15 @@ test('a patch leaves the conditions of others and removes the temporary ones', t
     ],
   });
   t.is(statusPatch({...pod, status: {phase: 'Running'}}, {phase: 'Running'}), undefined);
+});
+
+test('a patch takes the addresses of before away', t => {
+  const pod = {...aPod(), status: {podIP: '10.0.0.1', podIPs: [{ip: '10.0.0.1'}, {ip: 'fd00::1'}]}};
+  t.deepEqual(statusPatch(pod, {podIP: '10.0.0.2', podIPs: [{ip: '10.0.0.2'}, {ip: 'fd00::1'}]}), {
+    podIP: '10.0.0.2',
+    podIPs: [{ip: '10.0.0.2'}, {ip: 'fd00::1'}, {ip: '10.0.0.1', $patch: 'delete'}],
+    '$setElementOrder/podIPs': [{ip: '10.0.0.2'}, {ip: 'fd00::1'}],
+  });
 });
 
 test('a container that has ended for good is not reported as running', t => {

@@ -24,7 +24,9 @@ const wantsAppArmor = ({spec}: Frozen<Pod>): boolean =>
   );
 
 export const appArmorRejection = ({appArmorError}: NodeFeatures, pod: Frozen<Pod>): Rejection | undefined =>
-  appArmorError !== undefined && wantsAppArmor(pod) ? {reason: 'AppArmor', message: `Cannot enforce AppArmor: ${appArmorError}`} : undefined;
+  appArmorError !== undefined && wantsAppArmor(pod)
+    ? {reason: 'AppArmor', message: `Cannot enforce AppArmor: ${appArmorError}`}
+    : undefined;
 
 export const featureRejection = ({podLevelResources, declared}: NodeFeatures, {spec}: Frozen<Pod>): Rejection | undefined => {
   const {requests = {}, limits = {}} = spec?.resources ?? {};

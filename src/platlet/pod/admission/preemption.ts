@@ -17,8 +17,7 @@ const isPreemptible = (naming: Naming, preemptor: Frozen<Pod>, pod: Frozen<Pod>)
 
 const one = parseQuantity('1');
 
-const amountOf = (name: string, requests: ResourceList): Quantity =>
-  name === 'pods' ? one : (requests.get(name) ?? zeroQuantity);
+const amountOf = (name: string, requests: ResourceList): Quantity => (name === 'pods' ? one : (requests.get(name) ?? zeroQuantity));
 
 interface Candidate {
   readonly pod: Frozen<Pod>;
