@@ -137,7 +137,9 @@ export class PodWorkers {
   /** Room may have become free. */
   #staged({stage}: PodWorker): void {
     if (stage !== 'terminated' && stage !== 'finished') return;
-    for (const pod of this.#waiting.values()) if (!this.#hasPredecessor(pod)) this.#admit(pod);
+    // Those that have to wait on are noted anew.
+    const waiting = [...this.#waiting.values()];
+    for (const pod of waiting) if (!this.#hasPredecessor(pod)) this.#admit(pod);
   }
 
   /** Ends a pod: an eviction, say. */
