@@ -67,8 +67,9 @@ export interface NodePods {
 
 /** Creates what works on the pods of a node, which have no source yet. */
 const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: StatusManager): PodWorkers => {
-  const {clock, random, runtime, network, addresses, runtimeName, networkError, crashLoop = crashLoopLimits, gates = {}} = parts;
+  const {naming, clock, random, runtime, network, addresses, runtimeName, networkError, crashLoop = crashLoopLimits, gates = {}} = parts;
   const hooks = new Hooks({
+    naming,
     runtime,
     clock,
     get: httpGetter(clock, network),
@@ -79,7 +80,7 @@ const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: St
   });
   return new PodWorkers({
     ...parts,
-    prober: new Prober({clock, random, events, run: probeRunner({runtime, clock, network})}),
+    prober: new Prober({clock, random, events, run: probeRunner({naming, runtime, clock, network})}),
     hooks,
     statuses,
     events,

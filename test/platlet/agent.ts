@@ -2,26 +2,31 @@ import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {wellKnown} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
-import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
 import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import type {WorkerParts} from '#src/platlet/worker/parts.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {aPlane} from '#test/controllers/plane.js';
-import type {MemoryRuntime} from './memory-runtime.js';
 import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
 
 export type AgentPlane = Plane & {readonly clock: VirtualClock};
+
+/** A plane on any clock. */
+export type TimedPlane = Plane & {readonly clock: Clock};
 
 export interface TestAgent extends AsyncDisposable {
   readonly pods: NodePods;
 }
 
-export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | 'volumes' | 'cgroups' | 'output'>> {
+export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | 'volumes' | 'cgroups' | 'output' | 'configs'>> {
+  readonly runtimeName?: string;
   readonly sources?: readonly PodSource[];
   readonly networkError?: () => string | undefined;
 }
@@ -34,15 +39,25 @@ export const aPlaneWithNode = async (): Promise<AgentPlane> => {
     controllers: ['serviceaccount-controller'],
     apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
   });
+  await createNode(plane);
+  return plane;
+};
+
+/** Creates the Node. */
+export const createNode = async (plane: Plane): Promise<void> => {
   const allocatable = {cpu: '2', memory: '1Gi', pods: '10'};
   const nodes = plane.client().resource(kinds.nodes);
   await nodes.create({metadata: {name: nodeName, labels: {[plane.naming.labels.os]: 'linux'}}});
   await nodes.patch(nodeName, 'merge', {status: {allocatable, capacity: allocatable}}, {subresource: 'status'});
-  return plane;
+};
+
+/** Resolves when all that goes on at this moment of a virtual clock is done. */
+const settled = async (clock: Clock): Promise<void> => {
+  if (clock instanceof VirtualClock) await clock.drain();
 };
 
 /** Starts what runs the pods of a node, without the rest of an agent. */
-export const anAgent = async (plane: AgentPlane, runtime: MemoryRuntime, options: TestAgentOptions = {}): Promise<TestAgent> => {
+export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: TestAgentOptions = {}): Promise<TestAgent> => {
   const {clock, naming} = plane;
   const lifetime = new AbortController();
   const {signal} = lifetime;
@@ -87,12 +102,12 @@ export const anAgent = async (plane: AgentPlane, runtime: MemoryRuntime, options
     nodeState: () => ({pressures: [], allowedSysctls: [], features: {podLevelResources: true, declared: []}, isShuttingDown: false}),
     garbage: {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1},
   });
-  await clock.drain();
+  await settled(clock);
   return {
     pods: running,
     async [Symbol.asyncDispose]() {
       lifetime.abort();
-      await clock.drain();
+      await settled(clock);
     },
   };
 };

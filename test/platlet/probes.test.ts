@@ -2,6 +2,7 @@ import {createServer as createHttp, type RequestListener} from 'node:http';
 import {createServer as createHttp2} from 'node:http2';
 import {createServer, type AddressInfo, type Server} from 'node:net';
 import test from 'ava';
+import {naming} from '#src/api/naming.js';
 import type {Probe} from '#src/api/pod.js';
 import {systemClock} from '#src/base/clock.js';
 import {probeRunner} from '#src/platlet/prober/probe.js';
@@ -16,7 +17,12 @@ type Exec = (command: readonly string[]) => Promise<{readonly stdout: Buffer; re
 const neverRun: Exec = () => Promise.reject(new RuntimeError('failed', 'no such container'));
 
 const probe = async (given: Probe, port = 1, exec: Exec = neverRun): Promise<string> => {
-  const run = probeRunner({runtime: {execSync: (_, command) => exec(command)}, clock: systemClock, network: systemNetwork(systemClock)});
+  const run = probeRunner({
+    naming: naming('kubernetes'),
+    runtime: {execSync: (_, command) => exec(command)},
+    clock: systemClock,
+    network: systemNetwork(systemClock),
+  });
   const container = {name: 'app', ports: [{name: 'web', containerPort: port}]};
   const {result, output, isWarning, error} = await run({timeoutSeconds: 2, ...given}, {container, id: 'id', address: '127.0.0.1'});
   return `${result}${isWarning ? ' warning' : ''}${error === undefined ? '' : ` error ${error}`}: ${output}`;

@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
-import type {ActionInputs, ContainerToKill, PodActions} from './actions.js';
+import type {ActionInputs, ContainerToKill, PodActions} from './action-types.js';
 import {hasFailed, latestOf} from './instances.js';
 import {isToStart} from './restart.js';
 

@@ -44,5 +44,3 @@ export const firstSuccessMs = (probe: Frozen<Probe> | undefined): number =>
 export interface ProbeResults {
   resultOf(kind: ProbeKind, id: string): ProbeResult | undefined;
 }
-
-export const noProbeResults: ProbeResults = {resultOf: () => undefined};

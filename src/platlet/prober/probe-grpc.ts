@@ -6,7 +6,6 @@ import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 import {dialer} from '#src/transport/dial.js';
 import {endpoint, type Network} from '#src/transport/network.js';
 import {errored, failure, success, type ProbeOutcome} from './outcome.js';
-import {versionText} from './version.js';
 
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 const serving = 1;
@@ -17,6 +16,7 @@ export interface GrpcProbe {
   readonly port: number;
   readonly service: string;
   readonly timeoutMs: number;
+  readonly agent: string;
 }
 
 const outcomeOf = (error: unknown, address: string, timeoutMs: number): ProbeOutcome => {
@@ -35,14 +35,18 @@ const outcomeOf = (error: unknown, address: string, timeoutMs: number): ProbeOut
 };
 
 /** Probes by the health service of gRPC, without TLS. */
-export const probeGrpc = async (clock: Clock, network: Network, {host, port, service, timeoutMs}: GrpcProbe): Promise<ProbeOutcome> => {
+export const probeGrpc = async (
+  clock: Clock,
+  network: Network,
+  {host, port, service, timeoutMs, agent}: GrpcProbe,
+): Promise<ProbeOutcome> => {
   const address = endpoint(host, port);
   await using channel = new GrpcChannel({
     servers: [`http://${address}`],
     clock,
     connectTimeoutMs: timeoutMs,
     dial: dialer(network, clock),
-    userAgent: `kube-probe/${versionText}`,
+    userAgent: agent,
   });
   try {
     const answer = await channel.call('/grpc.health.v1.Health/Check', new MessageWriter().bytes(1, service).finish(), timeoutMs);

@@ -13,7 +13,7 @@ import {
 } from '#src/platlet/pod/probe-results.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import type {ProbeOutcome} from './outcome.js';
-import type {ProberParts} from './prober.js';
+import type {ProberParts} from './parts.js';
 
 const capitals: Readonly<Record<ProbeKind, string>> = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'};
 

@@ -2,6 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Probe} from '#src/api/pod.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
@@ -13,7 +14,7 @@ import {probeGrpc} from './probe-grpc.js';
 import {probeHttp} from './probe-http.js';
 import {probeTcp} from './probe-tcp.js';
 import {httpTarget, portOf} from './target.js';
-import {versionText} from './version.js';
+import {userAgent} from './user-agent.js';
 
 export interface ProbeTarget {
   readonly container: Frozen<AnyContainer>;
@@ -26,6 +27,7 @@ export interface ProbeTarget {
 export type RunProbe = (probe: Frozen<Probe>, target: ProbeTarget) => Promise<ProbeOutcome>;
 
 export interface ProbeParts {
+  readonly naming: Naming;
   readonly runtime: Pick<Runtime, 'execSync'>;
   readonly clock: Clock;
   readonly network: Network;
@@ -33,15 +35,16 @@ export interface ProbeParts {
 
 const maxAttempts = 3;
 
-export const probeRunner = ({runtime, clock, network}: ProbeParts): RunProbe => {
+export const probeRunner = ({naming, runtime, clock, network}: ProbeParts): RunProbe => {
+  const agent = userAgent(naming, 'probe');
   const get = httpGetter(clock, network);
   const attempt = async (probe: Frozen<Probe>, {container, id, address}: ProbeTarget): Promise<ProbeOutcome> => {
     const {exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1} = probe;
     const timeoutMs = timeoutSeconds * 1000;
     if (exec) return probeExec(runtime, id, exec.command ?? [], timeoutSeconds);
-    if (httpGet) return probeHttp(get, {...httpTarget(httpGet, container, address), agent: `kube-probe/${versionText}`, timeoutMs});
+    if (httpGet) return probeHttp(get, {...httpTarget(httpGet, container, address), agent, timeoutMs});
     if (tcpSocket) return probeTcp(clock, network, [tcpSocket.host || address, portOf(tcpSocket.port, container)], timeoutMs);
-    if (grpc) return probeGrpc(clock, network, {host: address, port: grpc.port, service: grpc.service ?? '', timeoutMs});
+    if (grpc) return probeGrpc(clock, network, {host: address, port: grpc.port, service: grpc.service ?? '', timeoutMs, agent});
     return errored(`missing probe handler for container ${container.name}`);
   };
   return async (probe, target) => {

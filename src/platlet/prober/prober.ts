@@ -2,23 +2,13 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
-import type {Clock} from '#src/base/clock.js';
-import type {Random} from '#src/base/random.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {latestOf} from '#src/platlet/pod/instances.js';
 import type {ProbeKind, ProbeResult, ProbeResults} from '#src/platlet/pod/probe-results.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
-import type {EventRecorder} from '#src/runtime/events/events.js';
-import type {RunProbe} from './probe.js';
+import type {ProberParts} from './parts.js';
 import {ProbeLoop} from './probe-loop.js';
-
-export interface ProberParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly events: EventRecorder;
-  readonly run: RunProbe;
-}
 
 const probeOf = {liveness: 'livenessProbe', readiness: 'readinessProbe', startup: 'startupProbe'} as const;
 const kinds: readonly ProbeKind[] = ['startup', 'liveness', 'readiness'];

@@ -1,15 +1,17 @@
 // The hooks of containers: after their start and before their stop.
 
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, LifecycleHandler, Pod} from '#src/api/pod.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import type {HttpGet} from '#src/platlet/prober/http.js';
 import {httpTarget} from '#src/platlet/prober/target.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
-import {versionText} from '#src/platlet/prober/version.js';
+import {userAgent} from '#src/platlet/prober/user-agent.js';
 
 export interface HookParts {
+  readonly naming: Naming;
   readonly runtime: Pick<Runtime, 'execSync'>;
   readonly clock: Clock;
   readonly get: HttpGet;
@@ -54,11 +56,11 @@ export class Hooks {
   }
 
   async #http(action: NonNullable<Frozen<LifecycleHandler>['httpGet']>, target: HookTarget, signal: AbortSignal): Promise<void> {
-    const {get, fellBack} = this.#parts;
+    const {naming, get, fellBack} = this.#parts;
     const {pod, container, addresses} = target;
     const request = {
       ...httpTarget(action, container, addresses[0] ?? ''),
-      agent: `kube-lifecycle/${versionText}`,
+      agent: userAgent(naming, 'lifecycle'),
       timeoutMs: httpMs,
       signal,
     };

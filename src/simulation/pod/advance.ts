@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container} from '#src/api/pod.js';
-import {computeActions, type PodActions} from '#src/platlet/pod/actions.js';
+import type {PodActions} from '#src/platlet/pod/action-types.js';
+import {computeActions} from '#src/platlet/pod/actions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {podGraceSeconds, stopsAfter} from '#src/platlet/pod/kill.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';

@@ -1,0 +1,12 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {RunProbe} from './probe.js';
+
+/** What all probes of a node share. */
+export interface ProberParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: EventRecorder;
+  readonly run: RunProbe;
+}
