@@ -6,8 +6,8 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {bodyText, urlText} from '#src/observe/body-text.js';
-import {header} from './context.js';
 import {Unauthenticated} from '#src/serving/authenticators/union.js';
+import {header} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
 /** The logged length of texts that clients chose. */
