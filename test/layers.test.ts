@@ -82,7 +82,10 @@ const objection = (from: string, specifier: string): string | undefined => {
   }
   const wanted = layerOf(file);
   if (wanted === layer) return undefined;
-  if (layer in tops) return wanted in layers || ((layer === 'src/cli' || layer === 'src/testing') && wanted === 'src/plane') ? undefined : `may not import ${wanted}`;
+  if (layer in tops)
+    return wanted in layers || ((layer === 'src/cli' || layer === 'src/testing') && wanted === 'src/plane')
+      ? undefined
+      : `may not import ${wanted}`;
   if (!allowed) return 'is in no layer';
   return allowed.layers.includes(wanted) ? undefined : `may not import ${wanted}`;
 };

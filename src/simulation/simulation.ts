@@ -37,7 +37,7 @@ import {noRules, type Rules} from './rules/rules.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {nodeAgent} from './node-agent.js';
-import {Timeline} from './timeline.js';
+import {Timeline} from './time/timeline.js';
 import {usageReader} from './usage.js';
 import {announceOn} from './volumes/objects.js';
 import {createDriver} from './volumes/driver.js';

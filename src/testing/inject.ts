@@ -62,7 +62,9 @@ export const inject = (plane: Interceptable, options: InjectOptions): Injected =
   const most = count === 'always' ? Infinity : count;
   let met = 0;
   const meets = () => met < most && Boolean(++met);
-  const {intercept, release} = isEventFault(fault) ? eventInterceptor(plane, {...options, fault, behind}, meets) : requestInterceptor(plane, options, meets);
+  const {intercept, release} = isEventFault(fault)
+    ? eventInterceptor(plane, {...options, fault, behind}, meets)
+    : requestInterceptor(plane, options, meets);
   const registered = plane.intercept(intercept);
   return {
     get count() {

@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {Timeline} from '#src/simulation/timeline.js';
+import {Timeline} from '#src/simulation/time/timeline.js';
 import {after, logOf} from './containers.js';
 import {aPlaneWithNodes, describePod, podNamed, run, type BoundPod} from './environment.js';
 

@@ -24,20 +24,34 @@ export const siteDefinition = {
     scope: 'Namespaced',
     names: {kind: 'Site', plural: 'sites', singular: 'site', listKind: 'SiteList'},
     versions: [
-      {name: 'v1', served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: 'object', properties: {spec: open, status: open}}}},
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {status: {}},
+        schema: {openAPIV3Schema: {type: 'object', properties: {spec: open, status: open}}},
+      },
     ],
   },
 };
 
 export const namespace = 'default';
-export const aSite = (name: string, title = name): Site => ({apiVersion: 'example.com/v1', kind: 'Site', metadata: {name, namespace}, spec: {title}});
+export const aSite = (name: string, title = name): Site => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Site',
+  metadata: {name, namespace},
+  spec: {title},
+});
 
 type Definition = ControllerDefinition<Site>;
 type Reconcile = Definition['reconcile'];
 const controller = (reconcile: Reconcile, more: Partial<Definition> = {}): OperatorController =>
   defineController<Site>({name: 'sites', for: Site, owns: [ConfigMap], reconcile, ...more});
 
-const mapOf = ({metadata, spec}: {readonly metadata?: Site['metadata'] | undefined; readonly spec: Site['spec']}, name = `site-${metadata?.name}`): ConfigMap => ({
+const mapOf = (
+  {metadata, spec}: {readonly metadata?: Site['metadata'] | undefined; readonly spec: Site['spec']},
+  name = `site-${metadata?.name}`,
+): ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: {name, namespace, labels: {site: metadata!.name!}},
@@ -78,7 +92,9 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
         const status = {map: `site-${object.metadata!.name}`, published: (object.status?.published ?? 0) + 1};
         // The publication is counted wherever the object may be by now.
         const {published = 0} = (await client.get(Site, object.metadata as never))?.status ?? {};
-        await client.raw.resource(Site).patch(object.metadata!.name!, 'merge', {status: {...status, published: published + 1}}, {namespace, subresource: 'status'});
+        await client.raw
+          .resource(Site)
+          .patch(object.metadata!.name!, 'merge', {status: {...status, published: published + 1}}, {namespace, subresource: 'status'});
       }),
     ],
     correct: () => [

@@ -9,7 +9,9 @@ const scenario = async ({client, until}: Stage): Promise<void> => {
   const maps = async () => (await client.resource(ConfigMap).list({namespace})).items.filter(({metadata}) => metadata?.labels?.['site']);
   await sites.create(aSite('a'));
   await sites.create(aSite('b'));
-  await until(async () => (await maps()).length >= 2 || (await sites.list({namespace})).items.every(({metadata}) => metadata?.labels?.['seen']));
+  await until(
+    async () => (await maps()).length >= 2 || (await sites.list({namespace})).items.every(({metadata}) => metadata?.labels?.['seen']),
+  );
   await sites.delete('b', {namespace});
 };
 

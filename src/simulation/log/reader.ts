@@ -1,7 +1,7 @@
 import type {LogQuery, LogStream} from '#src/api/node/agent.js';
 import type {Clock} from '#src/base/clock.js';
 import {linesFrom, nextLineAfter, positionOfLast, type LogLine, type LogPosition} from './lines.js';
-import type {Timeline} from '#src/simulation/timeline.js';
+import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {LogSource} from './source.js';
 
 export interface ReadLogOptions {

@@ -8,7 +8,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {Budget} from '#src/simulation/files/files.js';
 import type {AddressPool} from './addresses.js';
-import type {Timeline} from '#src/simulation/timeline.js';
+import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {Agent} from './agent.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 

@@ -3,7 +3,7 @@ import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {parseTime} from '#src/api/time.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
-import type {Timeline} from '#src/simulation/timeline.js';
+import type {Timeline} from '#src/simulation/time/timeline.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
 import type {ContainerRecord, Termination, PodRecord} from './record.js';

@@ -2,7 +2,7 @@ import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import {conditionTrue} from '#src/platlet/pod/conditions.js';
 import type {ContainerInputs, WaitingReason} from '#src/platlet/pod/container-statuses.js';
 import {podStatus, rejectedStatus, type OwnStatus} from '#src/platlet/pod/status.js';
-import type {Timeline} from '#src/simulation/timeline.js';
+import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {ContainerRecord, PodRecord} from './record.js';
 import {isReady, isStarted, runtimeOf} from './runtime-view.js';
 

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
-import type {Timeline} from '#src/simulation/timeline.js';
+import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {PodRecord} from './record.js';
 import {statusPatch} from '#src/platlet/pod/status-patch.js';
 import {statusOf} from './status.js';

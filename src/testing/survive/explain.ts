@@ -30,12 +30,17 @@ const textOf = (value: unknown): string => {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Returns the path of the first part that differs, and both values there. */
-const firstDifference = (left: unknown, right: unknown, path = ''): {readonly path: string; readonly left: unknown; readonly right: unknown} => {
+const firstDifference = (
+  left: unknown,
+  right: unknown,
+  path = '',
+): {readonly path: string; readonly left: unknown; readonly right: unknown} => {
   if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
     const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(key => !isDeepStrictEqual(left[key], right[key]));
     const [key] = keys;
     // Several differences are shown together.
-    if (keys.length === 1 && key !== undefined) return firstDifference(left[key], right[key], Array.isArray(left) ? `${path}[${key}]` : `${path}.${key}`);
+    if (keys.length === 1 && key !== undefined)
+      return firstDifference(left[key], right[key], Array.isArray(left) ? `${path}[${key}]` : `${path}.${key}`);
   }
   return {path, left, right};
 };

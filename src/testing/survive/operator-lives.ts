@@ -117,7 +117,12 @@ export class OperatorLives {
     const touched = this.#touched;
     if (!touched) return undefined;
     const {kind, name, namespace, uid} = touched;
-    const [object] = (await this.#parts.plane.client().resource(kind).list({...within(namespace), fieldSelector: `metadata.name=${name}`})).items;
+    const [object] = (
+      await this.#parts.plane
+        .client()
+        .resource(kind)
+        .list({...within(namespace), fieldSelector: `metadata.name=${name}`})
+    ).items;
     if (!object || object.metadata?.uid !== uid || object.metadata?.annotations?.[touchKey]) return undefined;
     return `a change of ${kind.plural} ${nameOf(namespace, name)} by another client was overwritten`;
   }

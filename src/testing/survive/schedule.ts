@@ -23,10 +23,12 @@ export const seedText = ({random, schedule}: Seed): string =>
 /** Reads the text of a seed. Throws a `TypeError` for text that is none. */
 export const parseSeed = (seed: string | number): Seed => {
   const [, random, at, number, fault] = /^(\d+)(?:\/(write|event) ([1-9]\d*)\/(.+))?$/.exec(String(seed)) ?? [];
-  if (random === undefined) throw new TypeError(`the seed ${JSON.stringify(seed)} is not a number, or a number with a schedule such as "1/write 3/stopped after"`);
+  if (random === undefined)
+    throw new TypeError(`the seed ${JSON.stringify(seed)} is not a number, or a number with a schedule such as "1/write 3/stopped after"`);
   if (at === undefined) return {random: Number(random)};
   const known: readonly string[] = at === 'write' ? writeFaults : eventFaults;
-  if (!known.includes(fault!)) throw new TypeError(`the seed ${JSON.stringify(seed)} has no such fault: those at a ${at} are ${known.join(', ')}`);
+  if (!known.includes(fault!))
+    throw new TypeError(`the seed ${JSON.stringify(seed)} has no such fault: those at a ${at} are ${known.join(', ')}`);
   return {random: Number(random), schedule: {at, number: Number(number), fault} as Schedule};
 };
 
@@ -44,9 +46,7 @@ export const schedulesOf = ({writes, events}: Strikable): Schedule[] => [
       .filter(fault => fault !== 'changed meanwhile' || isChange)
       .map((fault): Schedule => ({at: 'write', number: index + 1, fault})),
   ),
-  ...Array.from({length: events}, (_, index) =>
-    eventFaults.map((fault): Schedule => ({at: 'event', number: index + 1, fault})),
-  ).flat(),
+  ...Array.from({length: events}, (_, index) => eventFaults.map((fault): Schedule => ({at: 'event', number: index + 1, fault}))).flat(),
 ];
 
 /** Returns at most so many of them, evenly spread. */

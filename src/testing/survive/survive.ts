@@ -33,7 +33,9 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   const all = only ? [only] : schedulesOf(calm);
   const differences: Difference[] = [];
   // The undisturbed run is repeated first: a scenario that ends at random shows nothing.
-  const seeds: readonly Seed[] = only ? [{random, schedule: only}] : [{random}, ...spread(all, maxRuns).map(schedule => ({random, schedule}))];
+  const seeds: readonly Seed[] = only
+    ? [{random, schedule: only}]
+    : [{random}, ...spread(all, maxRuns).map(schedule => ({random, schedule}))];
   const end = systemClock.monotonic() + msOf(timeLimit);
   let runs = 0;
   for (const each of seeds) {
