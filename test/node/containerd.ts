@@ -123,7 +123,10 @@ export class Containerd implements AsyncDisposable {
 
   /** Stops it for a while: it accepts connections and answers nothing. */
   freeze(isFrozen: boolean): void {
-    if (this.#running) process.kill(this.#running.pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    if (!this.#running) return;
+    process.kill(this.#running.pid, isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    // It stops with its child, and does not go on by itself.
+    if (!isFrozen) this.#running.child.kill('SIGCONT');
   }
 
   /** Gives the pods a network, if they have none. */
@@ -133,6 +136,7 @@ export class Containerd implements AsyncDisposable {
 
   /** Takes away the power: everything ends at once, containers too. */
   async powerOff(): Promise<void> {
+    this.freeze(false);
     this.#running = undefined;
     await this.namespaces.end();
   }

@@ -21,6 +21,7 @@ import type {ContainerUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
 import {dialer, type Dial} from '#src/transport/dial.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {openSpdy} from '#src/transport/spdy/client.js';
+import type {SpdySession} from '#src/transport/spdy/session.js';
 import {CriClient} from './client.js';
 import type {Draft} from './codec.js';
 import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
@@ -44,6 +45,9 @@ export interface CriRuntimeParts {
 
 /** The version of the interface between agents and runtimes, as runtimes report it. */
 const supportedVersion = '0.1.0';
+
+/** How long the runtime may take to close its side of a connection that is over. */
+const closeTimeoutMs = 1000;
 
 const commandProtocol = `v4.channel.${runtimeApiSuffix}`;
 const portProtocol = `portforward.${runtimeApiSuffix}`;
@@ -224,17 +228,17 @@ export class CriRuntime implements Runtime {
 
   async exec(containerId: string, cmd: readonly string[], streams: ProcessStreams, signal: AbortSignal): Promise<number> {
     const url = await this.#url(procedures.exec, {containerId, cmd, ...requested(streams)});
-    return await runProcess(await this.#open(url, commandProtocol, signal), streams).catch(abortedBy(signal));
+    return await this.#connected(url, commandProtocol, signal, session => runProcess(session, streams));
   }
 
   async attach(containerId: string, streams: ProcessStreams, signal: AbortSignal): Promise<number> {
     const url = await this.#url(procedures.attach, {containerId, ...requested(streams)});
-    return await runProcess(await this.#open(url, commandProtocol, signal), streams).catch(abortedBy(signal));
+    return await this.#connected(url, commandProtocol, signal, session => runProcess(session, streams));
   }
 
   async portForward(podSandboxId: string, port: number, connection: Duplex, signal: AbortSignal): Promise<void> {
     const url = await this.#url(procedures.portForward, {podSandboxId, port: [port]});
-    await forwardPort(await this.#open(url, portProtocol, signal), port, connection).catch(abortedBy(signal));
+    await this.#connected(url, portProtocol, signal, session => forwardPort(session, port, connection));
   }
 
   async containerUsage(): Promise<readonly ContainerUsage[]> {
@@ -288,12 +292,28 @@ export class CriRuntime implements Runtime {
     return required((await this.#call(procedure, message)).url, 'URL is not set');
   }
 
-  async #open(url: string, protocol: string, signal: AbortSignal) {
+  /** Acts over the streams of a URL. The connection is closed afterwards, whether or not the runtime closes its side too. */
+  async #connected<A>(url: string, protocol: string, signal: AbortSignal, act: (session: SpdySession) => Promise<A>): Promise<A> {
     const {clock} = this.#parts;
+    const over = new AbortController();
     try {
-      return await openSpdy({url, protocol, dial: this.#dial, clock, signal});
+      const session = await this.#open(url, protocol, AbortSignal.any([signal, over.signal]));
+      try {
+        return await act(session);
+      } finally {
+        const timer = clock.schedule(closeTimeoutMs, () => over.abort());
+        void session.closed.then(() => timer[Symbol.dispose]());
+      }
     } catch (error) {
       signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async #open(url: string, protocol: string, signal: AbortSignal): Promise<SpdySession> {
+    try {
+      return await openSpdy({url, protocol, dial: this.#dial, clock: this.#parts.clock, signal});
+    } catch (error) {
       throw new RuntimeError('failed', messageOf(error), {cause: error});
     }
   }
@@ -322,11 +342,3 @@ const requested = ({stdin, stdout, stderr, tty}: ProcessStreams) => ({
   stdout: stdout !== undefined,
   stderr: stderr !== undefined && !tty,
 });
-
-/** Returns a function that rethrows the reason of an abortion in place of its consequences. */
-const abortedBy =
-  (signal: AbortSignal) =>
-  (error: unknown): never => {
-    signal.throwIfAborted();
-    throw error;
-  };
