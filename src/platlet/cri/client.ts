@@ -5,7 +5,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {RuntimeError, type RuntimeErrorKind} from '#src/platlet/runtime/runtime.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {codeName, GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
-import type {Draft} from './codec.js';
+import type {Draft} from './messages/codec.js';
 import type {Procedure} from './procedures.js';
 
 export interface CriClientParts {

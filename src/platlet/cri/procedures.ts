@@ -1,6 +1,6 @@
 // The procedures of the container runtime interface, version 1.
 
-import type {Message} from './codec.js';
+import type {Message} from './messages/codec.js';
 import {containerId, nothing, sandboxId} from './messages/common.js';
 import * as containers from './messages/containers.js';
 import * as images from './messages/images.js';

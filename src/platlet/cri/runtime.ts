@@ -23,7 +23,7 @@ import {systemNetwork} from '#src/transport/network.js';
 import {openSpdy} from '#src/transport/spdy/client.js';
 import type {SpdySession} from '#src/transport/spdy/session.js';
 import {CriClient} from './client.js';
-import type {Draft} from './codec.js';
+import type {Draft} from './messages/codec.js';
 import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
 import {procedures, type Procedure} from './procedures.js';
 import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, required, sandboxOf} from './states.js';

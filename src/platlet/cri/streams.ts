@@ -68,8 +68,11 @@ const sendSizes = (sizes: NonNullable<ProcessStreams['sizes']>, stream: Writable
   const iterator = sizes[Symbol.asyncIterator]();
   let isOver = false;
   const send = async (): Promise<void> => {
-    for (let next = await iterator.next(); !next.done && !isOver; next = await iterator.next())
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done || isOver) return;
       stream.write(JSON.stringify({Width: next.value.width, Height: next.value.height}));
+    }
   };
   send().catch((error: unknown) => {
     if (!isOver) failed(error);

@@ -14,7 +14,7 @@ import {
   time,
   wrappedInt,
   wrappedLong,
-} from '#src/platlet/cri/codec.js';
+} from '#src/platlet/cri/messages/codec.js';
 import {procedures} from '#src/platlet/cri/procedures.js';
 
 const inner = message({name: text(1)});
@@ -81,7 +81,7 @@ test('what is absent is the zero of its type, and differs from a wrapped zero', 
 });
 
 test('unknown fields are skipped, integers may come unpacked, and values beyond an enumeration are its last', t => {
-  const unknown = '9a0603616263' + '9d0601020304' + 'a00605' + 'a9060102030405060708';
+  const unknown = ['9a0603616263', '9d0601020304', 'a00605', 'a9060102030405060708'].join('');
   t.is(all.decode(Buffer.from(`${unknown}0a0161${unknown}`, 'hex')).name, 'a');
   t.deepEqual(all.decode(Buffer.from('30013002', 'hex')).numbers, [1, 2]);
   t.is(all.decode(Buffer.from('6009', 'hex')).state, 'two');
@@ -108,9 +108,9 @@ test('a request to run a sandbox is the message that runtimes know', t => {
     },
     runtimeHandler: 'runc',
   });
-  const metadata = '0a0b' + '0a0170' + '120175' + '1a016e' + '2001';
-  const ports = '2a04' + '0801' + '1035';
-  const security = '120c' + '0a04' + '0802' + '1001' + '1a00' + '2a020506';
+  const metadata = ['0a0b', '0a0170', '120175', '1a016e', '2001'].join('');
+  const ports = ['2a04', '0801', '1035'].join('');
+  const security = ['120c', '0a04', '0802', '1001', '1a00', '2a020506'].join('');
   const linux = `420e${security}`;
   const config = metadata + ports + linux;
   t.is(written.toString('hex'), `0a${(config.length / 2).toString(16)}${config}120472756e63`);

@@ -1,6 +1,6 @@
 // Messages that several calls share.
 
-import {flag, int, many, map, message, nested, oneOf, text, texts, wrappedInt, ints} from '#src/platlet/cri/codec.js';
+import {flag, int, many, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
 
 export const nothing = message<Record<never, never>>({});
 export const sandboxId = message({podSandboxId: text(1)});

@@ -1,6 +1,6 @@
 // Messages of sandboxes.
 
-import {flag, int, many, map, message, nested, oneOf, text, texts, time} from '#src/platlet/cri/codec.js';
+import {flag, int, many, map, message, nested, oneOf, text, texts, time} from './codec.js';
 import {containerResources, namespaceOption, sandboxSecurityContext} from './common.js';
 import {containerStatus} from './containers.js';
 

@@ -1,6 +1,6 @@
 // The signals that stop a container, by their numbers in the interface.
 
-import {oneOf} from '#src/platlet/cri/codec.js';
+import {oneOf} from './codec.js';
 
 const numbers = (count: number): readonly number[] => Array.from({length: count}, (_, index) => index + 1);
 

@@ -1,6 +1,6 @@
 // Messages of resource usage.
 
-import {double, unsigned, many, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from '#src/platlet/cri/codec.js';
+import {double, unsigned, many, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from './codec.js';
 import {containerMetadata} from './containers.js';
 import {sandboxMetadata} from './sandboxes.js';
 
