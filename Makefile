@@ -63,6 +63,10 @@ fuzz: build
 faults: build
 	@node dist/test/faults/index.js
 
+## soak-watches: break the connections of informers in every way and check that their caches become right, beside the informers of other libraries; WATCHES_MINUTES and others choose
+soak-watches: build
+	@node --expose-gc dist/test/faults/watches/index.js
+
 ## soak: wear out a whole plane with churn, faults and clock jumps; check its caches, and that memory, handles, timers and files stay level; SOAK_MINUTES and others choose
 soak: build
 	@node --expose-gc dist/test/faults/soak/index.js
@@ -92,4 +96,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz faults soak alike docs api bench clean
+.PHONY: help install build up demo lint format test fuzz faults soak soak-watches alike docs api bench clean

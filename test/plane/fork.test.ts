@@ -14,14 +14,9 @@ import {until} from '#src/testing/index.js';
 import {clientBy} from '#test/cli/programs.js';
 
 const namespace = 'default';
+/** A plane without controllers unless options say otherwise. */
 const aPlane = async (t: ExecutionContext, options: PlaneOptions = {}) => {
-  const plane = await startPlane({
-    listen: false,
-    clock: new VirtualClock(),
-    controllerManagerArgs: ['--controllers=-*'],
-    freeze: true,
-    ...options,
-  });
+  const plane = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none', freeze: true, ...options});
   t.teardown(() => plane.stop());
   return plane;
 };
@@ -73,7 +68,7 @@ test('a watch in a fork begins at a resource version from before the fork', asyn
 });
 
 test('any number of planes start from a snapshot, also when its plane has stopped', async t => {
-  const plane = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=-*']});
+  const plane = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none'});
   await create(plane.client(), 'kept');
   using snapshot = plane.snapshot();
   await create(plane.client(), 'later');
@@ -110,12 +105,7 @@ test('a fork has a port of its own, where the credentials of its plane are valid
 });
 
 test('controllers of a fork continue its work, and only there', async t => {
-  const plane = await aPlane(t, {
-    controllerManagerArgs: [
-      '--controllers=deployment-controller,replicaset-controller,serviceaccount-controller,node-lifecycle-controller',
-    ],
-    nodes: 1,
-  });
+  const plane = await aPlane(t, {controllers: ['deployment', 'replicaset', 'serviceaccount', 'nodelifecycle'], nodes: 1});
   const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [{name: 'a', image: 'a'}]}};
   const deployments = plane.client().resource(kinds.deployments);
   await deployments.create({metadata: {name: 'a', namespace}, spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template}});
@@ -168,9 +158,51 @@ test('a plane with a store in files has no snapshots', async t => {
 });
 
 test('a fork that is stopped while its controllers start leaves nothing running', async t => {
-  const plane = await aPlane(t, {controllerManagerArgs: []});
+  const plane = await aPlane(t, {controllers: 'all'});
   const fork = await plane.fork();
   await fork.stop();
 
   await t.throwsAsync(fork.ready, {message: 'the plane is stopped'});
+});
+
+test('controllers are selected by name, and a name that none has is refused before anything starts', async t => {
+  await t.throwsAsync(startPlane({controllers: ['deploymnt']}), {
+    message: 'startPlane: controllers: "deploymnt" is not in the list of known controllers',
+  });
+  await t.throwsAsync(startPlane({controllers: 'some' as never}), {message: /^startPlane: controllers must be "all", "none" or a list/});
+  await t.throwsAsync(startPlane({controllers: 'none', controllerManagerArgs: ['--controllers=*']}), {message: /exclude each other/});
+});
+
+test('two planes with the same seed write the same history, except for keys and certificates', async t => {
+  const history = async () => {
+    const plane = await startPlane({
+      listen: false,
+      clock: new VirtualClock(),
+      random: seededRandom(3),
+      controllers: ['deployment', 'replicaset', 'serviceaccount'],
+    });
+    const clock = plane.clock as VirtualClock;
+    const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [{name: 'a', image: 'a'}]}};
+    await plane
+      .client()
+      .resource(kinds.deployments)
+      .create({metadata: {name: 'a', namespace}, spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template}});
+    await clock.advance(30_000);
+    const lists = await Promise.all(
+      [kinds.deployments, kinds.replicaSets, kinds.pods, kinds.namespaces, kinds.serviceAccounts, kinds.leases].map(
+        async kind =>
+          (
+            await plane
+              .client()
+              .resource(kind as typeof kinds.pods)
+              .list()
+          ).items,
+      ),
+    );
+    using snapshot = plane.snapshot();
+    await plane.stop();
+    return [snapshot.resourceVersion, JSON.stringify(lists)];
+  };
+
+  t.deepEqual(await history(), await history());
 });

@@ -5,10 +5,14 @@ import {ConfigMap} from '#src/operator/kinds.js';
 import {startPlane} from '#src/plane/plane.js';
 import {inject, type InjectOptions} from '#src/testing/index.js';
 
+const original = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none', freeze: true});
+test.after.always(() => original.stop());
+
 const aPlane = async (t: ExecutionContext) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers='], freeze: true});
+  const plane = await original.fork();
   t.teardown(() => plane.stop());
+  const clock = plane.clock as VirtualClock;
+  await clock.drain();
   const maps = plane.client().resource(ConfigMap);
   await maps.create({metadata: {name: 'a', namespace: 'default'}});
   return {clock, plane, maps, get: () => maps.get('a', {namespace: 'default'})};

@@ -52,7 +52,8 @@ export class Interceptors {
       case 'cut':
         return cut(await goOn(), met.afterMs, this.#clock);
       case 'around':
-        return met.around(goOn);
+        // What it returns is the response of `goOn`, or one made of it.
+        return (await met.around(goOn)) as ApiResponse;
     }
   }
 }

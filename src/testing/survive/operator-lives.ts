@@ -109,7 +109,7 @@ export class OperatorLives {
     const [name, number] = request.userAgent.split('/');
     if (name !== agent || request.user !== operatorUser.name) return undefined;
     const life = this.#lives[Number(number) - 1]!;
-    return {kind: 'around', around: handle => this.#handle(life, request, handle)};
+    return {kind: 'around', around: handle => this.#handle(life, request, handle as () => Promise<ApiResponse>)};
   }
 
   /** Returns which change of another client was overwritten; undefined if none was. */

@@ -99,7 +99,7 @@ const tracing =
       kind: 'around',
       async around(handle) {
         try {
-          const response = await handle();
+          const response = (await handle()) as ApiResponse;
           trace.add(actorOf(request), `${wordsOf(request)}${madeName(request, response)}: ${response.status}`);
           return response;
         } catch (error) {
