@@ -1,3 +1,4 @@
+import type {InterceptedResponse} from '#src/api/faults/interceptor.js';
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
@@ -63,7 +64,8 @@ export class WatchStreams {
   }
 
   /** Returns the response with its watch, if it is one, between the server and its client. */
-  around(resource: string, response: ApiResponse): ApiResponse {
+  around(resource: string, intercepted: InterceptedResponse): ApiResponse {
+    const response = intercepted as ApiResponse;
     const {body} = response;
     return body.kind === 'watch' ? {...response, body: {...body, start: sink => body.start(this.#sink({resource}, sink))}} : response;
   }
