@@ -66,6 +66,7 @@ export class ManagedWebhooks {
       const certificate = await followCertificate(source, {client, clock, log, counts: readCounts(meter), hosts: all, signal});
       const {naming} = client;
       this.#listener = await openWebhooks({webhooks: handlers, certificate, bindAddress, port, naming, clock, random, log, meter});
+      if (signal.aborted) await this.close(); // The manager was stopped meanwhile.
       log.info({address: this.#listener.address, port: this.#listener.port}, 'serving webhooks');
       this.#opened(this.#listener.port);
       return caBundleControllers({certificate, naming, handlers, configurations});

@@ -5,6 +5,7 @@ import {createLog} from '#src/observe/log.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {systemRandom, type Random} from '#src/base/random.js';
+import {unlessAborted} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {HealthChecks, type Check, type HealthAnswer} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -135,9 +136,12 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
       async run(signal) {
         try {
           // Caches of kinds that are converted need the conversion.
-          const keepers = (await serving?.open(ending.signal)) ?? [];
+          const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
           for (const keeper of keepers) await manager.add(runtimeOf(keeper, scope));
           return await manager.run(signal);
+        } catch (error) {
+          if (signal.aborted) return 'stopped'; // While the webhooks were opened.
+          throw error;
         } finally {
           ending.abort();
           await serving?.close();

@@ -40,6 +40,8 @@ export interface ListenerOptions {
   /** Has no effect: Node sets SO_REUSEADDR on every listening socket. */
   readonly permitAddressSharing?: boolean | undefined;
   readonly permitPortSharing?: boolean | undefined;
+  /** The flags to name in an error. Default: those of components. */
+  readonly flags?: string;
   readonly maxHeaderBytes?: number;
   /** Connections above this limit are closed at once; 0 or absent means no limit. */
   readonly maxConnections?: number;
@@ -88,7 +90,7 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
       if (!lacksFamily(error)) break;
     }
   }
-  throw bindError(failure, options.bindAddress, options.port);
+  throw bindError(failure, options.bindAddress, options.port, options.flags);
 };
 
 const ignore = () => {};

@@ -125,6 +125,26 @@ test('a webhook that takes longer than its caller waits is answered for, and tol
   t.true(aborted);
 });
 
+test('a webhook that cannot be served, and two of one kind, end the run of a manager with what is wrong', async t => {
+  const {manager} = await serve(t, [defaulting(Backup, () => {})]);
+  const {clock, clientOf} = startServer();
+  const run = (handlers: readonly Webhook[], port: number) =>
+    createManager({
+      controllers: [],
+      client: clientOf(),
+      clock,
+      log: noLog,
+      webhooks: {handlers, certificate: {secret: 'hooks', namespace: 'default'}, bindAddress: '127.0.0.1', port},
+    }).run(new AbortController().signal);
+  const taken = (await manager.webhookPort)!;
+  await t.throwsAsync(run([defaulting(Backup, () => {})], taken), {
+    message: `cannot listen on 127.0.0.1:${taken} (--webhook-bind-address): the port is in use already: choose another, or 0 for a free one`,
+  });
+  await t.throwsAsync(run([validating(Backup, () => {}), validating(Backup, () => {})], 0), {
+    message: 'there are two validating webhooks of Backup',
+  });
+});
+
 test('a difference of JSON says what was added, removed and replaced, by escaped paths', t => {
   const from = {a: {b: 1, c: 2}, list: [1, 2], same: {x: [1]}, 'gone/~': 1};
   const to = {a: {b: 3, d: 4}, list: [1], same: {x: [1]}, new: undefined};

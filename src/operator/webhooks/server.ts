@@ -43,8 +43,8 @@ export interface WebhookServerParts {
 const admissionLimit = 7 * 1024 * 1024;
 const conversionLimit = 64 * 1024 * 1024;
 /** The most requests in progress; further ones are refused with 429. With the limits of bodies, that bounds the memory they take. */
-const maxInFlight = 100;
-const maxConversions = 4;
+const maxInFlight = 50;
+const maxConversions = 2;
 /** The longest time that a request may take, unless its caller sets a shorter one. */
 const longestMs = 30_000;
 
@@ -62,14 +62,15 @@ export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener>
   const {certificate, clock, random, log, bindAddress, port} = parts;
   const failed = (error: unknown) => log.error({err: error}, 'a webhook failed');
   const routes = routesOf(parts);
-  const context = () => ({cert: certificate.current().certificate, key: certificate.current().key});
+  const context = () => ({cert: certificate.current().certificate, key: certificate.current().key, minVersion: 'TLSv1.2' as const});
   const listener = await listen({
     clock,
     bindAddress,
     port,
-    tls: {...context(), minVersion: 'TLSv1.2'},
+    tls: context(),
     handler: createHttpServer(handlerOf(routes, parts), {clock, random, onFault: failed}),
     maxHeaderBytes: 64 * 1024,
+    flags: '--webhook-bind-address',
   });
   certificate.onChange(() => listener.setSecureContext(context()));
   return listener;
