@@ -8,13 +8,13 @@ import {parseSchedule} from './schedule.js';
 
 const minute = 60_000;
 // Those that the test needs: others would only take time.
-const controllerManagerArgs = ['--controllers=job-controller,garbage-collector-controller,serviceaccount-controller'];
+const controllers = ['job', 'garbage-collector', 'serviceaccount', 'root-ca-certificate-publisher', 'node-lifecycle'];
+const controllerManagerArgs = [`--controllers=${controllers.map(name => `${name}-controller`).join(',')}`];
 const jobTemplate = {spec: {template: {spec: {restartPolicy: 'Never', containers: [{name: 'main', image: 'main'}]}}}};
 
 const aWorld = async (t: TestContext) => {
   const clock = new VirtualClock();
   const plane = await startPlane({listen: false, nodes: 1, clock, manifests: ['examples/cronjobs/cronjobs.yaml'], controllerManagerArgs});
-  t.after(() => plane.stop());
   const client = plane.client();
   const entries = new Map<string, string>();
   const calendar = {
@@ -40,6 +40,7 @@ const aWorld = async (t: TestContext) => {
     stop.abort();
     await clock.drain();
     await run;
+    await plane.stop();
   });
   await manager.ready;
   await plane.apply(webhookConfigurations({name: 'cronjobs', handlers: webhooks, url: `https://127.0.0.1:${await manager.webhookPort}`}));
