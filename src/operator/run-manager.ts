@@ -56,7 +56,7 @@ export interface RunManagerOptions {
   /** The command line. Default: that of the process. */
   readonly argv?: readonly string[];
   /** The environment. Default: that of the process. */
-  readonly env?: Environment;
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
@@ -81,7 +81,7 @@ export const runManager = async (options: RunManagerOptions): Promise<void> => {
 const nameOfScript = (): string => basename(process.argv[1] ?? '', '.js').replace(/\.[cm]?[jt]s$/, '') || 'operator';
 
 /** Runs an operator until it is stopped. Returns the exit code. */
-export const runOperator = async (
+const runOperator = async (
   options: RunManagerOptions & {readonly name: string},
   {parsed, clock, log, unhandled, version, stopping, ready}: Invocation<ManagerFlags['rows']>,
   env: Environment,
