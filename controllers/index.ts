@@ -22,6 +22,7 @@ import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
 import nodeRoute from './node-route/controller.js';
+import nodeServingApproving from './node-serving-approving/controller.js';
 import persistentVolumeAttachDetach from './persistentvolume-attach-detach/controller.js';
 import persistentVolumeBinder from './persistentvolume-binder/controller.js';
 import persistentVolumeExpander from './persistentvolume-expander/controller.js';
@@ -75,6 +76,7 @@ export const controllers: readonly Controller[] = [
   nodeIpam,
   nodeLifecycle,
   nodeRoute,
+  nodeServingApproving,
   persistentVolumeAttachDetach,
   persistentVolumeBinder,
   persistentVolumeExpander,

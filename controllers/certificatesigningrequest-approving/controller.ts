@@ -1,6 +1,7 @@
+import {isUndecided} from '#controllers/shared/certificates/certificate-decision.js';
 import {dueRequests, requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
-import {approvingReconciler, isUndecided} from './reconcile.js';
+import {approvingReconciler} from './reconcile.js';
 
 /**
  * Approves client certificate requests of nodes when a SubjectAccessReview allows the requester to have them auto-approved.

@@ -1,17 +1,9 @@
-import {
-  conditionOf,
-  signingRequestIn,
-  whileDue,
-  withCondition,
-  type CachedRequest,
-} from '#controllers/shared/certificates/certificate-requests.js';
+import {isUndecided} from '#controllers/shared/certificates/certificate-decision.js';
+import {signingRequestIn, whileDue, withCondition, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {recognizers} from './policy.js';
-
-/** Whether nobody has decided on a request. */
-export const isUndecided = (csr: Pick<CachedRequest, 'status'>): boolean => !conditionOf(csr, 'Approved') && !conditionOf(csr, 'Denied');
 
 /** Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed is retried, as permissions change. */
 export const approvingReconciler = (context: KeyedContext): Reconcile => {

@@ -1,6 +1,6 @@
 // The tags that carry what a type of TypeScript cannot say of a schema, such as limits and defaults. Both directions of the generation go by this table.
 
-import {closest} from '#src/base/closest.js';
+import {closest} from '#src/base/text/closest.js';
 import {messageOf} from '#src/base/message.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {argumentText, jsonArgument, tag, textArgument, type Tag} from './doc.js';

@@ -1,16 +1,10 @@
+import {globbed} from '#src/base/text/glob.js';
+
 /** One `pattern=N` of `--vmodule`. */
 interface ModuleLevel {
   readonly matches: RegExp;
   readonly level: number;
 }
-
-const globbed = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.')}$`,
-  );
 
 /** Returns the entries of a `--vmodule` value, or the text of an error. */
 const parseVmodule = (text: string): readonly ModuleLevel[] | string => {

@@ -40,6 +40,7 @@ export const controllerNames: readonly ControllerName[] = [
   {name: 'node-ipam-controller', aliases: ['nodeipam']},
   {name: 'node-lifecycle-controller', aliases: ['nodelifecycle']},
   {name: 'node-route-controller', aliases: ['route'], cloud: true},
+  {name: 'node-serving-approving-controller', offByDefault: true},
   {name: 'persistentvolume-attach-detach-controller', aliases: ['attachdetach']},
   {name: 'persistentvolume-binder-controller', aliases: ['persistentvolume-binder']},
   {name: 'persistentvolume-expander-controller', aliases: ['persistentvolume-expander']},

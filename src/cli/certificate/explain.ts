@@ -85,6 +85,10 @@ const automatic = async (
   {naming, isAllowed}: ExplainContext,
 ): Promise<string[]> => {
   const recognized = recognizers.filter(each => each.recognizes(csr as never, request, naming));
+  if (csr.spec.signerName === naming.signers.agentServing)
+    return [
+      'The controller node-serving-approving-controller approves requests of nodes for their own names and addresses, if the controller manager runs with it (--controllers) and its policy (--node-serving-approval-*) allows them.',
+    ];
   if (recognized.length === 0) return [`No controller approves requests for ${csr.spec.signerName} like this one: somebody has to.`];
   const user = csr.spec.username ?? '';
   const resource = `certificatesigningrequests.${naming.group('certificates')}`;

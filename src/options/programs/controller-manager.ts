@@ -1,6 +1,7 @@
 import {cloud, validateNodeRanges} from '#src/options/controller-manager/cloud.js';
 import {batching, general, validateLeaderElection} from '#src/options/controller-manager/general.js';
 import {autoscaler, concurrency, rates} from '#src/options/controller-manager/limits.js';
+import {servingApproval} from '#src/options/controller-manager/serving-approval.js';
 import {serving} from '#src/options/controller-manager/serving.js';
 import {certificateSigning, validateSigningPairs} from '#src/options/controller-manager/signing.js';
 import {flagSection, flagTable} from '#src/options/flag.js';
@@ -14,7 +15,7 @@ const second = 1000;
 export const controllerManagerFlags = flagTable({
   program: 'plat-controller-manager',
   summary: 'Runs the controllers: loops that watch the state of the cluster through the API server and move it towards the desired state.',
-  sections: [cloud, certificateSigning, general, batching, autoscaler, serving, concurrency, rates, versioning],
+  sections: [cloud, certificateSigning, servingApproval, general, batching, autoscaler, serving, concurrency, rates, versioning],
   rules: [
     validateSigningPairs,
     validateNodeRanges,

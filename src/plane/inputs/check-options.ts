@@ -1,5 +1,5 @@
 import {isIP} from 'node:net';
-import {closest} from '#src/base/closest.js';
+import {closest} from '#src/base/text/closest.js';
 import {validateSelection} from '#src/options/controller-names.js';
 import type {PlaneOptions} from './options.js';
 

@@ -36,6 +36,13 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     rule('delete get list watch', 'core', 'pods'),
     reportEvents,
   ],
+  'node-serving-approving-controller': [
+    rule('get list watch', 'certificates', 'certificatesigningrequests'),
+    rule('update', 'certificates', 'certificatesigningrequests/approval'),
+    rule('approve', 'certificates', 'signers', naming.signers.agentServing),
+    rule(read, 'core', 'nodes'),
+    reportEvents,
+  ],
   'resourcequota-controller': [rule('list watch', '*', '*'), rule('update', 'core', 'resourcequotas/status'), reportEvents],
   'root-ca-cert-publisher': [rule('create update', 'core', 'configmaps'), reportEvents],
   'service-account-controller': [rule('create', 'core', 'serviceaccounts'), reportEvents],

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds/index.js';
-import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
+import {nodeClientUsages, nodeServingUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
 import type {Scenario} from '#test/controllers/faults/harness.js';
 import {home, type Stage} from '#test/controllers/faults/stage.js';
 import {hour, named} from './objects.js';
@@ -17,10 +17,27 @@ const approvalSet = async (stage: Stage) => {
   }
 };
 
+const servingRequest = async (stage: Stage) => {
+  const address = {type: 'InternalIP', address: '10.0.0.7'};
+  await stage.make(kinds.nodes, {metadata: {name: 'one'}});
+  await stage.change(kinds.nodes, 'one', {status: {addresses: [address]}}, 'status');
+  const parts = {signer: stage.naming.signers.agentServing, usages: nodeServingUsages, ipAddresses: [address.address]};
+  await stage
+    .as(nodeUser)
+    .resource(kinds.certificateSigningRequests)
+    .create(await aRequest({name: 'serving', ...parts}));
+};
+
 /** Scenarios of the controllers of certificates and their requests. */
 export const certificateScenarios: Readonly<Record<string, Scenario>> = {
   'certificatesigningrequest-approving': {
     steps: [signingRequest],
+    touch: kinds.certificateSigningRequests,
+    compare: [kinds.certificateSigningRequests],
+    blurred: ['request'],
+  },
+  'node-serving-approving': {
+    steps: [servingRequest],
     touch: kinds.certificateSigningRequests,
     compare: [kinds.certificateSigningRequests],
     blurred: ['request'],
