@@ -10,6 +10,7 @@ import {aDirectory, clientBy, Program, run} from './programs.js';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 interface Requested {
+  readonly dnsNames?: readonly string[];
   readonly signerName?: string;
   readonly usages?: readonly string[];
   readonly organizations?: readonly string[];
@@ -19,9 +20,9 @@ interface Requested {
 const create = async (
   client: Client,
   name: string,
-  {signerName = clientSigner, usages = ['client auth'], organizations = [], commonName = 'jane'}: Requested = {},
+  {signerName = clientSigner, usages = ['client auth'], organizations = [], commonName = 'jane', dnsNames = []}: Requested = {},
 ): Promise<void> => {
-  const request = createSigningRequest(await generatePrivateKey(), {subject: {commonName, organizations}});
+  const request = createSigningRequest(await generatePrivateKey(), {subject: {commonName, organizations}, dnsNames});
   await client
     .resource(kinds.certificateSigningRequests)
     .create({metadata: {name}, spec: {request: Buffer.from(request).toString('base64'), signerName, usages: [...usages]}});
@@ -114,11 +115,19 @@ test('plat certificate explains that a node may not have its request approved', 
     organizations: ['system:nodes'],
     commonName: 'system:node:a',
   });
-  const {stdout} = await run('plat', ['certificate', 'explain', 'node'], {KUBECONFIG: join(directory, 'kubeconfig')});
+  await create(client, 'serving', {
+    signerName: 'kubernetes.io/kubelet-serving',
+    usages: ['digital signature', 'server auth'],
+    organizations: ['system:nodes'],
+    commonName: 'system:node:a',
+    dnsNames: ['a'],
+  });
+  const {stdout} = await run('plat', ['certificate', 'explain', 'node', 'serving'], {KUBECONFIG: join(directory, 'kubeconfig')});
   await plane.stop();
 
   // The administrator may create everything: that the request is not approved is the missing controller's fault.
-  t.regex(stdout, /certificatesigningrequest-approving-controller approves it as soon as it works/);
+  t.regex(stdout, /node: .*certificatesigningrequest-approving-controller approves it as soon as it works/);
+  t.regex(stdout, /serving: The controller node-serving-approving-controller approves requests of nodes for their own names and addresses/);
 });
 
 test('plat certificate refuses what it cannot do in one line', async t => {

@@ -16,7 +16,7 @@ test('controllers have each name and alias once, and gates that exist', t => {
   );
   t.deepEqual(
     controllerNames.filter(({offByDefault}) => offByDefault).map(({name}) => name),
-    ['bootstrap-signer-controller', 'selinux-warning-controller', 'token-cleaner-controller'],
+    ['bootstrap-signer-controller', 'node-serving-approving-controller', 'selinux-warning-controller', 'token-cleaner-controller'],
   );
 });
 
@@ -24,7 +24,11 @@ test('the help of --controllers lists all names and those that are off by defaul
   const text = helpText(controllerManagerFlags).replace(/\s+/g, ' ');
 
   for (const {name} of controllerNames) t.true(text.includes(name), name);
-  t.true(text.includes('Off by default: bootstrap-signer-controller, selinux-warning-controller, token-cleaner-controller.'));
+  t.true(
+    text.includes(
+      'Off by default: bootstrap-signer-controller, node-serving-approving-controller, selinux-warning-controller, token-cleaner-controller.',
+    ),
+  );
 });
 
 const choices: readonly (readonly [string, string, boolean])[] = [

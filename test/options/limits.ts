@@ -93,7 +93,7 @@ const manager = [
   ...group(
     '0',
     'most',
-    'cluster-signing-duration controller-shutdown-timeout controller-start-interval endpoint-updates-batch-period endpointslice-updates-batch-period mirroring-endpointslice-updates-batch-period',
+    'cluster-signing-duration node-serving-approval-max-duration controller-shutdown-timeout controller-start-interval endpoint-updates-batch-period endpointslice-updates-batch-period mirroring-endpointslice-updates-batch-period',
   ),
   ...group(
     '0',
