@@ -1,23 +1,7 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** The rules of the controllers for nodes, namespaces, accounts, certificates and the cluster itself. */
+/** The rules of the controllers for nodes, namespaces, accounts and the cluster itself. */
 export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: PolicyBuilders): ControllerRules => ({
-  'certificate-controller': [
-    rule('delete get list watch', 'certificates', 'certificatesigningrequests'),
-    rule('update', 'certificates', 'certificatesigningrequests/approval certificatesigningrequests/status'),
-    rule('approve', 'certificates', 'signers', naming.signers.apiserverClientAgent),
-    rule(
-      'sign',
-      'certificates',
-      'signers',
-      naming.signers.apiserverClient,
-      naming.signers.apiserverClientAgent,
-      naming.signers.agentServing,
-      naming.signers.legacyUnknown,
-    ),
-    rule('create', 'authorization', 'subjectaccessreviews'),
-    reportEvents,
-  ],
   'clusterrole-aggregation-controller': [rule('escalate get list patch update watch', 'rbac.authorization', 'clusterroles')],
   'generic-garbage-collector': [rule('delete get list patch update watch', '*', '*'), reportEvents],
   'legacy-service-account-token-cleaner': [
@@ -34,13 +18,6 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     rule('patch update', 'core', 'nodes/status'),
     rule('patch update', 'core', 'pods/status'),
     rule('delete get list watch', 'core', 'pods'),
-    reportEvents,
-  ],
-  'node-serving-approving-controller': [
-    rule('get list watch', 'certificates', 'certificatesigningrequests'),
-    rule('update', 'certificates', 'certificatesigningrequests/approval'),
-    rule('approve', 'certificates', 'signers', naming.signers.agentServing),
-    rule(read, 'core', 'nodes'),
     reportEvents,
   ],
   'resourcequota-controller': [rule('list watch', '*', '*'), rule('update', 'core', 'resourcequotas/status'), reportEvents],

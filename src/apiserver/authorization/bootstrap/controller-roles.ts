@@ -1,4 +1,5 @@
 import type {ClusterRole, ClusterRoleBinding} from '#src/api/types.js';
+import {certificateControllerRoles} from './certificate-controller-roles.js';
 import {clusterControllerRoles} from './cluster-controller-roles.js';
 import {networkControllerRoles} from './network-controller-roles.js';
 import {storageControllerRoles} from './storage-controller-roles.js';
@@ -12,6 +13,7 @@ const allRules = (builders: PolicyBuilders): ControllerRules => ({
   ...workloadControllerRoles(builders),
   ...networkControllerRoles(builders),
   ...storageControllerRoles(builders),
+  ...certificateControllerRoles(builders),
   ...clusterControllerRoles(builders),
 });
 
