@@ -3,7 +3,7 @@
 import type {InterceptedRequest, Interception} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
 import type {ApiResponse, EncodedEvent} from '#src/api/request.js';
-import {expired} from '#src/api/status.js';
+import {expired, tooManyRequests} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -19,6 +19,14 @@ import type {Trace} from './trace.js';
 
 /** How long caches and events are held back: longer than any batch period. */
 const heldMs = 3_000;
+/**
+ * How many writes the operator may make at once, and how many more each second: more are refused, so that its back-off lets time pass. Two controllers that undo each other while caches
+ * are held back would never let it.
+ */
+const writesAtOnce = 200;
+const writesPerSecond = 20;
+/** More writes than this are refused, and a fault of the run. */
+const mostWrites = 2_000;
 /** How many turns of the event loop deliver what is due. */
 const deliveryTurns = 10;
 const changing = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
@@ -70,6 +78,8 @@ export class OperatorLives {
   readonly #parts: OperatorParts;
   readonly #lives: Life[] = [];
   #touched: Touched | undefined;
+  /** The writes that it may make now, as of a time. */
+  #budget = {at: 0, writes: writesAtOnce};
 
   constructor(parts: OperatorParts) {
     this.#parts = parts;
@@ -140,12 +150,25 @@ export class OperatorLives {
       return life.streams.around(watched, await handle());
     }
     if (!changing.has(verb) || untracked.has(resource)) return handle();
+    this.#limit();
     const kind = this.#parts.kinds.find(each => each.plural === resource && this.#parts.plane.naming.group(each.group) === request.group);
     const isChange = kind !== undefined && (verb === 'update' || verb === 'patch') && request.subresource === '' && request.name !== '';
     const number = this.writes.push({text: wordsOf(request), isChange});
     const {schedule} = this.#parts;
     if (schedule?.at !== 'write' || schedule.number !== number) return handle();
     return this.#strike(schedule.fault, {life, request, kind}, handle);
+  }
+
+  /** Throws for a write beyond the budget. */
+  #limit(): void {
+    const at = this.#parts.clock.monotonic();
+    const writes = Math.min(writesAtOnce, this.#budget.writes + ((at - this.#budget.at) / 1000) * writesPerSecond) - 1;
+    this.#budget = {at, writes: Math.max(0, writes)};
+    if (writes < 0) throw tooManyRequests('too many writes at once', 0);
+    if (this.writes.length < mostWrites) return;
+    const problem = `the operator makes more than ${mostWrites} writes`;
+    if (!this.bugs.includes(problem)) this.bugs.push(problem);
+    throw new Error(problem);
   }
 
   async #strike(
