@@ -84,6 +84,7 @@ export class FaultyProxy implements AsyncDisposable {
     });
     passed.on('response', answer => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders(); // A watch may have no event for long.
       if (request.url?.includes('watch=')) this.#watches.add(response);
       answer.on('data', (chunk: Buffer) => this.#isStalled(response) || response.write(chunk));
       answer.on('end', () => this.#isStalled(response) || response.end());
