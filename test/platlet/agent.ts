@@ -76,7 +76,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   informers.start();
   await nodes.whenSynced(signal);
-  const {sources = [], networkError = () => undefined, ...ports} = options;
+  const {sources = [], networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
   const running = await startPods({
     naming,
     clock,
@@ -97,7 +97,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     apiPods: pods,
     sources,
     addresses: ['192.168.0.1'],
-    runtimeName: 'memory',
+    runtimeName,
     networkError,
     nodeState: () => ({pressures: [], allowedSysctls: [], features: {podLevelResources: true, declared: []}, isShuttingDown: false}),
     garbage: {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1},

@@ -56,8 +56,7 @@ const terminatedOf = ({exitCode = 0, reason, message, startedAt, finishedAt}: Co
     reason: reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
     ...(message ? {message} : {}),
     ...(startedAt === undefined ? {} : {startedAt: wireTime(startedAt)}),
-    // Some runtimes report an end before the start.
-    ...(finishedAt === undefined ? {} : {finishedAt: wireTime(Math.max(finishedAt, startedAt ?? finishedAt))}),
+    ...(finishedAt === undefined ? {} : {finishedAt: wireTime(finishedAt)}),
     ...(id ? {containerID: id} : {}),
   },
 });

@@ -97,11 +97,6 @@ test('an init container is ready when it has succeeded, a sidecar when it is', t
   );
 });
 
-test('an end before the start is moved to the start', t => {
-  const {containerStatuses: [status] = []} = containerStatuses(aPod(), inputs([aRun('app', 1, {startedAt: 5_000, finishedAt: 1_000})]));
-  t.is(status!.state!.terminated!.finishedAt, '1970-01-01T00:00:05Z');
-});
-
 test('what did not end in a pod that is over is lost', t => {
   const pod = aPod({initContainers: [{name: 'a'}, {name: 'b'}]});
   const final = (...runs: ContainerInstance[]) =>
