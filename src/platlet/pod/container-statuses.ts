@@ -90,14 +90,14 @@ export const defaultWaitingReason = ({spec}: Frozen<Pod>): string =>
 
 /** Returns the status of a container of which the runtime has no run. */
 const withoutRun = (pod: Frozen<Pod>, {container, role}: SpecContainer, before: Frozen<ContainerStatus> | undefined): ContainerStatus => {
-  if (before?.state?.terminated) return structuredClone(before) as ContainerStatus;
+  if (before?.state?.terminated) return {...(before as ContainerStatus)};
   const {lastState = {}, restartCount = 0} = before ?? {};
   const hasVanished = before?.state?.running !== undefined && !lastState.terminated && role !== 'ephemeral';
   const volumeMounts = mounts(container);
   return {
     name: container.name,
     state: {waiting: {reason: defaultWaitingReason(pod)}},
-    lastState: hasVanished ? {terminated: {...lost, message: vanishedText}} : (structuredClone(lastState) as WireState),
+    lastState: hasVanished ? {terminated: {...lost, message: vanishedText}} : (lastState as WireState),
     ready: false,
     restartCount: restartCount + (hasVanished && !pod.metadata?.deletionTimestamp ? 1 : 0),
     image: container.image ?? '',

@@ -1,7 +1,7 @@
 // A simulated pod as a runtime would report it: what the decisions of a node agent are made from.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
+import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import type {ProbeResults} from '#src/platlet/pod/probe-results.js';
 import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
@@ -35,10 +35,13 @@ const sandboxesOf = (record: PodRecord, pod: PodIdentity): readonly Sandbox[] =>
         },
       ];
 
+const root: NonNullable<ContainerInstance['user']> = {uid: 0, gid: 0, supplementalGroups: [0]};
+
 const userOf = (
   {securityContext: own}: Frozen<AnyContainer>,
   {securityContext: pods}: Frozen<PodSpec>,
-): NonNullable<NonNullable<ContainerStatus['user']>['linux']> => {
+): NonNullable<ContainerInstance['user']> => {
+  if (own?.runAsUser === undefined && own?.runAsGroup === undefined && (!pods || Object.keys(pods).length === 0)) return root;
   const gid = own?.runAsGroup ?? pods?.runAsGroup ?? 0;
   const groups = new Set([gid, ...(pods?.fsGroup === undefined ? [] : [pods.fsGroup]), ...(pods?.supplementalGroups ?? [])]);
   return {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]};
@@ -74,13 +77,12 @@ const runsOf = (
     image: {image: fullName(image), userSpecified: image},
     imageRef: imageId(image),
     annotations: {},
+    user: userOf(container, record.pod.spec!),
   };
-  const user = userOf(container, record.pod.spec!) as NonNullable<ContainerInstance['user']>;
   const ended = (termination: Termination, attempt: number): ContainerInstance => ({
     ...base,
     id: termination.id ?? '',
     attempt,
-    user,
     ...endOf(termination, wallOf),
   });
   switch (state.is) {
@@ -90,7 +92,7 @@ const runsOf = (
       return [ended(state, restarts), ...(last ? [ended(last, restarts - 1)] : [])];
     case 'running':
       return [
-        {...base, id, attempt: restarts, user, state: 'running', startedAt: wallOf(state.startedAt)},
+        {...base, id, attempt: restarts, state: 'running', startedAt: wallOf(state.startedAt)},
         ...(last ? [ended(last, restarts - 1)] : []),
       ];
   }

@@ -1,5 +1,5 @@
-import type {ConditionState} from '#src/platlet/pod/conditions.js';
-import {conditionTrue} from '#src/platlet/pod/conditions.js';
+import type {ContainerStatus} from '#src/api/pod.js';
+import {conditionTrue, type ConditionState} from '#src/platlet/pod/conditions.js';
 import type {ContainerInputs, WaitingReason} from '#src/platlet/pod/container-statuses.js';
 import {podStatus, rejectedStatus, type OwnStatus} from '#src/platlet/pod/status.js';
 import type {Timeline} from '#src/simulation/time/timeline.js';
@@ -29,8 +29,7 @@ const resourcesOf =
   ({container: {name, resources: requested = {}}}) => {
     const {requests} = allocated.get(name) ?? requested;
     return {
-      resources: structuredClone(actual.get(name) ?? requested) as ReturnType<NonNullable<ContainerInputs['resourcesOf']>>['resources'] &
-        object,
+      resources: (actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>,
       ...(requests ? {allocatedResources: {...requests}} : {}),
     };
   };
