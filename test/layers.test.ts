@@ -123,6 +123,19 @@ test('every package that production code imports is in package.json, and every p
   t.deepEqual([...new Set(imported)].sort(), declared.filter(name => !tooling.includes(name)).sort());
 });
 
+/** What a simulated pod and a real one have in common. */
+const sharedByAgents = /^src\/platlet\/(?:pod|runtime)\//;
+
+test('simulated nodes share with real ones only what decides about pods', t => {
+  const problems = product.flatMap(({path, imports}) =>
+    imports.flatMap(({specifier}) => {
+      const file = path.startsWith('src/simulation/') ? target(path, specifier) : undefined;
+      return file?.startsWith('src/platlet/') && !sharedByAgents.test(file) ? [`${path}: ${specifier}`] : [];
+    }),
+  );
+  t.is(lines(problems), '');
+});
+
 test('imports go by #folder across folders and by ./ within one', t => {
   const problems = everything.flatMap(({path, imports}) =>
     imports

@@ -33,14 +33,20 @@ type Ports = Pick<
   'naming' | 'clock' | 'random' | 'log' | 'runtime' | 'images' | 'volumes' | 'cgroups' | 'configs' | 'output' | 'signal'
 >;
 
-export interface NodePodsParts extends Ports {
+/** What the node has from the API server. */
+export interface PodApi {
   readonly client: Client;
+  /** The pods that are bound to the node. */
+  readonly pods: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
+}
+
+export interface NodePodsParts extends Ports {
+  /** The API server; absent for an agent that runs the pods of its files alone. */
+  readonly api?: PodApi;
   readonly network: Network;
   readonly nodeName: string;
   /** The Node; undefined while it is not registered. */
   node(): Frozen<Node> | undefined;
-  /** The pods that are bound to the node. */
-  readonly apiPods: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
   /** Files and URLs with static pods. */
   readonly sources: readonly PodSource[];
   readonly addresses: readonly string[];
@@ -91,70 +97,76 @@ const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: St
 
 interface Fed {
   readonly workers: PodWorkers;
-  readonly mirrors: MirrorPods;
+  readonly mirrors: MirrorPods | undefined;
   readonly events: EventRecorder;
 }
 
 /** Creates the sources of a node's pods, which feed its workers. */
-const createSources = ({naming, clock, log, signal, apiPods, sources}: NodePodsParts, {workers, mirrors, events}: Fed): PodSources => {
+const createSources = ({naming, clock, log, signal, api, sources}: NodePodsParts, {workers, mirrors, events}: Fed): PodSources => {
   const failed = (error: unknown): void => log.error({err: error}, 'the pods of the node cannot be listed');
   return new PodSources({
     naming,
     clock,
-    sources: [apiSource({naming, informer: apiPods, signal, failed}), ...sources],
+    sources: [...(api ? [apiSource({naming, informer: api.pods, signal, failed})] : []), ...sources],
     changed(pods) {
       workers.update(pods);
-      mirrors.reconcile();
+      mirrors?.reconcile();
     },
     reconciled(pods) {
       for (const pod of pods) workers.get(pod.metadata?.uid ?? '')?.refresh(pod);
-      mirrors.reconcile();
+      mirrors?.reconcile();
     },
     removed(uid) {
       workers.remove(uid);
-      mirrors.reconcile();
+      mirrors?.reconcile();
     },
     duplicate: pod =>
       events.warning(pod, 'FailedValidation', `Error validating pod ${keyText(keyOf(pod))} due to duplicate pod name, ignoring`),
   });
 };
 
+const silent: EventRecorder = {normal() {}, warning() {}};
+
 /** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
 export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
-  const {naming, clock, log, signal, runtime, nodeName, apiPods} = parts;
-  const events = new Recorder({...parts, component: naming.agent, host: nodeName});
-  const mirrors: MirrorPods = new MirrorPods({
-    ...parts,
-    staticPods: () => sources.all('file', 'http'),
-    apiPods: () => apiPods.lister.list(),
-  });
+  const {naming, clock, log, signal, runtime, nodeName, api} = parts;
+  const events = api ? new Recorder({...parts, client: api.client, component: naming.agent, host: nodeName}) : silent;
+  const mirrors: MirrorPods | undefined =
+    api &&
+    new MirrorPods({
+      ...parts,
+      client: api.client,
+      staticPods: () => sources.all('file', 'http'),
+      apiPods: () => api.pods.lister.list(),
+    });
   const statuses = new StatusManager({
     ...parts,
+    client: api?.client,
     shownBy(pod) {
-      if (!isStaticPod(naming, pod)) return sameIn(apiPods, pod);
+      if (!isStaticPod(naming, pod)) return api && sameIn(api, pod);
       // A static pod that was replaced has no mirror any more.
-      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors.mirrorOf(pod) : undefined;
+      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors?.mirrorOf(pod) : undefined;
     },
   });
   const workers = createWorkers(parts, events, statuses);
   const lifecycle = new LifecycleEvents({clock, log, runtime, signal, changed: uid => workers.wake(uid)});
   const sources: PodSources = createSources(parts, {workers, mirrors, events});
   await lifecycle.start();
-  followMirrors(parts, mirrors, statuses);
+  if (api && mirrors) followMirrors(parts, api, mirrors, statuses);
   sources.start();
   keepHouse({clock, log, signal, runtime, workers, statuses, sources, limits: parts.garbage, listed: () => lifecycle.pods});
   onAbort(signal, () => workers[Symbol.dispose]());
   return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()]};
 };
 
-const sameIn = ({lister}: NodePodsParts['apiPods'], pod: Frozen<Pod>): Frozen<Pod> | undefined => {
+const sameIn = ({pods: {lister}}: PodApi, pod: Frozen<Pod>): Frozen<Pod> | undefined => {
   const found = lister.get(keyText(keyOf(pod)));
   return found?.metadata?.uid === pod.metadata?.uid ? found : undefined;
 };
 
 /** A mirror pod that changes or goes is brought in line, and shows the status of its pod. */
-const followMirrors = ({naming, apiPods, signal}: NodePodsParts, mirrors: MirrorPods, statuses: StatusManager): void => {
-  const listener = apiPods.listen(({object}) => {
+const followMirrors = ({naming, signal}: NodePodsParts, {pods}: PodApi, mirrors: MirrorPods, statuses: StatusManager): void => {
+  const listener = pods.listen(({object}) => {
     if (!isMirrorPod(naming, object)) return;
     mirrors.reconcile();
     statuses.writeAll();

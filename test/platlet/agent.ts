@@ -29,6 +29,8 @@ export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | '
   readonly runtimeName?: string;
   readonly sources?: readonly PodSource[];
   readonly networkError?: () => string | undefined;
+  /** Whether it has an API server; default yes. */
+  readonly hasApi?: boolean;
 }
 
 export const nodeName = 'node';
@@ -76,14 +78,14 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   informers.start();
   await nodes.whenSynced(signal);
-  const {sources = [], networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
+  const {sources = [], hasApi = true, networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
   const running = await startPods({
     naming,
     clock,
     random: seededRandom(2),
     log: noLog,
     signal,
-    client,
+    ...(hasApi ? {api: {client, pods}} : {}),
     runtime,
     images: presentImages,
     volumes: noVolumes(),
@@ -94,7 +96,6 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     network: systemNetwork(clock),
     nodeName,
     node: () => nodes.lister.get(nodeName),
-    apiPods: pods,
     sources,
     addresses: ['192.168.0.1'],
     runtimeName,

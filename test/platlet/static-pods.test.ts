@@ -199,3 +199,18 @@ test('pods come from a URL, and stay when it fails', async t => {
   lifetime.abort();
   await new Promise(resolve => server.close(resolve));
 });
+
+test('an agent without an API server runs the pods of its sources', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = new MemoryRuntime(plane.clock);
+  let deliver = (_: readonly Pod[]): void => {};
+  await using agent = await anAgent(plane, runtime, {hasApi: false, sources: [{name: 'file', start: to => void (deliver = to)}]});
+  const pod = staticPod(manifest(), origin, settings);
+  deliver([pod]);
+  await plane.clock.advance(2_000);
+  t.like(agent.pods.statuses.statusOf(pod.metadata!.uid!), {phase: 'Running', containerStatuses: [{ready: true}]});
+  await t.throwsAsync(podNamed(plane, web));
+  deliver([]);
+  await plane.clock.advance(5_000);
+  t.true((await runtime.pods()).every(({containers}) => containers.every(({state}) => state === 'exited')));
+});

@@ -7,7 +7,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {every, held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {Client} from '#src/client/client.js';
+import type {Client, ResourceClient} from '#src/client/client.js';
 import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import {illegalTransition, statusPatch} from '#src/platlet/pod/status-patch.js';
@@ -18,7 +18,8 @@ const fullPassMs = 10_000;
 const conflictRetries = 5;
 
 export interface StatusManagerParts {
-  readonly client: Client;
+  /** Undefined without an API server: then statuses are only kept. */
+  readonly client: Client | undefined;
   readonly naming: Naming;
   readonly clock: Clock;
   readonly log: Log;
@@ -119,11 +120,13 @@ export class StatusManager implements PodStatuses {
   }
 
   async #writeOne(uid: string, entry: Entry): Promise<void> {
+    const pods = this.#parts.client?.resource(kinds.pods);
+    if (!pods) return;
     for (let attempt = 0; attempt < conflictRetries; attempt++) {
       const cached = this.#parts.shownBy(entry.pod);
       if (!cached) return;
       try {
-        return await this.#patch(entry, newest(cached, entry.stored));
+        return await this.#patch(pods, entry, newest(cached, entry.stored));
       } catch (error) {
         if (isNotFound(error)) {
           // The object went: so does what is known of it, unless it is the mirror of a pod that stays.
@@ -133,7 +136,7 @@ export class StatusManager implements PodStatuses {
         if (!isConflict(error)) throw error;
         delete entry.stored;
         const {name = '', namespace = ''} = cached.metadata ?? {};
-        const current = await this.#pods.get(name, {namespace}).catch((failure: unknown) => {
+        const current = await pods.get(name, {namespace}).catch((failure: unknown) => {
           if (isNotFound(failure)) return undefined;
           throw failure;
         });
@@ -144,20 +147,15 @@ export class StatusManager implements PodStatuses {
     }
   }
 
-  get #pods() {
-    return this.#parts.client.resource(kinds.pods);
-  }
-
-  async #patch(entry: Entry, target: Frozen<Pod>): Promise<void> {
+  async #patch(pods: ResourceClient<Pod>, entry: Entry, target: Frozen<Pod>): Promise<void> {
     const {name = '', namespace = '', uid = ''} = target.metadata ?? {};
     const status = statusPatch(target, keepTerminal(target, entry.status));
     let current = target;
-    if (status)
-      current = entry.stored = await this.#pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
+    if (status) current = entry.stored = await pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
     const {naming} = this.#parts;
     const isDeletable = entry.isFinished && (current.metadata?.deletionTimestamp ?? entry.pod.metadata?.deletionTimestamp);
     if (!isDeletable || isMirrorPod(naming, current) || !isTerminalPhase(current.status?.phase)) return;
-    await this.#pods.delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid}});
+    await pods.delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid}});
   }
 }
 
