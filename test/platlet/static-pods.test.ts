@@ -200,6 +200,30 @@ test('pods come from a URL, and stay when it fails', async t => {
   await new Promise(resolve => server.close(resolve));
 });
 
+test('a static pod that leaves and comes back the same begins anew once it has ended', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = new MemoryRuntime(plane.clock, () => ({stopsAfter: 3_000}));
+  let deliver = (_: readonly Pod[]): void => {};
+  await using _ = await anAgent(plane, runtime, {sources: [{name: 'file', start: to => void (deliver = to)}]});
+  const pod = staticPod(manifest(), origin, settings);
+  deliver([pod]);
+  await plane.clock.advance(2_000);
+  deliver([]);
+  await plane.clock.advance(1_000);
+  deliver([pod]);
+  await plane.clock.advance(1_000);
+  t.deepEqual(
+    runtime.calls.filter(call => call.startsWith('start')),
+    ['start app 0'],
+  );
+  await plane.clock.advance(5_000);
+  t.deepEqual(
+    runtime.calls.filter(call => call.startsWith('start')),
+    ['start app 0', 'start app 1'],
+  );
+  t.regex(describePod(await podNamed(plane, web)), /^Running: app ready/);
+});
+
 test('an agent without an API server runs the pods of its sources', async t => {
   await using plane = await aPlaneWithNode();
   await using runtime = new MemoryRuntime(plane.clock);

@@ -35,6 +35,8 @@ interface Entry {
   version: number;
   written: number;
   isFinished: boolean;
+  /** Whether the deletion of the object was ended: it may stay for finalizers. */
+  isDeleted: boolean;
   isBusy: boolean;
   /** The newest answer of the server. */
   stored?: Frozen<Pod>;
@@ -72,7 +74,7 @@ export class StatusManager implements PodStatuses {
       );
       return;
     }
-    if (!entry) this.#entries.set(uid, {pod, status, version: 1, written: 0, isFinished: false, isBusy: false});
+    if (!entry) this.#entries.set(uid, {pod, status, version: 1, written: 0, isFinished: false, isDeleted: false, isBusy: false});
     else Object.assign(entry, {pod, status, version: entry.version + 1});
     this.#write(uid);
   }
@@ -84,7 +86,6 @@ export class StatusManager implements PodStatuses {
     this.#write(pod.metadata?.uid ?? '');
   }
 
-  /** Called when a pod has left all sources. */
   forget(uid: string): void {
     this.#entries.delete(uid);
   }
@@ -153,9 +154,11 @@ export class StatusManager implements PodStatuses {
     let current = target;
     if (status) current = entry.stored = await pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
     const {naming} = this.#parts;
-    const isDeletable = entry.isFinished && (current.metadata?.deletionTimestamp ?? entry.pod.metadata?.deletionTimestamp);
+    const isDeletable =
+      entry.isFinished && !entry.isDeleted && (current.metadata?.deletionTimestamp ?? entry.pod.metadata?.deletionTimestamp);
     if (!isDeletable || isMirrorPod(naming, current) || !isTerminalPhase(current.status?.phase)) return;
     await pods.delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid}});
+    entry.isDeleted = true;
   }
 }
 

@@ -21,6 +21,8 @@ export interface PodStatuses {
   set(pod: Frozen<Pod>, status: OwnStatus): void;
   /** Called when nothing is left of a pod on the node: if it is being deleted, its object goes. */
   finished(pod: Frozen<Pod>): void;
+  /** Called when a pod is no longer on the node: what was reported of it does not count for another one. */
+  forget(uid: string): void;
   /** Returns what was reported last, which may not have come back from the server; undefined if nothing was. */
   statusOf(uid: string): OwnStatus | undefined;
 }

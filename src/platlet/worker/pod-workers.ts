@@ -48,6 +48,8 @@ export class PodWorkers {
   /** Pods that wait until those that make room for them have gone. */
   readonly #waiting = new Map<string, Frozen<Pod>>();
   readonly #refused = new Set<string>();
+  /** The pods that have left their source while their workers go on. */
+  readonly #removed = new Set<string>();
 
   constructor(parts: PodWorkersParts) {
     this.#parts = parts;
@@ -79,7 +81,10 @@ export class PodWorkers {
   #update(pod: Frozen<Pod>): void {
     const uid = pod.metadata?.uid ?? '';
     const worker = this.#workers.get(uid);
-    if (worker) return worker.update(pod);
+    if (worker && !this.#removed.has(uid)) return worker.update(pod);
+    // The same pod comes back: it begins anew once the one before has ended.
+    if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
+    if (worker) this.#forget(worker);
     if (this.#refused.has(uid)) return;
     if (this.#hasPredecessor(pod)) return void this.#waiting.set(uid, pod);
     if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
@@ -131,15 +136,16 @@ export class PodWorkers {
   #start(pod: Frozen<Pod>): PodWorker {
     const worker: PodWorker = new PodWorker(this.#parts, pod, () => this.#staged(worker));
     this.#workers.set(worker.uid, worker);
+    this.#removed.delete(worker.uid);
     return worker;
   }
 
-  /** Room may have become free. */
+  /** Room may have become free, or a name. */
   #staged({stage}: PodWorker): void {
     if (stage !== 'terminated' && stage !== 'finished') return;
     // Those that have to wait on are noted anew.
     const waiting = [...this.#waiting.values()];
-    for (const pod of waiting) if (!this.#hasPredecessor(pod)) this.#admit(pod);
+    for (const pod of waiting) if (!this.#hasPredecessor(pod)) this.#update(pod);
   }
 
   /** Ends a pod: an eviction, say. */
@@ -152,6 +158,7 @@ export class PodWorkers {
     this.#waiting.delete(uid);
     this.#refused.delete(uid);
     const worker = this.#workers.get(uid);
+    if (worker) this.#removed.add(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
     // An object of the API that goes before its pod was removed by force.
     else worker?.terminate(isStaticPod(this.#parts.naming, worker.pod) ? {} : {graceSeconds: 1});
@@ -176,6 +183,8 @@ export class PodWorkers {
   #forget(worker: PodWorker): void {
     worker[Symbol.dispose]();
     this.#workers.delete(worker.uid);
+    this.#parts.statuses.forget(worker.uid);
+    this.#removed.delete(worker.uid);
   }
 
   wake(uid: string): void {
