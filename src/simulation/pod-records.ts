@@ -1,7 +1,9 @@
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {predicateRejection} from '#src/platlet/pod/admission/predicates.js';
+import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import type {Agent} from './node/agent.js';
 import {allocate, releaseAllocation} from '#src/platlet/pod/admission/allocation.js';
@@ -11,6 +13,22 @@ import {recordOf} from './pod/resume.js';
 import {isNewer} from './pod/writes.js';
 import type {NodeVolumes} from './volumes/mounts.js';
 import type {Behaviors} from './rules/behaviors.js';
+
+const pressures = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+/** What a simulated node is for a new pod. No pod makes room for another one. */
+const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): NodeState => ({
+  naming,
+  node,
+  pressures: (node.status?.conditions ?? [])
+    .filter(({type, status}) => status === 'True' && pressures.includes(type))
+    .map(({type}) => type),
+  allowedSysctls: [],
+  features: {podLevelResources: true, declared: node.status?.declaredFeatures ?? []},
+  isShuttingDown: false,
+  allocation,
+  pods: [],
+});
 
 /** Calls the listeners of a pod's changes. */
 export const notifyListeners = ({listeners}: PodRecord): void => {
@@ -59,8 +77,9 @@ export class Records {
     if (record.isFinished) return record;
     const isOld = pod.status?.startTime !== undefined;
     const node = nodes.get(agent.machine.name);
-    const rejection = isOld || !node ? undefined : predicateRejection(naming, node, agent.allocation, pod);
-    if (rejection) {
+    const admission = isOld || !node ? undefined : admit(nodeState(naming, node, agent), pod);
+    if (admission?.is === 'refused') {
+      const {rejection} = admission;
       record.isFinished = true;
       record.sandbox = 'down';
       record.rejection = rejectionOutcome(rejection);

@@ -293,3 +293,27 @@ test('a container that cannot be resized while it runs is started again', async 
   t.is(describePod(await podNamed(plane)), 'Running: app ready after 1');
   t.true((await eventsOf(plane, 'pod')).includes('Killing: Container app resize requires restart'));
 });
+
+test('a node refuses pods for the reasons of a real one', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {name: 'kernel', securityContext: {sysctls: [{name: 'net.core.somaxconn', value: '1'}]}});
+  await clock.advance(1_000);
+  t.like((await podNamed(plane, 'kernel')).status, {
+    phase: 'Failed',
+    reason: 'SysctlForbidden',
+    message: 'Pod was rejected: forbidden sysctl: "net.core.somaxconn" not allowlisted',
+  });
+  await plane
+    .client()
+    .resource(kinds.nodes)
+    .patch('plat-node-0', 'merge', {metadata: {annotations: {'simulation.plat.io/pressure': 'DiskPressure'}}});
+  await clock.advance(1_000);
+  await run(plane, {name: 'late'});
+  await clock.advance(1_000);
+  t.like((await podNamed(plane, 'late')).status, {
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'Pod was rejected: The node had condition: [DiskPressure]. ',
+  });
+});

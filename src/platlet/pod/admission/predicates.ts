@@ -6,7 +6,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNode} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
-import {insufficientResource, portsConflict, type NodeAllocation} from './allocation.js';
+import {portsConflict, type NodeAllocation} from './allocation.js';
 import {isStaticPod} from './priority.js';
 import type {Rejection} from './rejection.js';
 
@@ -56,18 +56,3 @@ export const unknownNodeRejection = (naming: Naming): Rejection => ({
   reason: 'InvalidNodeInfo',
   message: `${naming.agent.charAt(0).toUpperCase()}${naming.agent.slice(1)} cannot get node info.`,
 });
-
-/** Returns why a node refuses a bound pod by its predicates; undefined if it does not. Compares with pods that were admitted before. */
-export const predicateRejection = (
-  naming: Naming,
-  node: Frozen<Node> | undefined,
-  allocation: NodeAllocation,
-  pod: Frozen<Pod>,
-): Rejection | undefined => {
-  if (!node) return unknownNodeRejection(naming);
-  return (
-    systemRejection(naming, node, pod) ??
-    insufficientResource(allocation, node.status?.allocatable ?? {}, pod) ??
-    placementRejection(naming, node, allocation, pod)
-  );
-};
