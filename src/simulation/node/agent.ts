@@ -1,12 +1,12 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
-import type {Machine, NodeFailures} from './node-object.js';
+import type {Machine} from './node-object.js';
+import type {NodeFailures} from '#src/platlet/node/conditions.js';
 import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
 
 /** The agent of a simulated node. */
@@ -69,13 +69,6 @@ export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined
     pressures: pressure.split(',').map(type => type.trim()),
   };
 };
-
-/** Returns the object reference for events about a node: with its name as the uid, as clients look events up by it. */
-export const nodeReference = (naming: Naming, name: string) => ({
-  apiVersion: naming.apiVersion('', 'v1'),
-  kind: kinds.nodes.kind,
-  metadata: {name, uid: name},
-});
 
 /** Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend it. */
 export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [

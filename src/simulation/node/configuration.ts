@@ -1,5 +1,6 @@
 import {formatDuration} from '#src/api/duration.js';
-import {leaseSeconds, renewMs, reportMs} from './heartbeat.js';
+import {leaseSeconds} from '#src/platlet/node/lease.js';
+import {renewMs, reportMs} from './heartbeat.js';
 import type {Machine} from './node-object.js';
 
 /** Returns the kubelet configuration of a simulated node. */

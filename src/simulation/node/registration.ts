@@ -3,23 +3,18 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from './context.js';
-import {nodeReference, simulatedFailures, type Agent} from './agent.js';
-import {recordStatusEvents} from './heartbeat.js';
+import {nodeReference, recordConditionEvents} from '#src/platlet/node/conditions.js';
+import {ownMetadataPatch} from '#src/platlet/node/node-object.js';
+import {simulatedFailures, type Agent} from './agent.js';
 import {adminLabels, newNode} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
 
 /** Sets the agent's own labels and annotations on an existing Node. */
 const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
-  const {metadata: {labels = {}, annotations = {}} = {}} = newNode(naming, agent.machine, {pressures: []}, clock.now());
-  const own = [naming.labels.hostname, naming.labels.os, naming.labels.arch];
-  const stale = own.filter(key => found.metadata?.labels?.[key] !== labels[key]);
-  const attach = naming.subKey('volumes', 'controller-managed-attach-detach');
-  if (stale.length === 0 && found.metadata?.annotations?.[attach] === annotations[attach]) return found;
-  const patch = {
-    metadata: {labels: Object.fromEntries(stale.map(key => [key, labels[key]])), annotations: {[attach]: annotations[attach]}},
-  };
-  return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', patch, {subresource: 'status'});
+  const patch = ownMetadataPatch(naming, found, newNode(naming, agent.machine, {pressures: []}, clock.now()));
+  if (!patch) return found;
+  return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', {metadata: patch}, {subresource: 'status'});
 };
 
 const createNode = async (context: SimulationContext, {machine, client}: Agent): Promise<Node> => {
@@ -47,7 +42,7 @@ export const register = async (context: SimulationContext, agent: Agent): Promis
   const reference = nodeReference(naming, machine.name);
   events.normal(reference, 'Starting', `Starting ${naming.agent}.`);
   const {conditions = []} = node.status ?? {};
-  recordStatusEvents(context, agent, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
+  recordConditionEvents({naming, events, name: machine.name}, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
   events.normal(reference, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   return node;
 };

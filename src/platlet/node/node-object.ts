@@ -1,0 +1,73 @@
+// The Node object that an agent registers, and what it puts right on one that is there.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+
+/** The annotation by which the attach/detach controller knows which volumes it attaches. */
+export const attachAnnotation = (naming: Naming): string => naming.subKey('volumes', 'controller-managed-attach-detach');
+
+type Taints = readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
+
+export interface NodeIdentity {
+  readonly name: string;
+  /** What the label for the host name has. */
+  readonly hostname: string;
+  readonly architecture: string;
+  readonly operatingSystem: string;
+  /** Labels beside those of every node. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: Taints;
+  /** Whether a controller attaches its volumes. */
+  readonly controllerAttaches: boolean;
+  readonly providerId: string;
+}
+
+/** Returns the Node that an agent registers, without a status. */
+export const newNode = (naming: Naming, identity: NodeIdentity): Node => {
+  const {name, hostname, architecture, operatingSystem, labels, taints, controllerAttaches, providerId} = identity;
+  return {
+    metadata: {
+      name,
+      labels: {
+        [naming.subKey('beta', 'arch')]: architecture,
+        [naming.subKey('beta', 'os')]: operatingSystem,
+        [naming.labels.arch]: architecture,
+        [naming.labels.hostname]: hostname,
+        [naming.labels.os]: operatingSystem,
+        ...labels,
+      },
+      annotations: controllerAttaches ? {[attachAnnotation(naming)]: 'true'} : {},
+    },
+    spec: {
+      ...(providerId ? {providerID: providerId} : {}),
+      ...(taints.length > 0 ? {taints: taints.map(taint => ({...taint}))} : {}),
+    },
+  };
+};
+
+/** The labels of a Node that its agent puts right. */
+const ownLabels = (naming: Naming): readonly string[] => [
+  naming.labels.hostname,
+  ...['region', 'zone'].flatMap(name => [naming.subKey('topology', name), naming.subKey('failure-domain.beta', name)]),
+  naming.subKey('node', 'instance-type'),
+  ...['instance-type', 'os', 'arch'].map(name => naming.subKey('beta', name)),
+  naming.labels.os,
+  naming.labels.arch,
+];
+
+/** Returns the merge patch of the metadata of a Node that brings its agent's own labels and annotation in line; undefined if they are. Taints and other labels are not touched. */
+export const ownMetadataPatch = (
+  naming: Naming,
+  {metadata: found = {}}: Frozen<Node>,
+  {metadata: wanted = {}}: Frozen<Node>,
+): {readonly labels: Record<string, string>; readonly annotations: Record<string, string | null>} | undefined => {
+  const stale = ownLabels(naming).filter(key => wanted.labels?.[key] !== undefined && found.labels?.[key] !== wanted.labels[key]);
+  const attach = attachAnnotation(naming);
+  const attaches = wanted.annotations?.[attach];
+  if (stale.length === 0 && found.annotations?.[attach] === attaches) return undefined;
+  return {
+    labels: Object.fromEntries(stale.map(key => [key, wanted.labels?.[key] ?? ''])),
+    annotations: {[attach]: attaches ?? null},
+  };
+};
