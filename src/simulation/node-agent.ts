@@ -1,4 +1,5 @@
-import type {NodeAgent} from '#src/api/node/agent.js';
+import type {LogText, NodeAgent, RunCommand} from '#src/api/node/agent.js';
+import type {NodeStats} from '#src/api/node/stats.js';
 import {logSource} from '#src/simulation/log/source.js';
 import {readLog} from '#src/simulation/log/reader.js';
 import {attachTo} from '#src/simulation/streams/attach.js';
@@ -9,8 +10,18 @@ import {execIn} from '#src/simulation/streams/command.js';
 import {listenerAt} from '#src/simulation/streams/listener.js';
 import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from '#src/simulation/streams/target.js';
 
+type Arguments<K extends keyof NodeAgent> = Parameters<Extract<NodeAgent[K], (...given: never[]) => unknown>>;
+
+/** The agent API of a simulated node, which answers at once. */
+export interface SimulatedAgent extends NodeAgent {
+  logs(...given: Arguments<'logs'>): LogText;
+  exec(...given: Arguments<'exec'>): RunCommand;
+  attach(...given: Arguments<'attach'>): RunCommand;
+  stats(): NodeStats;
+}
+
 /** Returns the agent API of a simulated node. */
-export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: string): NodeAgent => ({
+export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: string): SimulatedAgent => ({
   logs(address, query, signal) {
     const target = targetAt(pods.recordOf, node, address);
     const {record, of, own} = target;

@@ -5,7 +5,6 @@ import {indexing} from '#informers/lister.js';
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
-import type {NodeAgent} from '#src/api/node/agent.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -36,7 +35,7 @@ import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
-import {nodeAgent} from './node-agent.js';
+import {nodeAgent, type SimulatedAgent} from './node-agent.js';
 import {Timeline} from './time/timeline.js';
 import {usageReader} from './usage.js';
 import {announceOn} from './volumes/objects.js';
@@ -77,7 +76,7 @@ export interface SimulatedNode {
   /** The port of its agent. */
   readonly port: number;
   /** Undefined while the node is switched off. */
-  readonly agent: NodeAgent | undefined;
+  readonly agent: SimulatedAgent | undefined;
 }
 
 /** A running simulation of nodes. */
@@ -246,8 +245,8 @@ const lookups = (context: SimulationContext, podReconciler: PodReconciler): Pick
   const byHost = new Map(
     [...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)),
   );
-  const agents = new Map<string, NodeAgent>();
-  const agentFor = (name: string): NodeAgent => {
+  const agents = new Map<string, SimulatedAgent>();
+  const agentFor = (name: string): SimulatedAgent => {
     let known = agents.get(name);
     if (!known) agents.set(name, (known = nodeAgent(context, podReconciler, name)));
     return known;

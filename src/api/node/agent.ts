@@ -36,6 +36,14 @@ export interface CommandStreams {
   readonly stderr?: Writable | undefined;
   /** Whether the command has a terminal: then all output is on `stdout`. */
   readonly tty: boolean;
+  /** The sizes of the terminal, in order; absent where the client cannot send any. */
+  readonly sizes?: AsyncIterable<TerminalSize> | undefined;
+}
+
+/** The size of a terminal in characters. */
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
 }
 
 /** Runs a command in a container with the given streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
@@ -55,16 +63,21 @@ export class AgentError extends Error {
 /** The API of a node agent. Methods throw or reject with an `AgentError` for pods or containers that do not exist. */
 export interface NodeAgent {
   /** Returns the text of a log in pieces; ends soon after the signal aborts. Throws when called, not when the text is read. */
-  logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): AsyncIterable<string>;
+  logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): LogText | Promise<LogText>;
   /** Prepares a command in a container. Throws when called. */
-  exec(of: ContainerAddress, command: readonly string[]): RunCommand;
+  exec(of: ContainerAddress, command: readonly string[]): RunCommand | Promise<RunCommand>;
   /** Attaches to the main process of a container. Throws when called; the run resolves when the process or its input has ended. */
-  attach(of: ContainerAddress): RunCommand;
-  /** Returns a function that connects to a port of a pod. Throws when called. */
-  listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void;
+  attach(of: ContainerAddress): RunCommand | Promise<RunCommand>;
+  /** Returns a function that connects to a port of a pod. Throws when called; a connection that cannot be made rejects. */
+  listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void | Promise<void>;
   /** The pods of the node, as its agent sees them. */
   pods(): readonly Frozen<Pod>[];
-  stats(): NodeStats;
+  stats(): NodeStats | Promise<NodeStats>;
   /** The configuration in effect, by the original's field names. */
   configuration(): Readonly<Record<string, unknown>>;
+  /** Why the agent does not work; undefined if it does. An agent without this check always does. */
+  readonly healthProblem?: () => string | undefined;
 }
+
+/** The text of a log, in pieces that may end within a character. */
+export type LogText = AsyncIterable<string | Uint8Array>;

@@ -66,7 +66,7 @@ const toPod = async (
   const {duplexPair} = await import('#src/transport/duplex-pair.js');
   const [near, far] = duplexPair();
   try {
-    agent.listener({namespace, pod}, Number(port))(far);
+    await agent.listener({namespace, pod}, Number(port))(far);
   } catch (error) {
     throw refused('connection refused', error);
   }

@@ -7,6 +7,7 @@ import {channels, inputOf, message, type RequestedStreams} from '#src/serving/st
 import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/streams/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
+import {TerminalSizes} from './terminal-sizes.js';
 import {endingText, flushed, type Ending} from './outcome.js';
 import {acceptedSpdy, waitForStreams, spdyVersion} from './spdy.js';
 import {upgradeToWebSocket} from './upgrade.js';
@@ -49,13 +50,17 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 export const commandResponse = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
   if (isWebSocketRequest(request)) return byWebSocket(request, requested, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
-  const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => requested[kind])];
+  const kinds = [
+    'error',
+    ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => requested[kind]),
+    ...(requested.tty && hasSizes(version) ? ['resize'] : []),
+  ];
   return acceptedSpdy(version, session => {
     void waitForStreams(session, kinds, clock).then(
       streams =>
         serveSpdy(streams, running, {
           requested,
-          version: Number(/^v(\d)/.exec(version)?.[1] ?? 1),
+          version: versionOf(version),
           closed: session.closed,
           close: () => session.close(),
         }),
@@ -63,6 +68,10 @@ export const commandResponse = (request: ApiRequest, requested: RequestedStreams
     );
   });
 };
+
+/** Clients of a terminal send its sizes from the third version of the protocol on. */
+const hasSizes = (version: string): boolean => versionOf(version) >= 3;
+const versionOf = (protocol: string): number => Number(/^v(\d)/.exec(protocol)?.[1] ?? 1);
 
 const ended = async (running: RunCommand, streams: CommandStreams, signal: AbortSignal): Promise<Ending> => {
   try {
@@ -86,8 +95,11 @@ const serveSpdy = async (
 ): Promise<void> => {
   const closing = new AbortController();
   void closed.then(() => closing.abort());
-  const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
-  const ending = await ended(running, {stdin, stdout, stderr, tty: requested.tty}, closing.signal);
+  const [error, stdin, stdout, stderr, resize] = ['error', 'stdin', 'stdout', 'stderr', 'resize'].map(kind => streams.get(kind));
+  const sizes = new TerminalSizes();
+  resize?.on('data', (text: Buffer) => sizes.add(text));
+  const ending = await ended(running, {stdin, stdout, stderr, tty: requested.tty, ...(resize ? {sizes} : {})}, closing.signal);
+  sizes.end();
   error?.end(endingText(ending, version));
   for (const stream of streams.values()) stream.resume().end();
   await flushed([...streams.values()]);
@@ -124,7 +136,14 @@ const serveWebSocket = async (
   };
   // An empty message before any output shows the client that it is connected.
   void send(requested.stdout ? channels.stdout : requested.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
-  const ending = await ended(running, {stdin: requested.stdin ? input.stdin : undefined, ...outlets, tty: requested.tty}, closing.signal);
+  const sizes = new TerminalSizes();
+  input.onResize(text => sizes.add(Buffer.from(text)));
+  const ending = await ended(
+    running,
+    {stdin: requested.stdin ? input.stdin : undefined, ...outlets, tty: requested.tty, ...(requested.tty ? {sizes} : {})},
+    closing.signal,
+  );
+  sizes.end();
   input.ignore();
   for (const stream of Object.values(outlets)) stream?.end();
   await flushed(Object.values(outlets).filter(stream => stream !== undefined));

@@ -38,13 +38,13 @@ interface AgentRequest {
 
 type AgentRouteHandler = (options: AgentHandlerOptions, request: AgentRequest) => ApiResponse | Promise<ApiResponse>;
 
-const logs: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
+const logs: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
   if (more.length > 0) return notFoundPage();
   if (!namespace || !pod || !container) {
     throw new AgentError(400, JSON.stringify({message: `Missing ${pod ? (container ? 'podNamespace' : 'container name') : 'podID'}.`}));
   }
-  const source = agent.logs({namespace, pod, container}, logQueryOf(query, clock.now()), request.signal);
+  const source = await agent.logs({namespace, pod, container}, logQueryOf(query, clock.now()), request.signal);
   return {
     status: 200,
     headers: {'Content-Type': 'text/plain; charset=utf-8'},
@@ -59,18 +59,18 @@ const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
   return namespace && pod && container && rest.length <= 4 ? {namespace, pod, container} : undefined;
 };
 
-const exec: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
+const exec: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
-  return commandResponse(request, wanted, agent.exec(of, query.getAll('command')), clock);
+  return commandResponse(request, wanted, await agent.exec(of, query.getAll('command')), clock);
 };
 
-const attach: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
+const attach: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
-  return commandResponse(request, wanted, agent.attach(of), clock);
+  return commandResponse(request, wanted, await agent.attach(of), clock);
 };
 
 const portForward: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
@@ -84,31 +84,31 @@ const run: AgentRouteHandler = ({agent, outputs}, {request, rest, query}) => {
 };
 
 /** All pods, or those with running containers. */
-const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiResponse => {
-  const running = isRunning ? new Set(agent.stats().pods.map(({uid}) => uid)) : undefined;
+const podList = async ({agent, naming}: AgentHandlerOptions, isRunning: boolean): Promise<ApiResponse> => {
+  const running = isRunning ? new Set((await agent.stats()).pods.map(({uid}) => uid)) : undefined;
   const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
   return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
 };
 
-const metrics: AgentRouteHandler = ({agent, naming}, {rest: [which = '', ...more]}) => {
+const metrics: AgentRouteHandler = async ({agent, naming}, {rest: [which = '', ...more]}) => {
   if (more.length > 0) return notFoundPage();
   switch (which) {
     case '':
-      return exposition(agentMetrics(agent.stats(), naming));
+      return exposition(agentMetrics(await agent.stats(), naming));
     case 'resource':
-      return exposition(resourceMetrics(agent.stats()));
+      return exposition(resourceMetrics(await agent.stats()));
     case 'cadvisor':
-      return exposition(containerMetrics(agent.stats()));
+      return exposition(containerMetrics(await agent.stats()));
     case 'probes':
-      return exposition(probeMetrics(agent.stats()));
+      return exposition(probeMetrics(await agent.stats()));
     default:
       return notFoundPage();
   }
 };
 
-const stats: AgentRouteHandler = ({agent}, {rest, query}) =>
+const stats: AgentRouteHandler = async ({agent}, {rest, query}) =>
   rest.length === 1 && rest[0] === 'summary'
-    ? jsonText(summaryOf(agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')}))
+    ? jsonText(summaryOf(await agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')}))
     : notFoundPage();
 
 const reading = ['GET', 'HEAD'];

@@ -36,15 +36,15 @@ export const portsResponse = (request: ApiRequest, query: URLSearchParams, pod: 
       waiting.delete(id);
       if (kind !== 'data' || !error) return void stream.destroy();
       stream.once('close', () => error.end());
-      forward(agent, pod, Number(port), stream, error);
+      void forward(agent, pod, Number(port), stream, error);
     });
   });
 };
 
 /** Connects a stream with a listener in the pod, or writes the error that there is none. */
-const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, error: Writable): void => {
+const forward = async (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, error: Writable): Promise<void> => {
   try {
-    agent.listener(pod, port)(connection);
+    await agent.listener(pod, port)(connection);
   } catch (cause) {
     error.end(`error forwarding port ${port} to pod ${pod.namespace}/${pod.pod}: ${messageOf(cause)}`);
     connection.end();
@@ -63,7 +63,7 @@ const portsIn = (query: URLSearchParams): readonly number[] => {
   return ports;
 };
 
-type Forward = (port: number, connection: Duplex, error: Writable) => void;
+type Forward = (port: number, connection: Duplex, error: Writable) => Promise<void>;
 
 const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, clock: Clock): ApiResponse => {
   const protocol = negotiatedProtocol(request, ['', ...protocols]);
@@ -117,6 +117,6 @@ const serve = (client: WebSocketClient, ports: readonly number[], isText: boolea
     named.writeUInt16LE(port);
     void sends(2 * index)(named);
     void sends(2 * index + 1)(named);
-    forwardTo(port, connections[index]!, new Channel(client, sends(2 * index + 1)));
+    void forwardTo(port, connections[index]!, new Channel(client, sends(2 * index + 1)));
   }
 };

@@ -50,7 +50,8 @@ export const runResponse = async ({agent, of, cmd, signal, outputs}: RunRequest)
   const [stdout, stderr] = [new Collected(held), new Collected(held)];
   const failures: Error[] = [];
   for (const output of [stdout, stderr]) output.on('error', error => failures.push(error));
-  const code = await agent.exec(of, command)({stdout, stderr, tty: false}, signal);
+  const run = await agent.exec(of, command);
+  const code = await run({stdout, stderr, tty: false}, signal);
   if (failures[0]) throw failures[0];
   if (code !== 0) throw new AgentError(500, `command '${command.join(' ')}' exited with ${code}: ${stderr.text}`);
   return text(stdout.text + stderr.text, 200, 'application/json');

@@ -1,0 +1,215 @@
+// Registers a node, and reports its status and its Lease as long as its agent lives.
+
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds/index.js';
+import {isAlreadyExists, isForbidden} from '#src/api/status.js';
+import type {Lease, Node} from '#src/api/types.js';
+import {exponential} from '#src/base/backoff.js';
+import {every, held, sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {jittered, type Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import {nodeReference, recordConditionEvents, type NodeStatus} from './conditions.js';
+import {renewLease} from './lease.js';
+import {newNode, ownMetadataPatch, type NodeIdentity} from './node-object.js';
+import {nodeStatusPatch, statusDiffers} from './status-patch.js';
+
+export interface NodeLifecycleParts {
+  /** A client for heartbeats alone, so that they do not wait behind other requests. */
+  readonly client: Client;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly identity: NodeIdentity;
+  /** How often the status is computed, and how often it is written unchanged. */
+  readonly updateMs: number;
+  readonly reportMs: number;
+  readonly leaseSeconds: number;
+  /** Whether a Node that exists is also looked at when creating one is forbidden. */
+  readonly getsWhenForbidden: boolean;
+  /** The Node as the informer has it. */
+  cached(): Frozen<Node> | undefined;
+  /** Returns the status of the node, over the one that it has. */
+  status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
+}
+
+const retryDelay = exponential(100, 7_000);
+const statusAttempts = 5;
+/** Until the node is ready its status is looked at so often, for at most so long. */
+const fastMs = 100;
+const fastForMs = 120_000;
+/** Periods of a node vary by this share. */
+const jitter = 0.04;
+
+/** The life of a Node, as its agent sees to it. */
+export class NodeLifecycle {
+  readonly #parts: NodeLifecycleParts;
+  #lease: Lease | undefined;
+  #registered = false;
+  #reportedAt = -Infinity;
+  #reportJitterMs = 0;
+  #bootId: string | undefined;
+  #schedulable: boolean | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: NodeLifecycleParts) {
+    this.#parts = parts;
+  }
+
+  get isRegistered(): boolean {
+    return this.#registered;
+  }
+
+  /** Registers the node, retrying until the signal aborts. Rejects when it does. */
+  async register(): Promise<void> {
+    const {clock, log, signal} = this.#parts;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await held(clock, () => this.#registerOnce());
+        this.#registered = true;
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        log.error({err: error}, 'unable to register the node with the API server');
+      }
+      await sleep(clock, retryDelay(attempt), signal);
+    }
+  }
+
+  async #registerOnce(): Promise<void> {
+    const {client, identity, log, signal, getsWhenForbidden, status} = this.#parts;
+    const {naming} = client;
+    const nodes = client.resource(kinds.nodes);
+    const wanted = newNode(naming, identity);
+    try {
+      await nodes.create({...wanted, status: await status(undefined)}, {signal});
+      log.info({node: identity.name}, 'the node is registered');
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error) && !(getsWhenForbidden && isForbidden(error))) throw error;
+    }
+    const found = await nodes.get(identity.name, {signal});
+    const patch = ownMetadataPatch(naming, found, wanted);
+    if (patch) await nodes.patch(identity.name, 'merge', {metadata: patch}, {subresource: 'status', signal});
+    log.info({node: identity.name}, 'the node was registered before');
+  }
+
+  /** Reports the status at once, quickly until the node is ready, and then regularly. */
+  followStatus(): void {
+    const {clock, updateMs, signal} = this.#parts;
+    const period = jittered(this.#parts.random, updateMs, jitter);
+    every(clock, period, signal, () => this.#syncStatus());
+    void this.#untilReady();
+  }
+
+  async #untilReady(): Promise<void> {
+    const {clock, signal} = this.#parts;
+    const until = clock.monotonic() + fastForMs;
+    while (!signal.aborted && clock.monotonic() < until) {
+      await this.#syncStatus();
+      if (isReady(this.#last)) return;
+      await sleep(clock, fastMs, signal).catch(() => {});
+    }
+  }
+
+  #last: Frozen<NodeStatus> | undefined;
+
+  /** Writes the status if it has changed, or the last report is too old. */
+  async #syncStatus(): Promise<void> {
+    const {clock, log, signal, identity} = this.#parts;
+    if (signal.aborted) return;
+    if (!this.#registered) return;
+    this.#writing = this.#writing.then(async () => {
+      for (let attempt = 0; attempt < statusAttempts; attempt++) {
+        try {
+          return await held(clock, () => this.#writeStatus(attempt === 0));
+        } catch (error) {
+          if (signal.aborted) return;
+          log.error({err: error, node: identity.name}, 'error updating node status, will retry');
+        }
+      }
+      log.error({node: identity.name}, 'unable to update node status: update node status exceeds retry count');
+    });
+    await this.#writing;
+  }
+
+  async #writeStatus(fromCache: boolean): Promise<void> {
+    const {client, clock, random, signal, identity, events, reportMs, status} = this.#parts;
+    const nodes = client.resource(kinds.nodes);
+    const node = (fromCache ? this.#parts.cached() : undefined) ?? (await nodes.get(identity.name, {signal}));
+    const next = await status(node.status);
+    this.#recordNews(node, next);
+    const patch = this.#metadataOf(node);
+    const now = clock.monotonic();
+    const hasChanged = statusDiffers(node.status, next);
+    if (!hasChanged && !patch && now < this.#reportedAt + reportMs + this.#reportJitterMs) return;
+    const written = await nodes.patch(
+      identity.name,
+      'strategic',
+      {status: nodeStatusPatch(node.status, next), ...(patch ? {metadata: patch} : {})},
+      {subresource: 'status', signal},
+    );
+    this.#last = written.status ?? next;
+    this.#reportedAt = now;
+    this.#reportJitterMs = hasChanged ? reportMs * (random.float() - 0.5) : 0;
+    recordConditionEvents({naming: client.naming, events, name: identity.name}, node.status, next);
+  }
+
+  /** The labels for the system that somebody has removed. */
+  #metadataOf(node: Frozen<Node>): {labels: Record<string, string>} | undefined {
+    const {
+      client: {naming},
+      identity,
+    } = this.#parts;
+    const wanted: Readonly<Record<string, string>> = {[naming.labels.os]: identity.operatingSystem, [naming.labels.arch]: identity.architecture};
+    const missing = Object.entries(wanted).filter(([key, value]) => node.metadata?.labels?.[key] !== value);
+    return missing.length > 0 ? {labels: Object.fromEntries(missing)} : undefined;
+  }
+
+  /** Records that the machine was started again, and whether pods may be scheduled to it. */
+  #recordNews({spec, status: before}: Frozen<Node>, {nodeInfo}: Frozen<NodeStatus>): void {
+    const {client, events, identity} = this.#parts;
+    const {name} = identity;
+    const reference = nodeReference(client.naming, name);
+    const bootId = nodeInfo?.bootID ?? '';
+    const known = this.#bootId ?? before?.nodeInfo?.bootID;
+    if (known && bootId && known !== bootId) events.warning(reference, 'Rebooted', `Node ${name} has been rebooted, boot id: ${bootId}`);
+    this.#bootId = bootId;
+    const schedulable = !spec?.unschedulable;
+    if (this.#schedulable !== undefined && this.#schedulable !== schedulable) {
+      const reason = schedulable ? 'NodeSchedulable' : 'NodeNotSchedulable';
+      events.normal(reference, reason, `Node ${name} status is now: ${reason}`);
+    }
+    this.#schedulable = schedulable;
+  }
+
+  /** Renews the Lease until the signal aborts, in a loop of its own: nothing else may delay it. */
+  followLease(): void {
+    const {clock, random, signal, leaseSeconds} = this.#parts;
+    const period = jittered(random, leaseSeconds * 250, jitter);
+    void this.#renew();
+    every(clock, period, signal, () => this.#renew());
+  }
+
+  async #renew(): Promise<void> {
+    const {client, clock, log, signal, identity, leaseSeconds, cached} = this.#parts;
+    if (signal.aborted) return;
+    for (let attempt = 0; attempt < 5 && !signal.aborted; attempt++) {
+      try {
+        this.#lease = await held(clock, () =>
+          renewLease({client, clock, name: identity.name, seconds: leaseSeconds}, cached(), this.#lease),
+        );
+        return;
+      } catch (error) {
+        if (!signal.aborted) log.error({err: error}, 'failed to update lease');
+      }
+      if (!this.#lease) await sleep(clock, retryDelay(attempt), signal).catch(() => {});
+    }
+  }
+}
+
+const isReady = (status: Frozen<NodeStatus> | undefined): boolean =>
+  status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True') ?? false;

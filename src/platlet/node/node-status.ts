@@ -1,0 +1,85 @@
+// The status of a node on a real machine.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Image} from '#src/platlet/runtime/images.js';
+import type {RuntimeStatus, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
+import type {NodeAddress} from './addresses.js';
+import {allocatableOf, capacityOf, type CapacitySettings} from './capacity.js';
+import {nodeConditions, type NodeFailures, type NodeStatus} from './conditions.js';
+import type {Machine} from './machine.js';
+
+/** What the status of a node is made of. What could not be found out is undefined, and left as it is on the Node. */
+export interface NodeFacts {
+  readonly machine: Machine;
+  readonly settings: CapacitySettings;
+  /** The release of the agent. */
+  readonly version: string;
+  readonly port: number;
+  readonly addresses: readonly NodeAddress[] | undefined;
+  readonly runtime: RuntimeVersion | undefined;
+  readonly runtimeStatus: RuntimeStatus | undefined;
+  readonly images: readonly Image[] | undefined;
+  /** The most images that are reported; −1 for all. */
+  readonly maxImages: number;
+  readonly failures: NodeFailures;
+}
+
+/** The most names of one image. */
+const maxNames = 5;
+
+/** Returns the images of a status: the largest first, with the digests before the tags. */
+export const reportedImages = (images: readonly Image[], maxImages: number): NonNullable<NodeStatus['images']> =>
+  [...images]
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, maxImages < 0 ? undefined : maxImages)
+    .map(({digests, tags, bytes}) => ({names: [...digests, ...tags].slice(0, maxNames), sizeBytes: bytes}));
+
+const nodeInfoOf = ({machine, version, runtime}: NodeFacts, before: Frozen<NodeStatus> | undefined): NonNullable<NodeStatus['nodeInfo']> => ({
+  machineID: machine.machineId,
+  systemUUID: machine.systemId,
+  bootID: machine.bootId,
+  kernelVersion: machine.kernelVersion,
+  osImage: machine.osImage,
+  containerRuntimeVersion: runtime ? `${runtime.name}://${runtime.version}` : (before?.nodeInfo?.containerRuntimeVersion ?? ''),
+  kubeletVersion: version,
+  kubeProxyVersion: '',
+  operatingSystem: machine.operatingSystem,
+  architecture: machine.architecture,
+  ...(machine.swapBytes > 0 ? {swap: {capacity: machine.swapBytes}} : {}),
+});
+
+const handlersOf = ({handlers}: RuntimeStatus): Pick<NodeStatus, 'runtimeHandlers'> =>
+  handlers
+    ? {runtimeHandlers: handlers.map(({name, recursiveReadOnlyMounts, userNamespaces}) => ({name, features: {recursiveReadOnlyMounts, userNamespaces}}))}
+    : {};
+
+/** Why a node cannot be ready although its runtime is: resources of which nothing is known. */
+const missingCapacity = (capacity: Readonly<Record<string, string>>, {localStorage}: CapacitySettings): string | undefined => {
+  const missing = ['cpu', 'memory', 'pods', ...(localStorage ? ['ephemeral-storage'] : [])].filter(name => capacity[name] === undefined);
+  return missing.length > 0 ? `missing node capacity for resources: ${missing.join(', ')}` : undefined;
+};
+
+/** Returns the status of a node; fields and conditions of others, and resources that others have announced, stay. */
+export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
+  const {machine, settings, addresses, port, images, maxImages, runtimeStatus, failures} = facts;
+  const own = capacityOf(machine, settings);
+  const capacity = {...before?.capacity, ...own};
+  if (!settings.localStorage) delete capacity['ephemeral-storage'];
+  const missing = missingCapacity(capacity, settings);
+  const notReady = [failures.notReady, missing].filter(reason => reason !== undefined);
+  return {
+    ...(structuredClone(before ?? {}) as NodeStatus),
+    ...(addresses ? {addresses: addresses.map(address => ({...address}))} : {}),
+    capacity,
+    allocatable: allocatableOf(capacity, settings),
+    daemonEndpoints: {kubeletEndpoint: {Port: port}},
+    nodeInfo: nodeInfoOf(facts, before),
+    ...(images ? {images: reportedImages(images, maxImages)} : {}),
+    ...(runtimeStatus ? handlersOf(runtimeStatus) : {}),
+    ...(runtimeStatus?.supplementalGroupsPolicy === undefined
+      ? {}
+      : {features: {supplementalGroupsPolicy: runtimeStatus.supplementalGroupsPolicy}}),
+    conditions: nodeConditions(naming, {...failures, ...(notReady.length > 0 ? {notReady: notReady.join(', ')} : {})}, before?.conditions, now),
+  };
+};

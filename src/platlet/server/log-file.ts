@@ -1,0 +1,160 @@
+// Reads the log of a container, from a position near its end if only the last lines are wanted, and follows it over rotations.
+
+import {dirname} from 'node:path';
+import type {LogQuery} from '#src/api/node/agent.js';
+import type {BlockReader} from '#src/base/files/block-reader.js';
+import type {Files} from '#src/base/files/files.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {LogWriter, parseLogLine} from './log-lines.js';
+
+export interface ReadLogParts {
+  /** The name of the file, which another file takes when the log is rotated. */
+  readonly path: string;
+  readonly query: LogQuery;
+  readonly files: Pick<Files, 'watch'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  open(path: string): Promise<BlockReader | undefined>;
+  /** Whether the container may still write. */
+  isRunning(): Promise<boolean>;
+}
+
+const blockBytes = 64 << 10;
+/** The longest line of a file; longer ones are cut by the runtime. */
+const maxLineBytes = 1 << 20;
+/** How often a log is looked at that is followed, beside hints from the file system. */
+const pollMs = 1_000;
+const newline = 0x0a;
+
+/** Returns the position of the last so many lines of a file. */
+export const startOfLast = async (file: BlockReader, lines: number): Promise<number> => {
+  let end = await file.size();
+  if (lines === 0) return end;
+  let left = lines;
+  // The newline that ends the last line does not begin another.
+  const last = end > 0 ? await file.read(end - 1, 1) : Buffer.alloc(0);
+  if (last[0] === newline) end--;
+  while (end > 0) {
+    const start = Math.max(0, end - blockBytes);
+    const block = await file.read(start, end - start);
+    for (let at = block.lastIndexOf(newline); at >= 0; at = at === 0 ? -1 : block.lastIndexOf(newline, at - 1))
+      if (--left === 0) return start + at + 1;
+    end = start;
+  }
+  return 0;
+};
+
+/** Yields the log as the query wants it. A log that does not exist is empty. */
+export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, void, undefined> {
+  const {path, query, open, signal, isRunning} = parts;
+  const writer = new LogWriter(query);
+  let file = query.follow ? await appeared(parts) : await open(path);
+  if (!file) return;
+  try {
+    let reading = new Reading(file, parts, writer);
+    if (query.tailLines !== undefined) await reading.skipTo(query.tailLines);
+    while (!signal.aborted && !writer.isFull) {
+      // Asked before reading: what was written before the end is then read.
+      const mayGrow = query.follow && (await isRunning());
+      yield* reading.more();
+      if (!mayGrow) return void (yield* reading.rest());
+      const next = await open(path);
+      if (next && next.id !== file.id) {
+        yield* reading.more(); // What was written until the file was renamed.
+        await file[Symbol.asyncDispose]();
+        file = next;
+        reading = new Reading(file, parts, writer);
+      } else {
+        await next?.[Symbol.asyncDispose]();
+        if (!writer.isFull) await changed(parts);
+      }
+    }
+  } finally {
+    await file[Symbol.asyncDispose]();
+  }
+}
+
+/** Resolves to the file once there is one; to undefined when the container has ended without. */
+const appeared = async (parts: ReadLogParts): Promise<BlockReader | undefined> => {
+  const {path, open, signal, isRunning} = parts;
+  while (!signal.aborted) {
+    const mayCome = await isRunning();
+    const file = await open(path);
+    if (file || !mayCome) return file;
+    await changed(parts);
+  }
+  return undefined;
+};
+
+/** Reads one file in order, line by line. */
+class Reading {
+  readonly #file: BlockReader;
+  readonly #parts: Pick<ReadLogParts, 'log' | 'signal'>;
+  readonly #writer: LogWriter;
+  #position = 0;
+  #begun: Buffer = Buffer.alloc(0);
+
+  constructor(file: BlockReader, parts: Pick<ReadLogParts, 'log' | 'signal'>, writer: LogWriter) {
+    this.#file = file;
+    this.#parts = parts;
+    this.#writer = writer;
+  }
+
+  /** Begins at the last so many lines. */
+  async skipTo(lines: number): Promise<void> {
+    this.#position = await startOfLast(this.#file, lines);
+  }
+
+  /** Yields what a client gets of the lines that are complete. */
+  async *more(): AsyncGenerator<Buffer, void, undefined> {
+    while (!this.#writer.isFull && !this.#parts.signal.aborted) {
+      const block = await this.#file.read(this.#position, blockBytes);
+      if (block.length === 0) return;
+      this.#position += block.length;
+      const output = this.#written(block);
+      if (output.length > 0) yield output;
+    }
+  }
+
+  /** Yields what a client gets of a last line that is not ended. */
+  *rest(): Generator<Buffer, void, undefined> {
+    if (this.#begun.length > 0 && !this.#writer.isFull) yield this.#line(this.#begun);
+  }
+
+  #written(block: Buffer): Buffer {
+    const whole = this.#begun.length > 0 ? Buffer.concat([this.#begun, block]) : block;
+    const output: Buffer[] = [];
+    let at = 0;
+    for (let end = whole.indexOf(newline); end >= 0 && !this.#writer.isFull; end = whole.indexOf(newline, at)) {
+      output.push(this.#line(whole.subarray(at, end)));
+      at = end + 1;
+    }
+    const rest = whole.subarray(at);
+    this.#begun = rest.length > maxLineBytes ? Buffer.alloc(0) : Buffer.from(rest);
+    return Buffer.concat(output);
+  }
+
+  #line(bytes: Buffer): Buffer {
+    const line = parseLogLine(bytes);
+    if (line) return this.#writer.write(line);
+    if (bytes.length > 0) this.#parts.log.error({line: bytes.toString('utf8', 0, 256)}, 'failed to parse a line of a log');
+    return Buffer.alloc(0);
+  }
+}
+
+/** Resolves when the folder of the log has changed, after a while, or when the signal aborts. */
+const changed = ({path, files, clock, signal}: ReadLogParts): Promise<void> =>
+  new Promise(resolve => {
+    const done = (): void => {
+      watch[Symbol.dispose]();
+      timer[Symbol.dispose]();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const watch = files.watch(dirname(path), done);
+    const timer = clock.schedule(pollMs, done);
+    signal.addEventListener('abort', done, {once: true});
+    if (signal.aborted) done();
+  });

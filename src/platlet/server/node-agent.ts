@@ -1,0 +1,112 @@
+// What the agent answers about its pods: logs, commands, ports and measurements, over its runtime.
+
+import {AgentError, type ContainerAddress, type LogQuery, type LogText, type NodeAgent, type RunCommand} from '#src/api/node/agent.js';
+import type {NodeStats} from '#src/api/node/stats.js';
+import type {Frozen} from '#src/api/key.js';
+import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import type {BlockReader} from '#src/base/files/block-reader.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
+import {statusesByName} from '#src/platlet/pod/container-statuses.js';
+import {RuntimeError, type Runtime} from '#src/platlet/runtime/runtime.js';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import {readLogFile} from './log-file.js';
+import {loggedRun} from './log-source.js';
+
+export interface NodeAgentParts {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly files: Pick<Files, 'watch'>;
+  open(path: string): Promise<BlockReader | undefined>;
+  /** The pods of the node, with the statuses that the agent knows. */
+  pods(): readonly Frozen<Pod>[];
+  stats(): Promise<NodeStats>;
+  configuration(): Readonly<Record<string, unknown>>;
+  healthProblem(): string | undefined;
+}
+
+type PodAddress = Pick<ContainerAddress, 'namespace' | 'pod'>;
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+const podAt = ({pods}: Pick<NodeAgentParts, 'pods'>, {namespace, pod}: PodAddress): Frozen<Pod> => {
+  const found = pods().find(({metadata}) => metadata?.namespace === namespace && metadata.name === pod);
+  if (!found) throw new AgentError(404, `pod ${quoted(pod)} does not exist\n`);
+  return found;
+};
+
+const containerStatus = ({status}: Frozen<Pod>, name: string): Frozen<ContainerStatus> | undefined => statusesByName(status).get(name);
+
+/** Returns the id of a container without the name of its runtime. */
+const idIn = (containerId: string): string => containerId.slice(containerId.indexOf('://') + 3);
+
+/** Returns the pods of a node over its runtime. */
+export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
+  const {runtime} = parts;
+  /** The container that a command goes to. */
+  const runningAt = async ({namespace, pod: name, container}: ContainerAddress): Promise<readonly [Frozen<Pod>, ContainerInstance]> => {
+    const pod = podAt(parts, {namespace, pod: name});
+    const {containers} = await runtime.podStatus(pod.metadata?.uid ?? '');
+    const instance = containers.find(one => one.name === container && one.state === 'running');
+    if (!instance) throw new AgentError(500, `container not found (${quoted(container)})`);
+    return [pod, instance];
+  };
+  return {
+    logs: (of, query, signal) => logsOf(parts, of, query, signal),
+    async exec(of, command): Promise<RunCommand> {
+      const [, {id}] = await runningAt(of);
+      return (streams, signal) => runtime.exec(id, command, streams, signal);
+    },
+    async attach(of): Promise<RunCommand> {
+      const [pod, {id}] = await runningAt(of);
+      const spec = [...specContainers(pod.spec!)].find(({container}) => container.name === of.container)?.container;
+      return (streams, signal) =>
+        runtime.attach(
+          id,
+          {...streams, stdin: spec?.stdin ? streams.stdin : undefined, tty: spec?.tty ?? false},
+          signal,
+        );
+    },
+    listener(of, port) {
+      const pod = podAt(parts, of);
+      return async connection => {
+        const closed = new AbortController();
+        connection.once('close', () => closed.abort());
+        const {sandboxes} = await runtime.podStatus(pod.metadata?.uid ?? '');
+        const sandbox = sandboxes.find(({isReady}) => isReady);
+        if (!sandbox) throw new Error(`no sandbox of pod ${quoted(of.pod)} runs`);
+        await runtime.portForward(sandbox.id, port, connection, closed.signal);
+      };
+    },
+    pods: () => parts.pods(),
+    stats: () => parts.stats(),
+    configuration: () => parts.configuration(),
+    healthProblem: () => parts.healthProblem(),
+  };
+};
+
+const logsOf = async (parts: NodeAgentParts, of: ContainerAddress, query: LogQuery, signal: AbortSignal): Promise<LogText> => {
+  const {runtime} = parts;
+  const pod = podAt(parts, of);
+  if (![...specContainers(pod.spec!)].some(({container}) => container.name === of.container))
+    throw new AgentError(404, `container ${quoted(of.container)} not found in pod ${quoted(of.pod)}\n`);
+  const id = idIn(loggedRun(of.pod, of.container, containerStatus(pod, of.container) as ContainerStatus | undefined, query.previous));
+  const {logPath} = await runtime.containerStatus(id).catch((error: unknown) => {
+    const isGone = error instanceof RuntimeError && error.kind === 'not-found';
+    throw isGone ? new AgentError(400, `unable to retrieve container logs for containerd://${id}`) : error;
+  });
+  if (!logPath) throw new AgentError(400, `container ${quoted(of.container)} in pod ${quoted(of.pod)} has no log`);
+  const isRunning = async (): Promise<boolean> => {
+    try {
+      const {state} = await runtime.containerStatus(id);
+      return state === 'running' || state === 'created';
+    } catch (error) {
+      if (error instanceof RuntimeError && error.kind === 'not-found') return false;
+      throw error;
+    }
+  };
+  return readLogFile({...parts, path: logPath, query, signal, isRunning});
+};
