@@ -14,7 +14,8 @@ import {JsonPathError, parseJsonPath} from '#src/schema/custom/paths/json-path-p
 import {yamlText} from '#src/schema/encode/yaml-text.js';
 import {durationNanos} from '#src/schema/protobuf/values.js';
 import {regexp} from '#src/schema/regexp.js';
-import {environment, expand, expandKnown} from '#src/simulation/command/environment.js';
+import {expand, expandKnown} from '#src/model/pod/expansion.js';
+import {environment} from '#src/simulation/command/environment.js';
 import {readTar, TarError, writeTar} from '#src/simulation/files/tar.js';
 import {fullName, imageId} from '#src/simulation/rules/images.js';
 import {patternOf} from '#src/simulation/rules/pattern.js';

@@ -23,9 +23,23 @@ const withDefaultDomain = (image: string): string => {
   return isUsual ? `${defaultDomain}/${rest.includes('/') ? '' : officialRepository}${rest}` : image;
 };
 
+/** Returns the parts of an image name after its registry; undefined for an invalid one. */
+const partsOf = (image: string): Readonly<Record<string, string | undefined>> | undefined => {
+  const found = identifier.test(image) ? undefined : reference.exec(withDefaultDomain(image))?.groups;
+  return found && found['path']!.length <= maxPathLength && (!found['digest'] || knownDigest.test(found['digest'])) ? found : undefined;
+};
+
 /** Whether an image is pulled by the tag `latest`. False for images with a digest and for invalid names. */
 export const usesLatestTag = (image: string): boolean => {
-  const found = identifier.test(image) ? undefined : reference.exec(withDefaultDomain(image))?.groups;
-  if (!found || found['path']!.length > maxPathLength || (found['digest'] && !knownDigest.test(found['digest']))) return false;
-  return (found['tag'] ?? (found['digest'] ? '' : 'latest')) === 'latest';
+  const found = partsOf(image);
+  return found !== undefined && (found['tag'] ?? (found['digest'] ? '' : 'latest')) === 'latest';
+};
+
+/** Whether an image name is valid. */
+export const isImageName = (image: string): boolean => partsOf(image) !== undefined;
+
+/** Returns a valid name with the tag `latest` if it has neither tag nor digest. */
+export const withDefaultTag = (image: string): string => {
+  const {tag: given, digest: of} = partsOf(image) ?? {};
+  return given || of ? image : `${image}:latest`;
 };

@@ -3,8 +3,8 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import type {ContainerConfig, DnsConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
-import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
 
 /** Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried with backoff. */
 export class WaitingError extends Error {
@@ -22,7 +22,9 @@ export interface PodVolumes {
   /** Mounts what the pod asks for, and refreshes what is mounted. Rejects after a while, with the text of a `FailedMount` event, while volumes are missing. */
   mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
   /** Returns the mounts of a container, whose volumes are mounted. Throws `WaitingError`. */
-  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<readonly MountConfig[]>;
+  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
+  /** Returns the groups that own volumes of a pod. */
+  groupsOf?(pod: Frozen<Pod>): readonly number[];
   /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
   release(uid: string): Promise<boolean>;
 }
@@ -33,15 +35,6 @@ export interface PodCgroups {
   ensure(pod: Frozen<Pod>): Promise<string>;
   /** Ends what is left in the cgroup of a pod and removes it. Returns whether it is gone. */
   remove(uid: string): Promise<boolean>;
-}
-
-/** The parts of a container's configuration that come from other objects. */
-export interface ContainerInputs {
-  /** Throws `WaitingError` with reason `CreateContainerConfigError`. */
-  environment(pod: Frozen<Pod>, container: Frozen<AnyContainer>, addresses: readonly string[]): Promise<ContainerConfig['environment']>;
-  /** Returns the path of the hosts file of a pod; undefined if its containers have their own. */
-  hostsFile(pod: Frozen<Pod>, addresses: readonly string[]): Promise<string | undefined>;
-  dns(pod: Frozen<Pod>): Promise<DnsConfig>;
 }
 
 /** The image of a container on the node. */
@@ -88,4 +81,6 @@ export interface ContainerOutput {
   logTail(instance: ContainerInstance, lines: number, bytes: number): Promise<string>;
   /** Returns the highest attempt of a container that left a log; undefined if none did. */
   lastAttempt(pod: Frozen<Pod>, container: string): Promise<number | undefined>;
+  /** Called when a container has started, with the path of its log. */
+  started?(pod: PodIdentity, container: string, id: string, log: string): Promise<void>;
 }

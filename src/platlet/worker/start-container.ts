@@ -67,6 +67,7 @@ export class ContainerStarter {
     recordEvent(this.#parts, pod, ['Normal', 'Created', 'Container created'], of.path);
     await this.#step(pod, of, 'RunContainerError', () => port.startContainer(id));
     recordEvent(this.#parts, pod, ['Normal', 'Started', 'Container started'], of.path);
+    await this.#linkLog(of, id, place, attempt);
     await this.#postStart(pod, of, id, place);
   }
 
@@ -102,6 +103,15 @@ export class ContainerStarter {
       const message = messageOf(error);
       recordEvent(this.#parts, pod, ['Warning', 'Failed', `Error: ${message}`], path);
       throw new RecordedError(reason, message, {cause: error});
+    }
+  }
+
+  async #linkLog({container: {name}}: SpecContainer, id: string, {config}: StartPlace, attempt: number): Promise<void> {
+    const {output, log} = this.#parts;
+    try {
+      await output.started?.(config.pod, name, id, `${config.logDirectory}/${name}/${attempt}.log`);
+    } catch (error) {
+      log.warn({container: name, err: error}, 'failed to create the link to the log of a container');
     }
   }
 

@@ -1,5 +1,5 @@
 import {Heap} from '#src/base/heap.js';
-import {expandKnown} from '#src/simulation/command/environment.js';
+import {expandKnown} from '#src/model/pod/expansion.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 
 /** One line of a log. */

@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import {environment, expand, type Values} from '#src/simulation/command/environment.js';
+import {expand} from '#src/model/pod/expansion.js';
+import {environment, type Values} from '#src/simulation/command/environment.js';
 
 /** Variables that a node derives from services. */
 const ofServices = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;

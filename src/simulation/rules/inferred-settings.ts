@@ -1,7 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {entriesOf} from './log-entry.js';
-import {environment, expand} from '#src/simulation/command/environment.js';
+import {expand} from '#src/model/pod/expansion.js';
+import {environment} from '#src/simulation/command/environment.js';
 import {exactly, never, type Settings} from '#src/simulation/rules/behavior.js';
 import {simulateCommand, type CommandOutcome} from '#src/simulation/command/outcome.js';
 

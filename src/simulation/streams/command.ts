@@ -5,7 +5,7 @@ import type {CommandContext, CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';
 import {runCommand} from '#src/simulation/exec/shell.js';
 import {Files} from '#src/simulation/files/files.js';
-import {expandKnown} from '#src/simulation/command/environment.js';
+import {expandKnown} from '#src/model/pod/expansion.js';
 import type {RunRecord} from '#src/simulation/pod/record.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
 import {valueIn, type ContainerTarget, type PodRecords} from './target.js';

@@ -1,7 +1,7 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/node/agent.js';
-import {expandKnown} from '#src/simulation/command/environment.js';
+import {expandKnown} from '#src/model/pod/expansion.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import type {PortRule} from '#src/simulation/rules/behavior.js';

@@ -1,0 +1,47 @@
+// Which containers the kernel kills first when memory runs out.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
+import {podQosClass} from '#src/model/pod/qos.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {bytesOf} from './numbers.js';
+
+/** The score of the agent itself, and of the containers of Guaranteed and of BestEffort pods. */
+export const oomScores = {agent: -999, guaranteed: -997, bestEffort: 1000} as const;
+
+/** Pods of this priority and above are as important as the node itself. */
+const nodeCriticalPriority = 2_000_001_000;
+
+const requestOf = ({resources}: Pick<Frozen<Container>, 'resources'>): number => bytesOf(resources?.requests?.['memory']);
+
+/** Returns what a pod requests above what its containers do, for each of them. */
+const sharedRequest = ({spec}: Frozen<Pod>): number => {
+  const own = spec?.resources?.requests?.['memory'];
+  if (own === undefined) return 0;
+  const containers = [...spec!.containers, ...(spec!.initContainers ?? []).filter(isSidecar)];
+  const rest = bytesOf(own) - containers.reduce((sum, container) => sum + requestOf(container), 0);
+  return rest > 0 ? Math.floor(rest / containers.length) : 0;
+};
+
+const burstableScore = (request: number, memoryCapacity: number): number => {
+  const score = 1000 - Math.floor((1000 * request) / memoryCapacity);
+  // Above those of Guaranteed pods, below those of BestEffort ones.
+  const least = 1000 + oomScores.guaranteed;
+  if (score < least) return least;
+  return score === oomScores.bestEffort ? score - 1 : score;
+};
+
+/** Returns the score of a container: the higher, the sooner it is killed. */
+export const oomScoreAdj = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, memoryCapacity: number): number => {
+  const {priority = 0, containers = []} = pod.spec ?? {};
+  if (priority >= nodeCriticalPriority) return oomScores.guaranteed;
+  const qos = podQosClass(pod as Pod);
+  if (qos === 'Guaranteed') return oomScores.guaranteed;
+  if (qos === 'BestEffort') return oomScores.bestEffort;
+  const shared = sharedRequest(pod);
+  const scoreOf = (of: Pick<Frozen<Container>, 'resources'>): number => burstableScore(requestOf(of) + shared, memoryCapacity);
+  const own = scoreOf(container);
+  // A sidecar does not go before those that it serves.
+  const isOfSidecar = pod.spec?.initContainers?.some(each => each.name === container.name && isSidecar(each));
+  return isOfSidecar ? Math.min(own, ...containers.map(scoreOf)) : own;
+};

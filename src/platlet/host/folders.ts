@@ -1,0 +1,76 @@
+// Where the agent keeps what it has of pods. The names within are the same in every naming, so that an agent of the other naming finds its pods again.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+
+export interface FolderSettings {
+  /** The folder of the agent's own data. */
+  readonly root: string;
+  /** The folder of the logs of pods. */
+  readonly podLogs: string;
+  /** The folder with a link to each log of a container; undefined if there is none. */
+  readonly containerLogs?: string;
+}
+
+/** How the name of a plugin's folder begins. */
+const pluginPrefix = 'kubernetes.io~';
+
+/** Returns the paths of the agent's files. */
+export class NodeFolders {
+  readonly root: string;
+  readonly podLogs: string;
+  readonly containerLogs: string | undefined;
+
+  constructor({root, podLogs, containerLogs}: FolderSettings) {
+    this.root = root;
+    this.podLogs = podLogs;
+    this.containerLogs = containerLogs;
+  }
+
+  get pods(): string {
+    return join(this.root, 'pods');
+  }
+
+  get seccomp(): string {
+    return join(this.root, 'seccomp');
+  }
+
+  pod(uid: string): string {
+    return join(this.pods, uid);
+  }
+
+  hostsFile(uid: string): string {
+    return join(this.pod(uid), 'etc-hosts');
+  }
+
+  container(uid: string, name: string): string {
+    return join(this.pod(uid), 'containers', name);
+  }
+
+  volumes(uid: string): string {
+    return join(this.pod(uid), 'volumes');
+  }
+
+  volume(uid: string, plugin: string, name: string): string {
+    return join(this.volumes(uid), `${pluginPrefix}${plugin}`, name);
+  }
+
+  /** The folder with a plugin's notes about a volume of a pod. */
+  pluginState(uid: string, plugin: string, name: string): string {
+    return join(this.pod(uid), 'plugins', `${pluginPrefix}${plugin}`, name);
+  }
+
+  subPaths(uid: string): string {
+    return join(this.pod(uid), 'volume-subpaths');
+  }
+
+  /** The folder of the logs of a pod. */
+  logs({metadata: {namespace = '', name = '', uid = ''} = {}}: Frozen<Pod>): string {
+    return join(this.podLogs, `${namespace}_${name}_${uid}`);
+  }
+}
+
+/** Returns the name of the plugin that a folder belongs to; undefined if it is no plugin's. */
+export const pluginOfFolder = (folder: string): string | undefined =>
+  folder.startsWith(pluginPrefix) ? folder.slice(pluginPrefix.length) : undefined;

@@ -1,0 +1,107 @@
+// The port to the machine: files with modes and owners, mounts, and processes. `system-host.ts` implements it; tests have one on a temporary folder that needs
+// no root. A missing file is no error where a method says so; all else rejects with the error of the system call.
+
+export type FileKind = 'file' | 'folder' | 'link' | 'socket' | 'character' | 'block' | 'pipe';
+
+export interface FileStatus {
+  readonly kind: FileKind;
+  /** The permission bits with setuid, setgid and sticky. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly bytes: number;
+  readonly modifiedAt: number;
+}
+
+/** A mount to make: `mount -t TYPE -o OPTIONS SOURCE TARGET`, or a bind mount. */
+export interface MountRequest {
+  readonly type: 'tmpfs' | 'hugetlbfs' | 'bind';
+  readonly source: string;
+  readonly target: string;
+  readonly options?: readonly string[];
+}
+
+/** A line of the table of mounts. */
+export interface MountPoint {
+  readonly path: string;
+  readonly type: string;
+  /** The folder of the file system that is mounted. */
+  readonly root: string;
+  readonly source: string;
+  /** Of the mount and of its file system. */
+  readonly options: readonly string[];
+}
+
+/** The size of a file system. */
+export interface Space {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+/** A file or folder that stays the same one whatever happens to the names on the way to it. */
+export interface HeldFile extends Disposable {
+  /** A path to it for other processes, as long as it is held. */
+  readonly path: string;
+  readonly kind: FileKind;
+}
+
+/** What happens in a mount namespace that others share. */
+export interface Host {
+  /** Follows links. Undefined if nothing is there. */
+  status(path: string): Promise<FileStatus | undefined>;
+  /** Does not follow a link at the end. Undefined if nothing is there. */
+  linkStatus(path: string): Promise<FileStatus | undefined>;
+  /** Returns the names in a folder, sorted; none if it is missing. */
+  list(path: string): Promise<readonly string[]>;
+  /** Undefined if the file is missing. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** Returns at most so many bytes from the start of a file; empty if it is missing. */
+  readStart(path: string, bytes: number): Promise<Buffer>;
+  /** Returns at most so many bytes from the end of a file; empty if it is missing. */
+  readEnd(path: string, bytes: number): Promise<Buffer>;
+  /** Writes into an existing file, as those of cgroups and kernel parameters are. */
+  writeInto(path: string, text: string): Promise<void>;
+  /** Creates a file, or replaces the content of one, with this mode whatever the umask is. */
+  writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void>;
+  /** Creates a folder and its parents, with this mode whatever the umask is; one that exists stays as it is. */
+  makeFolder(path: string, mode: number): Promise<void>;
+  changeMode(path: string, mode: number): Promise<void>;
+  /** Does not follow links. -1 leaves an owner as it is. */
+  changeOwner(path: string, uid: number, gid: number): Promise<void>;
+  link(target: string, path: string): Promise<void>;
+  linkTarget(path: string): Promise<string>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file or a link; a missing one is no error. */
+  removeFile(path: string): Promise<void>;
+  /** Removes an empty folder; a missing one is no error. */
+  removeFolder(path: string): Promise<void>;
+  /** Removes a folder with its content, which must have no mounts. */
+  removeTree(path: string): Promise<void>;
+  /** Compresses a file. */
+  compress(from: string, to: string): Promise<void>;
+
+  /** Opens a path below a folder, one name at a time and without following links, and creates folders that are missing if they have a mode. Rejects if a name leads out. */
+  hold(folder: string, names: readonly string[], makeMode?: number): Promise<HeldFile>;
+
+  mount(request: MountRequest): Promise<void>;
+  unmount(path: string): Promise<void>;
+  /** Returns the mounts, in the order in which they were made. */
+  mounts(): Promise<readonly MountPoint[]>;
+  space(path: string): Promise<Space>;
+  /** Kills a process; one that is gone is no error. */
+  kill(pid: number): Promise<void>;
+}
+
+/** Returns the mounts at or below a path, those on others first. */
+export const mountsBelow = async (host: Pick<Host, 'mounts'>, path: string): Promise<readonly MountPoint[]> =>
+  (await host.mounts()).filter(mount => mount.path === path || mount.path.startsWith(`${path}/`)).toReversed();
+
+/** Removes a folder with all in it: what is mounted below it is unmounted first, so that no data of others goes with it. */
+export const removeUnmounted = async (host: Host, path: string): Promise<void> => {
+  for (const mount of await mountsBelow(host, path)) await host.unmount(mount.path);
+  const left = await mountsBelow(host, path);
+  if (left.length > 0) throw new Error(`${left[0]!.path} is still mounted`);
+  await host.removeTree(path);
+};

@@ -1,0 +1,125 @@
+// The credentials of pull secrets, and which of them are for an image. Pure.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Secret} from '#src/api/types.js';
+import type {ImageCredentials} from '#src/platlet/runtime/images.js';
+
+/** Credentials for the images of a registry, or of a part of one. */
+export interface KeyringEntry {
+  /** Host, port and path; `*` stands for a part of a label of the host. */
+  readonly registry: string;
+  readonly credentials: ImageCredentials;
+}
+
+/** The names under which the default registry is known. */
+const defaultRegistry = 'index.docker.io';
+const defaultRegistries = new Set(['docker.io', defaultRegistry]);
+
+interface RegistryLogin {
+  readonly username?: string;
+  readonly password?: string;
+  readonly auth?: string;
+  readonly identitytoken?: string;
+}
+
+const loginOf = ({username = '', password = '', auth}: RegistryLogin): ImageCredentials => {
+  if (auth) {
+    const text = Buffer.from(auth, 'base64').toString();
+    const colon = text.indexOf(':');
+    if (colon >= 0) return {username: text.slice(0, colon), password: text.slice(colon + 1)};
+  }
+  return {username, password};
+};
+
+/** Returns a registry without scheme and without the version of its API. */
+const registryName = (key: string): string =>
+  key
+    .replace(/^https?:\/\//, '')
+    .replace(/\/(?:v1|v2)\/?$/, '')
+    .replace(/\/$/, '');
+
+const loginsOf = (text: string, isWrapped: boolean): Readonly<Record<string, RegistryLogin>> => {
+  const parsed = JSON.parse(text) as {readonly auths?: Record<string, RegistryLogin>} & Record<string, RegistryLogin>;
+  return (isWrapped ? parsed.auths : parsed) ?? {};
+};
+
+/** Returns the credentials of pull secrets. Secrets of other types, and texts that are not understood, have none. */
+export const keyringOf = (naming: Naming, secrets: readonly Frozen<Secret>[]): KeyringEntry[] => {
+  const keys = [
+    {type: naming.key('dockerconfigjson'), name: '.dockerconfigjson', isWrapped: true},
+    {type: naming.key('dockercfg'), name: '.dockercfg', isWrapped: false},
+  ];
+  const entries: KeyringEntry[] = [];
+  for (const {type, data = {}} of secrets)
+    for (const {type: wanted, name, isWrapped} of keys) {
+      const encoded = data[name];
+      if (type !== wanted || encoded === undefined) continue;
+      try {
+        for (const [key, login] of Object.entries(loginsOf(Buffer.from(encoded, 'base64').toString(), isWrapped)))
+          entries.push({registry: registryName(key), credentials: loginOf(login)});
+      } catch {
+        // The pull shows that there are no credentials.
+      }
+    }
+  // Of two registries that match, the longer one comes first.
+  return entries.sort((a, b) => (a.registry < b.registry ? 1 : a.registry > b.registry ? -1 : 0));
+};
+
+/** Returns an image name without tag and digest. */
+const repositoryOf = (image: string): string => {
+  const [name = ''] = image.split('@');
+  const colon = name.lastIndexOf(':');
+  return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name;
+};
+
+/** Whether the first part of a name is a registry. */
+const isRegistry = (part: string): boolean => /[.:]/.test(part) || part === 'localhost';
+
+interface Place {
+  readonly labels: readonly string[];
+  readonly port: string;
+  readonly path: string;
+}
+
+const placeOf = (text: string): Place => {
+  const slash = text.indexOf('/');
+  const authority = slash < 0 ? text : text.slice(0, slash);
+  const colon = authority.lastIndexOf(':');
+  const [host, port] = colon < 0 ? [authority, ''] : [authority.slice(0, colon), authority.slice(colon + 1)];
+  return {labels: host.split('.'), port, path: slash < 0 ? '' : text.slice(slash)};
+};
+
+/** Whether a label matches one with `*` for any characters. Linear: each part is looked for once. */
+const matchesLabel = (pattern: string, label: string): boolean => {
+  const parts = pattern.split('*');
+  if (parts.length === 1) return pattern === label;
+  const [first = '', last = ''] = [parts[0], parts.at(-1)];
+  if (label.length < first.length + last.length || !label.startsWith(first) || !label.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = label.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= label.length - last.length;
+};
+
+const matches = (registry: string, repository: string): boolean => {
+  const [pattern, target] = [placeOf(registry), placeOf(repository)];
+  return (
+    pattern.labels.length === target.labels.length &&
+    (pattern.port === '' || pattern.port === target.port) &&
+    pattern.labels.every((label, index) => matchesLabel(label, target.labels[index]!)) &&
+    target.path.startsWith(pattern.path)
+  );
+};
+
+/** Returns the credentials for an image, the best first, each once. */
+export const credentialsFor = (keyring: readonly KeyringEntry[], image: string): ImageCredentials[] => {
+  const repository = repositoryOf(image);
+  const [first = ''] = repository.split('/');
+  const isDefault = !repository.includes('/') || defaultRegistries.has(first) || !isRegistry(first);
+  const found = keyring.filter(({registry}) => (isDefault ? defaultRegistries.has(registry) : matches(registry, repository)));
+  return [...new Map(found.map(({credentials}) => [JSON.stringify(credentials), credentials])).values()];
+};

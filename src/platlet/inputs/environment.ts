@@ -1,0 +1,171 @@
+// The environment of a container.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, EnvFromSource, EnvVar, Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import {messageOf} from '#src/base/message.js';
+import {expandKnown} from '#src/model/pod/expansion.js';
+import {podFieldValue, resourceFieldValue} from '#src/model/pod/field-values.js';
+import {WaitingError} from '#src/platlet/pod/ports.js';
+import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import {linkedServices, serviceVariables, type Service} from './service-variables.js';
+
+export interface EnvironmentParts {
+  readonly objects: Pick<PodObjects, 'configMap' | 'secret'>;
+  /** Returns the Services of all namespaces; undefined before they were listed once. */
+  services(): readonly Frozen<Service>[] | undefined;
+  /** The name of the API server's Service. */
+  readonly self: string;
+  readonly hostAddresses: readonly string[];
+  allocatable(): Readonly<Record<string, string>>;
+  /** Returns a variable of a file in a volume of the pod; undefined if it is missing. */
+  fileVariable?(pod: Frozen<Pod>, volume: string, path: string, key: string): Promise<string | undefined>;
+}
+
+/** The pod and the addresses that its containers see. */
+interface Place {
+  readonly pod: Frozen<Pod>;
+  readonly container: Frozen<AnyContainer>;
+  readonly addresses: readonly string[];
+}
+
+/** The size of all values together up to which they are taken: Linux starts no program with more. */
+const mostBytes = 2 << 20;
+
+const waiting = (message: string, cause?: unknown): WaitingError => new WaitingError('CreateContainerConfigError', message, {cause});
+
+const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString();
+
+/** Returns the data of a config map or a secret; undefined if it is missing and may be. */
+const dataOf = async (
+  objects: EnvironmentParts['objects'],
+  namespace: string,
+  {
+    kind,
+    name = '',
+    optional,
+  }: {readonly kind: 'configMap' | 'secret'; readonly name: string | undefined; readonly optional: boolean | undefined},
+): Promise<Readonly<Record<string, string>> | undefined> => {
+  try {
+    if (kind === 'configMap') return (await objects.configMap(namespace, name)).data ?? {};
+    const {data = {}} = await objects.secret(namespace, name);
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decoded(value)]));
+  } catch (error) {
+    if (optional && isNotFound(error)) return undefined;
+    throw waiting(messageOf(error), error);
+  }
+};
+
+const fieldValue = ({pod, addresses}: Place, hostAddresses: readonly string[], path: string): string => {
+  switch (path) {
+    case 'status.hostIP':
+      return hostAddresses[0] ?? '';
+    case 'status.hostIPs':
+      return hostAddresses.join(',');
+    case 'status.podIP':
+      return addresses[0] ?? '';
+    case 'status.podIPs':
+      return addresses.join(',');
+    default: {
+      const value = podFieldValue(pod, path);
+      if (value === undefined) throw waiting(`unsupported fieldPath: ${path}`);
+      return value;
+    }
+  }
+};
+
+/** Builds environments. */
+export class Environments {
+  readonly #parts: EnvironmentParts;
+
+  constructor(parts: EnvironmentParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the variables of a container, each name once. Throws `WaitingError`. */
+  async of(place: Place): Promise<ReadonlyMap<string, string>> {
+    const services = this.#serviceVariables(place.pod);
+    const values = new Map<string, string>();
+    for (const source of place.container.envFrom ?? []) await this.#addAll(place, source, values);
+    const valueOf = (name: string): string | undefined => values.get(name) ?? services.get(name);
+    let bytes = 0;
+    for (const variable of place.container.env ?? []) {
+      const value = variable.value ? expandKnown(variable.value, valueOf) : await this.#valueFrom(place, variable);
+      if (value === undefined) continue;
+      bytes += value.length;
+      if (bytes > mostBytes) throw waiting(`the environment has more than ${mostBytes} bytes`);
+      values.set(variable.name, value);
+    }
+    for (const [name, value] of services) if (!values.has(name)) values.set(name, value);
+    return values;
+  }
+
+  #serviceVariables({metadata, spec}: Frozen<Pod>): ReadonlyMap<string, string> {
+    const services = this.#parts.services();
+    if (!services) throw waiting('services have not yet been read at least once, cannot construct envvars');
+    const namespace = metadata?.namespace ?? '';
+    return serviceVariables(linkedServices(services, {namespace, wantsLinks: spec?.enableServiceLinks !== false, self: this.#parts.self}));
+  }
+
+  async #addAll({pod}: Place, {prefix = '', configMapRef, secretRef}: Frozen<EnvFromSource>, values: Map<string, string>): Promise<void> {
+    const reference = configMapRef ?? secretRef;
+    if (!reference) return;
+    const {name, optional} = reference;
+    const data = await dataOf(this.#parts.objects, pod.metadata?.namespace ?? '', {
+      kind: configMapRef ? 'configMap' : 'secret',
+      name,
+      optional,
+    });
+    for (const [key, value] of Object.entries(data ?? {})) values.set(`${prefix}${key}`, value);
+  }
+
+  /** Returns the value from elsewhere; undefined if it is missing and may be. */
+  async #valueFrom(place: Place, {valueFrom}: Frozen<EnvVar>): Promise<string | undefined> {
+    const {fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef} = valueFrom ?? {};
+    if (fieldRef) return fieldValue(place, this.#parts.hostAddresses, fieldRef.fieldPath);
+    if (resourceFieldRef) return this.#resource(place, resourceFieldRef);
+    if (configMapKeyRef) return this.#key(place, 'configMap', configMapKeyRef);
+    if (secretKeyRef) return this.#key(place, 'secret', secretKeyRef);
+    if (fileKeyRef) return this.#fileKey(place, fileKeyRef);
+    return '';
+  }
+
+  #resource(
+    {pod, container}: Place,
+    {resource, divisor, containerName}: {resource: string; divisor?: string; containerName?: string},
+  ): string {
+    const {containers = [], initContainers = []} = pod.spec ?? {};
+    const of = containerName ? [...containers, ...initContainers].find(({name}) => name === containerName) : container;
+    if (!of) throw waiting(`container ${containerName} not found`);
+    const value = resourceFieldValue(of, resource, divisor, this.#parts.allocatable());
+    if (value === undefined) throw waiting(`unsupported container resource : ${resource}`);
+    return value;
+  }
+
+  async #key(
+    {pod}: Place,
+    kind: 'configMap' | 'secret',
+    {name, key, optional}: {readonly name?: string; readonly key: string; readonly optional?: boolean},
+  ): Promise<string | undefined> {
+    const namespace = pod.metadata?.namespace ?? '';
+    const data = await dataOf(this.#parts.objects, namespace, {kind, name, optional});
+    const value = data && Object.hasOwn(data, key) ? data[key] : undefined;
+    if (value === undefined && !optional)
+      throw waiting(`couldn't find key ${key} in ${kind === 'configMap' ? 'ConfigMap' : 'Secret'} ${namespace}/${name ?? ''}`);
+    return value;
+  }
+
+  async #fileKey(
+    {pod}: Place,
+    {
+      volumeName,
+      path,
+      key,
+      optional,
+    }: {readonly volumeName: string; readonly path: string; readonly key: string; readonly optional?: boolean},
+  ): Promise<string | undefined> {
+    const value = await this.#parts.fileVariable?.(pod, volumeName, path, key);
+    if (value === undefined && !optional) throw waiting(`environment variable key ${JSON.stringify(key)} not found in file`);
+    return value;
+  }
+}

@@ -1,0 +1,142 @@
+// Builds what the runtime creates sandboxes and containers from, with the files that they need.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Random} from '#src/base/random.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodVolumes} from '#src/platlet/pod/ports.js';
+import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import {containerConfig} from './container-config.js';
+import type {Environments} from './environment.js';
+import {hostNetworkHostsFile, podHostsFile} from './hosts-file.js';
+import {kernelHostname, podNames} from './hostname.js';
+import {podResolver} from './resolver.js';
+import {containerResources, sandboxResources, type ResourceSettings} from './resources.js';
+import {sandboxConfig} from './sandbox-config.js';
+import {containerSecurity, type SecuritySettings} from './security.js';
+
+export interface PodConfigSettings {
+  readonly resources: ResourceSettings;
+  readonly security: SecuritySettings;
+  /** How messages name the agent. */
+  readonly agent: string;
+  readonly clusterDns: readonly string[];
+  readonly clusterDomain: string;
+  /** The host's resolver file; empty if pods get none of it. */
+  readonly resolverFile: string;
+}
+
+export interface PodConfigsParts {
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  readonly random: Random;
+  readonly events: EventRecorder;
+  readonly environments: Pick<Environments, 'of'>;
+  readonly volumes: Pick<PodVolumes, 'mountsOf' | 'groupsOf'>;
+  /** Returns the handler of a RuntimeClass. Rejects with `NotFound` if there is none of the name. */
+  handlerOf(runtimeClass: string): Promise<string>;
+  readonly settings: PodConfigSettings;
+}
+
+const hostsPath = '/etc/hosts';
+const hostsMode = 0o644;
+const logMode = 0o755;
+const messageMode = 0o666;
+const folderMode = 0o750;
+
+/** Whether a container mounts something at a path of its own. */
+const mountsAt = ({volumeMounts = []}: Frozen<AnyContainer>, path: string): boolean =>
+  volumeMounts.some(({mountPath}) => mountPath.replace(/\/+$/, '') === path);
+
+/** Builds the configurations of a node's pods. */
+export class NodePodConfigs implements PodConfigs {
+  readonly #parts: PodConfigsParts;
+
+  constructor(parts: PodConfigsParts) {
+    this.#parts = parts;
+  }
+
+  async sandbox(
+    pod: Frozen<Pod>,
+    attempt: number,
+    cgroupParent: string,
+  ): Promise<{readonly config: SandboxConfig; readonly handler: string}> {
+    const {host, folders, settings, events, volumes} = this.#parts;
+    const {runtimeClassName, hostUsers} = pod.spec ?? {};
+    const handler = runtimeClassName ? await this.#handler(runtimeClassName) : '';
+    if (hostUsers === false) throw new Error(`RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`);
+    const logDirectory = folders.logs(pod);
+    await host.makeFolder(logDirectory, logMode);
+    const {dns, warnings} = podResolver(pod, {...settings, hostFile: await this.#resolverFile()});
+    for (const [reason, message] of warnings) events.warning(pod, reason, message);
+    const hostname = kernelHostname(pod, podNames(pod, settings.clusterDomain));
+    const volumeGroups = volumes.groupsOf?.(pod) ?? [];
+    const resources = sandboxResources(pod, settings.resources);
+    return {handler, config: sandboxConfig(pod, {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups})};
+  }
+
+  async container(request: ContainerConfigRequest): Promise<ContainerConfig> {
+    const {pod, container, attempt, sandbox, image, targetId} = request;
+    const {host, folders, environments, volumes, settings} = this.#parts;
+    if ('volumeDevices' in container && container.volumeDevices?.length)
+      throw new WaitingError('CreateContainerConfigError', 'raw block volumes are not supported');
+    const security = containerSecurity(pod, container, {
+      image,
+      volumeGroups: volumes.groupsOf?.(pod) ?? [],
+      settings: settings.security,
+      ...(targetId === undefined ? {} : {targetId}),
+    });
+    await host.makeFolder(join(sandbox.logDirectory, container.name), logMode);
+    const environment = await environments.of({pod, container, addresses: request.addresses});
+    const mounts: MountConfig[] = [...(await volumes.mountsOf(pod, container, environment))];
+    if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
+    if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
+    const resources = containerResources(pod, container, settings.resources);
+    await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
+    return containerConfig({...request, attempt}, {environment, mounts, resources, security});
+  }
+
+  async #handler(name: string): Promise<string> {
+    try {
+      return await this.#parts.handlerOf(name);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      throw new Error(`failed to get sandbox runtime: ${error.message}`, {cause: error});
+    }
+  }
+
+  async #resolverFile(): Promise<string | undefined> {
+    const {host, settings} = this.#parts;
+    if (!settings.resolverFile) return undefined;
+    const content = await host.read(settings.resolverFile);
+    if (!content) throw new Error(`open ${settings.resolverFile}: no such file or directory`);
+    return content.toString();
+  }
+
+  /** Creates the hosts file of the pod, if it is not there. */
+  async #hostsMount(pod: Frozen<Pod>, addresses: readonly string[], isReadonly: boolean): Promise<MountConfig> {
+    const {host, folders, settings} = this.#parts;
+    const {metadata, spec} = pod;
+    const path = folders.hostsFile(metadata?.uid ?? '');
+    const aliases = spec?.hostAliases ?? [];
+    const text = spec?.hostNetwork
+      ? hostNetworkHostsFile(String((await host.read(hostsPath)) ?? ''), aliases)
+      : podHostsFile({addresses, aliases, ...podNames(pod, settings.clusterDomain)});
+    await host.makeFolder(folders.pod(metadata?.uid ?? ''), folderMode);
+    await host.writeFile(path, text, hostsMode);
+    return {containerPath: hostsPath, hostPath: path, readonly: isReadonly, propagation: 'private'};
+  }
+
+  async #messageMount(pod: Frozen<Pod>, {name, terminationMessagePath = ''}: Frozen<AnyContainer>): Promise<MountConfig> {
+    const {host, folders, random} = this.#parts;
+    const folder = folders.container(pod.metadata?.uid ?? '', name);
+    await host.makeFolder(folder, folderMode);
+    const path = join(folder, Buffer.from(random.bytes(4)).toString('hex'));
+    await host.writeFile(path, '', messageMode);
+    return {containerPath: terminationMessagePath, hostPath: path, readonly: false, propagation: 'private'};
+  }
+}

@@ -1,0 +1,61 @@
+// The resources of containers, as the runtime sets them in cgroups.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {parseQuantity} from '#src/api/quantity.js';
+import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
+import {bytesOf, hugePageLimits, milliOf, quotaOf, sharesOf} from '#src/platlet/cgroups/numbers.js';
+import {oomScoreAdj} from '#src/platlet/cgroups/oom-score.js';
+import type {ContainerResources} from '#src/platlet/runtime/configs.js';
+
+export interface ResourceSettings {
+  readonly enforcesCpuLimits: boolean;
+  readonly cpuPeriod: number;
+  readonly memoryCapacity: number;
+  /** The sizes of huge pages of the host, such as `2MB`. */
+  readonly pageSizes: readonly string[];
+  /** Whether all processes of a container end when memory runs out; cgroups of version 2 only. */
+  readonly killsGroups: boolean;
+}
+
+const listOf = (list: Readonly<Record<string, string>> | undefined): ResourceList =>
+  new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+
+const cpuAndMemory = (
+  requests: ResourceList,
+  limits: ResourceList,
+  {enforcesCpuLimits, cpuPeriod}: ResourceSettings,
+): ContainerResources => {
+  const cpuLimit = milliOf(limits.get('cpu'));
+  const memory = bytesOf(limits.get('memory'));
+  return {
+    // A limit without a request is a request too.
+    cpuShares: sharesOf(requests.has('cpu') ? milliOf(requests.get('cpu')) : cpuLimit),
+    ...(enforcesCpuLimits ? {cpuPeriod, cpuQuota: quotaOf(cpuLimit, cpuPeriod)} : {}),
+    ...(memory > 0 ? {memoryLimitBytes: memory} : {}),
+  };
+};
+
+/** Returns the resources of a container. */
+export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, settings: ResourceSettings): ContainerResources => {
+  const limits = listOf(container.resources?.limits);
+  return {
+    ...cpuAndMemory(listOf(container.resources?.requests), limits, settings),
+    oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacity),
+    hugepageLimits: Object.entries(hugePageLimits(limits, settings.pageSizes)).map(([pageSize, limit]) => ({pageSize, limit})),
+    ...(settings.killsGroups ? {unified: {'memory.oom.group': '1'}} : {}),
+  };
+};
+
+/** Returns what the containers of a pod have together, and what its sandbox has beside them. */
+export const sandboxResources = (
+  pod: Frozen<Pod>,
+  settings: ResourceSettings,
+): {readonly resources: ContainerResources; readonly overhead?: ContainerResources} => {
+  const withoutOverhead = {...pod, spec: {...pod.spec!, overhead: {}}};
+  const {overhead} = pod.spec ?? {};
+  return {
+    resources: cpuAndMemory(podRequests(withoutOverhead), podLimits(withoutOverhead), settings),
+    ...(overhead ? {overhead: cpuAndMemory(listOf(overhead), listOf(overhead), settings)} : {}),
+  };
+};

@@ -1,0 +1,91 @@
+// What the runs of containers leave on the node: messages and logs.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {containerKeys} from '#src/platlet/inputs/annotations.js';
+import type {ContainerOutput} from '#src/platlet/pod/ports.js';
+import {messageLimits} from '#src/platlet/pod/termination-message.js';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+
+/** A line of a log: time, stream and tag come before the text. */
+const logLine = /^\S+ (?:stdout|stderr) ([FP])(?::\S*)? (.*)$/s;
+
+/** How much of a log is read to find its last lines; each has its own fields beside the text. */
+const fieldBytes = 64;
+
+/** Returns the text of lines of a log, without their fields. Lines that have none are left out. */
+export const logText = (lines: readonly string[]): string =>
+  lines
+    .map(line => {
+      const [, tag, text = ''] = logLine.exec(line) ?? [];
+      return tag === undefined ? '' : tag === 'F' ? `${text}\n` : text;
+    })
+    .join('');
+
+/** The files of a node's containers. */
+export class ContainerFiles implements ContainerOutput {
+  readonly #host: Host;
+  readonly #folders: NodeFolders;
+
+  constructor(host: Host, folders: NodeFolders) {
+    this.#host = host;
+    this.#folders = folders;
+  }
+
+  async terminationMessage({annotations, mounts = []}: ContainerInstance): Promise<string> {
+    const path = annotations[containerKeys.messagePath];
+    const file = path ? mounts.find(({containerPath}) => containerPath === path)?.hostPath : undefined;
+    if (file === undefined) return '';
+    const content = await this.#host.readStart(file, messageLimits.file);
+    return content.toString();
+  }
+
+  async logTail({logPath}: ContainerInstance, lines: number, bytes: number): Promise<string> {
+    if (!logPath) return '';
+    const content = await this.#host.readEnd(logPath, bytes + lines * fieldBytes);
+    const text = logText(
+      content
+        .toString()
+        .split('\n')
+        .slice(-lines - 1),
+    );
+    return Buffer.from(text).subarray(-bytes).toString();
+  }
+
+  async lastAttempt(pod: Frozen<Pod>, container: string): Promise<number | undefined> {
+    const names = await this.#host.list(join(this.#folders.logs(pod), container));
+    const attempts = names.flatMap(name => /^(\d+)\.log/.exec(name)?.[1] ?? []).map(Number);
+    return attempts.length > 0 ? Math.max(...attempts) : undefined;
+  }
+
+  async started(
+    {name, namespace}: {readonly name: string; readonly namespace: string},
+    container: string,
+    id: string,
+    log: string,
+  ): Promise<void> {
+    const {containerLogs} = this.#folders;
+    if (containerLogs === undefined) return;
+    await this.#host.makeFolder(containerLogs, 0o755);
+    const path = join(containerLogs, `${name}_${namespace}_${container}-${id}.log`);
+    await this.#host.removeFile(path);
+    await this.#host.link(log, path);
+  }
+
+  /** Removes the logs of pods that are not known any more, and links to logs that are gone. */
+  async sweep(isKnown: (uid: string) => boolean): Promise<void> {
+    const {podLogs, containerLogs} = this.#folders;
+    for (const name of await this.#host.list(podLogs)) {
+      const uid = /^[^_]+_[^_]+_([^_]+)$/.exec(name)?.[1];
+      if (uid !== undefined && !isKnown(uid)) await this.#host.removeTree(join(podLogs, name));
+    }
+    if (containerLogs === undefined) return;
+    for (const name of await this.#host.list(containerLogs)) {
+      const path = join(containerLogs, name);
+      if ((await this.#host.linkStatus(path))?.kind === 'link' && !(await this.#host.status(path))) await this.#host.removeFile(path);
+    }
+  }
+}
