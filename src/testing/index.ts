@@ -1,6 +1,6 @@
 /** Tests of operators against a plane with a virtual clock: `import {survive, until} from 'plat/testing'`. */
-export {inject, type Fault, type Injected, type InjectOptions} from './inject.js';
-export {until, type UntilOptions} from './until.js';
+export {inject, type Fault, type Injected, type InjectOptions} from './faults/inject.js';
+export {until, type UntilOptions} from './waiting/until.js';
 export {survive} from './survive/survive.js';
 export type {Difference, EndView, Stage, SurviveOptions, SurviveReport} from './survive/scenario.js';
 export {startPlane} from '#src/plane/index.js';

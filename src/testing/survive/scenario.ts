@@ -7,7 +7,7 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import type {OperatorController} from '#src/operator/index.js';
 import type {Duration} from '#src/operator/result.js';
-import type {UntilOptions} from '#src/testing/until.js';
+import type {UntilOptions} from '#src/testing/waiting/until.js';
 import type {Plane} from '#src/plane/inputs/embedded.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 

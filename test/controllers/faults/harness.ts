@@ -11,8 +11,8 @@ import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
-import {comparable, touchKey} from '#src/testing/comparable.js';
-import {WatchStreams, type WatchStream} from '#src/testing/watch-streams.js';
+import {comparable, touchKey} from '#src/testing/faults/comparable.js';
+import {WatchStreams, type WatchStream} from '#src/testing/faults/watch-streams.js';
 import {stageOf, type Stage} from './stage.js';
 
 /** A scenario for a controller. */
