@@ -37,8 +37,9 @@ const errorMs = 10_000;
 const networkMs = 1_000;
 /** How often it is looked whether the volumes and the cgroup are gone. */
 const releaseMs = 100;
-/** A pod is looked at again at once after a step that changed something, but not forever. */
+/** A pod is looked at again at once after a step that changed something, but after so many steps only after a pause. */
 const maxSteps = 10;
+const pauseMs = 1_000;
 
 /** The step failed for a reason that may soon be over. */
 class NetworkNotReady extends Error {}
@@ -135,7 +136,9 @@ export class PodWorker {
       for (let steps = 0; this.#isDirty && this.#stage !== 'finished' && !this.#parts.signal.aborted; steps++) {
         this.#isDirty = false;
         nextMs = await this.#step();
-        if (steps >= maxSteps) this.#isDirty = false;
+        if (steps < maxSteps) continue;
+        if (this.#isDirty) nextMs = Math.min(nextMs, pauseMs);
+        this.#isDirty = false;
       }
     } finally {
       this.#isBusy = false;
