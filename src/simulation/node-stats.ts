@@ -1,8 +1,8 @@
 import type {AnyContainer} from '#src/api/pod.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node/stats.js';
-import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {ResourceUsage} from '#src/api/node/usage.js';
+import {amountOf, limitsOf} from '#src/platlet/server/container-limits.js';
 import {machineIds} from './node/node-object.js';
 import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';
@@ -33,24 +33,6 @@ const total = (all: readonly ResourceUsage[]): ResourceUsage => ({
   cpuMillis: all.reduce((sum, {cpuMillis}) => sum + cpuMillis, 0),
   memoryBytes: all.reduce((sum, {memoryBytes}) => sum + memoryBytes, 0),
 });
-
-const amountOf = (amounts: Readonly<Record<string, string>> | undefined, name: string): number | undefined => {
-  const text = amounts?.[name];
-  return text === undefined ? undefined : quantityNumber(parseQuantity(text));
-};
-
-const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerStats, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {
-  const [request, cpu, memory] = [
-    amountOf(resources?.requests, 'cpu'),
-    amountOf(resources?.limits, 'cpu'),
-    amountOf(resources?.limits, 'memory'),
-  ];
-  return {
-    ...(request === undefined ? {} : {cpuRequestMillis: request * 1000}),
-    ...(cpu === undefined ? {} : {cpuLimitMillis: cpu * 1000}),
-    ...(memory === undefined ? {} : {memoryLimitBytes: memory}),
-  };
-};
 
 type Running = Extract<ContainerRecord['state'], {is: 'running'}>;
 type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
