@@ -5,12 +5,14 @@ import {StatusError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {messageOf} from '#src/base/message.js';
 import {text} from '#src/serving/administration/route.js';
-import {authenticate} from '#src/serving/authenticators/union.js';
+import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 
 export interface AgentGuard {
   /** The name of the agent's node. */
   readonly node: string;
   readonly authenticators: readonly Authenticator[];
+  /** The paths on which users without credentials are served as anonymous; none if absent. */
+  readonly anonymous?: Anonymous;
   readonly authorizer: Authorizer;
   /** Called for failures of this server. */
   failed(error: unknown): void;
@@ -69,7 +71,7 @@ const described = ([first, ...rest]: readonly Attributes[]): string => {
 
 /** Passes on requests whose user is authenticated and has permission for the agent's node. Responds to others with 401 or 403 in plain text. */
 export const guarded =
-  ({node, authenticators, authorizer, failed}: AgentGuard, handler: ApiHandler): ApiHandler =>
+  ({node, authenticators, anonymous, authorizer, failed}: AgentGuard, handler: ApiHandler): ApiHandler =>
   async request => {
     const {caller, headers} = request;
     let user: UserInfo;
@@ -77,7 +79,7 @@ export const guarded =
       user =
         'user' in caller
           ? caller.user
-          : await authenticate(authenticators, undefined, {credentials: caller.credentials, headers}, pathOf(request));
+          : await authenticate(authenticators, anonymous, {credentials: caller.credentials, headers}, pathOf(request));
     } catch (error) {
       if (!(error instanceof StatusError)) failed(error);
       return text('Unauthorized', 401);

@@ -7,7 +7,7 @@ import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
-import {jsonText, notFoundPage, text} from '#src/serving/administration/route.js';
+import {jsonText, notFoundPage, text, type AdministrativeRoute} from '#src/serving/administration/route.js';
 import {commandResponse, requestedStreams} from './command.js';
 import {containerMetrics} from './container-metrics.js';
 import {exposition} from './exposition.js';
@@ -24,6 +24,10 @@ export interface AgentHandlerOptions {
   readonly clock: Clock;
   /** Limits what commands of `/run` write, shared with other agents. */
   readonly outputs: OutputBudget;
+  /** Whether only measurements and pods are served, and nothing for debugging. */
+  readonly isReadOnly?: boolean;
+  /** Further paths for debugging. */
+  readonly debugging?: readonly AdministrativeRoute[];
   /** Called for failures of this server. */
   failed(error: unknown): void;
 }
@@ -117,8 +121,11 @@ const streamed = ['GET', 'POST'];
 const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: AgentRouteHandler}>> = {
   healthz: {
     methods: reading,
-    answer: (_, {rest: [check, ...more]}) =>
-      more.length === 0 && (check === undefined || ['', 'ping', 'log', 'syncloop'].includes(check)) ? text('ok') : notFoundPage(),
+    answer: ({agent}, {rest: [check = '', ...more]}) => {
+      if (more.length > 0 || !['', 'ping', 'log', 'syncloop'].includes(check)) return notFoundPage();
+      const problem = ['', 'syncloop'].includes(check) ? agent.healthProblem?.() : undefined;
+      return problem === undefined ? text('ok') : text(`internal server error: ${problem}\n`, 500);
+    },
   },
   pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, false) : notFoundPage())},
   runningpods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, true) : notFoundPage())},
@@ -132,6 +139,13 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
   portForward: {methods: streamed, answer: portForward},
 };
 
+/** The paths that serve for debugging, by their first segments. */
+const debugged: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portForward', 'containerLogs', 'configz', 'runningpods', 'checkpoint', 'logs', 'debug']);
+
+/** Returns the route of an agent's own for a path, if there is one. */
+const ownRoute = ({debugging = []}: AgentHandlerOptions, path: string): AdministrativeRoute | undefined =>
+  debugging.find(route => (route.path.endsWith('/*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path));
+
 /** The HTTP API of a node's agent. Callers must authorize requests before. */
 export const agentHandler =
   (options: AgentHandlerOptions): ApiHandler =>
@@ -139,6 +153,9 @@ export const agentHandler =
     try {
       const [path = '', search = ''] = splitAt(request.url, '?');
       const [first = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
+      if (options.isReadOnly && debugged.has(first)) return text('Debug endpoints are disabled.\n', 405);
+      const own = ownRoute(options, path);
+      if (own) return await own.answer({method: request.method, path, query: new URLSearchParams(search), request});
       const route = Object.hasOwn(routes, first) ? routes[first]! : undefined;
       if (!route) return notFoundPage();
       if (!route.methods.includes(request.method)) return text('405: Method Not Allowed', 405);
