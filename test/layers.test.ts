@@ -123,10 +123,10 @@ test('every package that production code imports is in package.json, and every p
   t.deepEqual([...new Set(imported)].sort(), declared.filter(name => !tooling.includes(name)).sort());
 });
 
-/** What a simulated pod and a real one have in common. */
-const sharedByAgents = /^src\/platlet\/(?:pod|runtime)\//;
+/** What simulated nodes and real ones have in common. */
+const sharedByAgents = /^src\/platlet\/(?:node|pod|runtime)\//;
 
-test('simulated nodes share with real ones only what decides about pods', t => {
+test('simulated nodes share with real ones only what decides', t => {
   const problems = product.flatMap(({path, imports}) =>
     imports.flatMap(({specifier}) => {
       const file = path.startsWith('src/simulation/') ? target(path, specifier) : undefined;
