@@ -1,4 +1,4 @@
-import {containerHash, hashAnnotation} from '#src/platlet/pod/hash.js';
+import {containerAnnotations} from '#src/platlet/inputs/annotations.js';
 import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
 import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
 
@@ -52,7 +52,6 @@ export const configs: PodConfigs = {
     return {config, handler: ''};
   },
   async container({pod, container, attempt, image}) {
-    const grace = pod.spec?.terminationGracePeriodSeconds;
     const config: ContainerConfig = {
       name: container.name,
       attempt,
@@ -65,10 +64,7 @@ export const configs: PodConfigs = {
       devices: [],
       cdiDevices: [],
       labels: {},
-      annotations: {
-        [hashAnnotation]: containerHash(container),
-        ...(grace === undefined ? {} : {'io.kubernetes.pod.terminationGracePeriod': String(grace)}),
-      },
+      annotations: containerAnnotations(pod, container, attempt),
       logPath: `${container.name}/${attempt}.log`,
       stdin: false,
       stdinOnce: false,

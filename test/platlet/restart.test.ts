@@ -44,11 +44,14 @@ test('a container that ended while there was no agent is started again with the 
   t.like(pod.status?.containerStatuses?.[0]?.lastState, {terminated: {exitCode: 3}});
 });
 
-test('what was deleted while there was no agent is ended when it comes back, with its own grace period', async t => {
+test('what was deleted while there was no agent is ended when it comes back, with its own hook and grace period', async t => {
   await using plane = await aPlaneWithNode();
-  await using runtime = running(plane, {app: {stopsAfter: Infinity}});
+  await using runtime = running(plane, {app: {stopsAfter: Infinity, commands: {finish: [0, '']}}});
   const first = await anAgent(plane, runtime);
-  await run(plane, 'pod', {terminationGracePeriodSeconds: 7});
+  await run(plane, 'pod', {
+    terminationGracePeriodSeconds: 7,
+    containers: [{name: 'app', image: 'app', lifecycle: {preStop: {exec: {command: ['finish']}}}}],
+  });
   await plane.clock.advance(2_000);
   await first[Symbol.asyncDispose]();
   await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
@@ -56,6 +59,7 @@ test('what was deleted while there was no agent is ended when it comes back, wit
   await using _ = await anAgent(plane, runtime);
   await plane.clock.advance(20_000);
   t.true(runtime.calls.includes('stop app 0 7'));
+  t.true(runtime.calls.includes('exec app finish'));
   const [pod] = await runtime.pods();
   t.true(pod!.containers.every(({state}) => state === 'exited'));
 });

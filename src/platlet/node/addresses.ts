@@ -32,7 +32,8 @@ export const addressProblem = (address: string, interfaces: readonly string[]): 
   const next = family === 4 ? Number((value >> 16n) & 0xffn) : Number((value >> 112n) & 0xffn);
   if (family === 4 ? top === 127 : value === 1n) return "nodeIP can't be loopback address";
   if (family === 4 ? top >= 224 && top < 240 : top === 0xff) return "nodeIP can't be a multicast address";
-  if (family === 4 ? top === 169 && next === 254 : top === 0xfe && (next & 0xc0) === 0x80) return "nodeIP can't be a link-local unicast address";
+  if (family === 4 ? top === 169 && next === 254 : top === 0xfe && (next & 0xc0) === 0x80)
+    return "nodeIP can't be a link-local unicast address";
   if (value === 0n) return "nodeIP can't be an all zeros address";
   return interfaces.includes(address) ? undefined : `node IP: ${JSON.stringify(address)} not found in the host's network interfaces`;
 };
@@ -51,7 +52,10 @@ const foundAddress = async (parts: AddressParts, preferred: 4 | 6): Promise<stri
     usable[0] ??
     (await defaultAddress(preferred)) ??
     (await defaultAddress(other));
-  if (found === undefined) throw new Error(`can't get ip address of node ${nodeName}. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"`);
+  if (found === undefined)
+    throw new Error(
+      `can't get ip address of node ${nodeName}. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"`,
+    );
   return found;
 };
 

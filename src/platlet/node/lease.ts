@@ -44,8 +44,7 @@ const ignoring = (expected: (error: unknown) => boolean) => (error: unknown) => 
 export const renewLease = async (parts: LeaseParts, node: Frozen<Node> | undefined, known: Frozen<Lease> | undefined): Promise<Lease> => {
   const {client, name} = parts;
   const leases = client.resource(kinds.leases);
-  const own =
-    known && (await leases.update(leaseOf(parts, node, known)).catch(ignoring(error => isConflict(error) || isNotFound(error))));
+  const own = known && (await leases.update(leaseOf(parts, node, known)).catch(ignoring(error => isConflict(error) || isNotFound(error))));
   if (own) return own;
   const made = await leases.create(leaseOf(parts, node)).catch(ignoring(isAlreadyExists));
   if (made) return made;

@@ -37,7 +37,8 @@ const kibibytes = (text: string, name: string): number => Number(new RegExp(`^${
 const assigned = (text: string, name: string): string => new RegExp(`^${name}=["']?(.*?)["']?$`, 'm').exec(text)?.[1] ?? '';
 
 /** Returns the size of a page as quantities write it. */
-const pageSize = (kib: number): string => (kib % (1 << 20) === 0 ? `${kib / (1 << 20)}Gi` : kib % 1024 === 0 ? `${kib / 1024}Mi` : `${kib}Ki`);
+const pageSize = (kib: number): string =>
+  kib % (1 << 20) === 0 ? `${kib / (1 << 20)}Gi` : kib % 1024 === 0 ? `${kib / 1024}Mi` : `${kib}Ki`;
 
 const hugepagesFolder = '/sys/kernel/mm/hugepages';
 
@@ -59,7 +60,9 @@ export const readMachine = async ({files, storageBytes, platform, arch}: Machine
   const pools = await Promise.all(
     (await files.foldersIn(hugepagesFolder)).flatMap(folder => {
       const kib = Number(/^hugepages-(\d+)kB$/.exec(folder)?.[1] ?? 0);
-      return kib ? [read(`${hugepagesFolder}/${folder}/nr_hugepages`).then(count => [pageSize(kib), Number(count) * kib * 1024] as const)] : [];
+      return kib
+        ? [read(`${hugepagesFolder}/${folder}/nr_hugepages`).then(count => [pageSize(kib), Number(count) * kib * 1024] as const)]
+        : [];
     }),
   );
   return {

@@ -164,7 +164,10 @@ export class NodeLifecycle {
       client: {naming},
       identity,
     } = this.#parts;
-    const wanted: Readonly<Record<string, string>> = {[naming.labels.os]: identity.operatingSystem, [naming.labels.arch]: identity.architecture};
+    const wanted: Readonly<Record<string, string>> = {
+      [naming.labels.os]: identity.operatingSystem,
+      [naming.labels.arch]: identity.architecture,
+    };
     const missing = Object.entries(wanted).filter(([key, value]) => node.metadata?.labels?.[key] !== value);
     return missing.length > 0 ? {labels: Object.fromEntries(missing)} : undefined;
   }

@@ -35,7 +35,10 @@ export const reportedImages = (images: readonly Image[], maxImages: number): Non
     .slice(0, maxImages < 0 ? undefined : maxImages)
     .map(({digests, tags, bytes}) => ({names: [...digests, ...tags].slice(0, maxNames), sizeBytes: bytes}));
 
-const nodeInfoOf = ({machine, version, runtime}: NodeFacts, before: Frozen<NodeStatus> | undefined): NonNullable<NodeStatus['nodeInfo']> => ({
+const nodeInfoOf = (
+  {machine, version, runtime}: NodeFacts,
+  before: Frozen<NodeStatus> | undefined,
+): NonNullable<NodeStatus['nodeInfo']> => ({
   machineID: machine.machineId,
   systemUUID: machine.systemId,
   bootID: machine.bootId,
@@ -51,7 +54,12 @@ const nodeInfoOf = ({machine, version, runtime}: NodeFacts, before: Frozen<NodeS
 
 const handlersOf = ({handlers}: RuntimeStatus): Pick<NodeStatus, 'runtimeHandlers'> =>
   handlers
-    ? {runtimeHandlers: handlers.map(({name, recursiveReadOnlyMounts, userNamespaces}) => ({name, features: {recursiveReadOnlyMounts, userNamespaces}}))}
+    ? {
+        runtimeHandlers: handlers.map(({name, recursiveReadOnlyMounts, userNamespaces}) => ({
+          name,
+          features: {recursiveReadOnlyMounts, userNamespaces},
+        })),
+      }
     : {};
 
 /** Why a node cannot be ready although its runtime is: resources of which nothing is known. */
@@ -80,6 +88,11 @@ export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<No
     ...(runtimeStatus?.supplementalGroupsPolicy === undefined
       ? {}
       : {features: {supplementalGroupsPolicy: runtimeStatus.supplementalGroupsPolicy}}),
-    conditions: nodeConditions(naming, {...failures, ...(notReady.length > 0 ? {notReady: notReady.join(', ')} : {})}, before?.conditions, now),
+    conditions: nodeConditions(
+      naming,
+      {...failures, ...(notReady.length > 0 ? {notReady: notReady.join(', ')} : {})},
+      before?.conditions,
+      now,
+    ),
   };
 };

@@ -64,11 +64,7 @@ export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
       const [pod, {id}] = await runningAt(of);
       const spec = [...specContainers(pod.spec!)].find(({container}) => container.name === of.container)?.container;
       return (streams, signal) =>
-        runtime.attach(
-          id,
-          {...streams, stdin: spec?.stdin ? streams.stdin : undefined, tty: spec?.tty ?? false},
-          signal,
-        );
+        runtime.attach(id, {...streams, stdin: spec?.stdin ? streams.stdin : undefined, tty: spec?.tty ?? false}, signal);
     },
     listener(of, port) {
       const pod = podAt(parts, of);

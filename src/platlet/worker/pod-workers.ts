@@ -2,7 +2,8 @@
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import type {Pod} from '#src/api/pod.js';
+import type {Container, Pod} from '#src/api/pod.js';
+import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
@@ -20,19 +21,28 @@ export interface PodWorkersParts extends WorkerParts {
   nodeState(): Omit<NodeState, 'naming' | 'allocation' | 'pods'>;
 }
 
-/** The annotations of a container that say how its pod is stopped when nobody knows it any more. */
-const graceAnnotations = ['io.kubernetes.pod.deletionGracePeriod', 'io.kubernetes.pod.terminationGracePeriod'];
+/** Returns the hook before the stop that was noted at a container. */
+const notedHook = (text: string | undefined): Container['lifecycle'] => {
+  try {
+    return text === undefined ? undefined : {preStop: JSON.parse(text) as NonNullable<Container['lifecycle']>['preStop'] & object};
+  } catch {
+    return undefined;
+  }
+};
 
-/** Returns what can be said of a pod from its containers. */
+/** Returns what can be said of a pod from what was noted at its containers. */
 const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => {
-  const graces = containers.flatMap(({annotations}) =>
-    graceAnnotations.flatMap(key => (annotations[key] ? [Number(annotations[key])] : [])),
-  );
+  const {deletionGrace, terminationGrace, preStop} = containerKeys;
+  const grace = containers.flatMap(({annotations}) => annotations[deletionGrace] ?? annotations[terminationGrace] ?? [])[0];
+  const newest = new Map(containers.toReversed().map(container => [container.name, container]));
   return {
     metadata: {uid, name, namespace},
     spec: {
-      containers: [...new Set(containers.map(container => container.name))].map(each => ({name: each})),
-      ...(graces[0] === undefined ? {} : {terminationGracePeriodSeconds: graces[0]}),
+      containers: [...newest.values()].map(({name: each, annotations}) => {
+        const lifecycle = notedHook(annotations[preStop]);
+        return {name: each, ...(lifecycle ? {lifecycle} : {})};
+      }),
+      ...(grace === undefined ? {} : {terminationGracePeriodSeconds: Number(grace)}),
     },
   };
 };
