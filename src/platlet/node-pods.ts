@@ -11,6 +11,7 @@ import {crashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import {isMirrorPod, isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {httpGetter} from '#src/platlet/prober/http.js';
 import {probeRunner} from '#src/platlet/prober/probe.js';
 import {Prober} from '#src/platlet/prober/prober.js';
@@ -42,7 +43,9 @@ export interface PodApi {
 
 export interface NodePodsParts extends Ports {
   /** The API server; absent for an agent that runs the pods of its files alone. */
-  readonly api?: PodApi;
+  readonly api?: PodApi | undefined;
+  /** Records what happens to pods. */
+  readonly events?: EventRecorder;
   readonly network: Network;
   readonly nodeName: string;
   /** The Node; undefined while it is not registered. */
@@ -69,6 +72,8 @@ export interface NodePods {
   runtimeError(): string | undefined;
   /** All pods of all sources. */
   pods(): readonly Frozen<Pod>[];
+  /** What the runtime had when it was last listed. */
+  listed(): readonly RuntimePod[];
 }
 
 /** Creates what works on the pods of a node, which have no source yet. */
@@ -130,7 +135,7 @@ const silent: EventRecorder = {normal() {}, warning() {}};
 /** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
 export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
   const {naming, clock, log, signal, runtime, nodeName, api} = parts;
-  const events = api ? new Recorder({...parts, client: api.client, component: naming.agent, host: nodeName}) : silent;
+  const events = parts.events ?? (api ? new Recorder({...parts, client: api.client, component: naming.agent, host: nodeName}) : silent);
   const mirrors: MirrorPods | undefined =
     api &&
     new MirrorPods({
@@ -156,7 +161,7 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
   sources.start();
   keepHouse({clock, log, signal, runtime, workers, statuses, sources, limits: parts.garbage, listed: () => lifecycle.pods});
   onAbort(signal, () => workers[Symbol.dispose]());
-  return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()]};
+  return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()], listed: () => lifecycle.pods};
 };
 
 const sameIn = ({pods: {lister}}: PodApi, pod: Frozen<Pod>): Frozen<Pod> | undefined => {

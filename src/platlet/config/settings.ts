@@ -47,7 +47,9 @@ const memoryReservations = (texts: readonly string[]): FieldTypes['objects'] =>
       const [node = '', limits = ''] = text.split(':', 2);
       return {
         numaNode: Number(node),
-        limits: Object.fromEntries(limits.split(',').map(limit => [limit.slice(0, limit.indexOf('=')), limit.slice(limit.indexOf('=') + 1)])),
+        limits: Object.fromEntries(
+          limits.split(',').map(limit => [limit.slice(0, limit.indexOf('=')), limit.slice(limit.indexOf('=') + 1)]),
+        ),
       };
     });
 
@@ -73,7 +75,12 @@ const flagValue = (flag: string, options: PlatletOptions): Value => {
 };
 
 /** Returns the configuration of flags and defaults alone. */
-export const settingsOfFlags = (options: PlatletOptions, set: ReadonlySet<string>, base: Partial<Settings> = {}, withFile = false): Settings =>
+export const settingsOfFlags = (
+  options: PlatletOptions,
+  set: ReadonlySet<string>,
+  base: Partial<Settings> = {},
+  withFile = false,
+): Settings =>
   Object.fromEntries(
     fieldRows.map(([name, row]): [string, Value] => {
       if (row.flag && set.has(row.flag)) {

@@ -36,13 +36,16 @@ const tickMs = 10;
 
 /** Returns the processor time that a machine has used, in ms, from /proc/stat. */
 export const usedProcessorMs = (text: string): number => {
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = (/^cpu +(.*)$/m.exec(text)?.[1] ?? '').split(' ').map(Number);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = (/^cpu +(.*)$/m.exec(text)?.[1] ?? '')
+    .split(' ')
+    .map(Number);
   return (user + nice + system + irq + softirq + steal) * tickMs;
 };
 
 /** Returns the memory that a machine works with, in bytes, from /proc/meminfo: what is used without file pages that were not used lately. */
 export const usedMemoryBytes = (text: string): number => {
-  const of = (name: string): number => Number(new RegExp(`^${name.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  const of = (name: string): number =>
+    Number(new RegExp(`^${name.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
   return Math.max(0, of('MemTotal') - of('MemFree') - of('Inactive(file)'));
 };
 

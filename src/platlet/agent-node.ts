@@ -1,0 +1,149 @@
+// The Node of an agent: what it reports of its machine, its runtime and itself.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Node} from '#src/api/types.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {AgentParts} from './agent-parts.js';
+import {NodeLifecycle} from './node/node-lifecycle.js';
+import {allocatableOf, capacityOf, type CapacitySettings} from './node/capacity.js';
+import type {NodeStatus} from './node/conditions.js';
+import {nodeStatusOf} from './node/node-status.js';
+import {joinedProblems, RuntimeHealth} from './node/runtime-health.js';
+import type {Image} from './runtime/images.js';
+
+export interface AgentNodeParts extends AgentParts {
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+  cached(): Frozen<Node> | undefined;
+  /** Why the runtime counts as not listed; undefined if it is. */
+  runtimeError(): string | undefined;
+}
+
+/** How long a list of images is used. */
+const imagesMs = 30_000;
+
+/** Registers and reports the Node. */
+export class AgentNode {
+  readonly health: RuntimeHealth;
+  readonly #parts: AgentNodeParts;
+  readonly #lifecycle: NodeLifecycle;
+  readonly #capacity: CapacitySettings;
+  #port: number;
+  #images: readonly Image[] | undefined;
+  #imagesAt = -Infinity;
+
+  constructor(parts: AgentNodeParts) {
+    const {identity, settings, clients, clock, random, log, events, signal, cached} = parts;
+    this.#parts = parts;
+    this.#port = settings.port;
+    this.#capacity = {
+      maxPods: settings.maxPods,
+      podsPerCore: settings.podsPerCore,
+      localStorage: settings.localStorageCapacityIsolation,
+      reserved: [settings.kubeReserved, settings.systemReserved],
+      evictionReserve: {},
+    };
+    this.health = new RuntimeHealth(parts);
+    this.#lifecycle = new NodeLifecycle({
+      client: clients.heartbeats,
+      events,
+      clock,
+      random,
+      log,
+      signal,
+      identity: {
+        name: identity.nodeName,
+        hostname: identity.hostname,
+        architecture: identity.machine.architecture,
+        operatingSystem: identity.machine.operatingSystem,
+        labels: identity.labels,
+        taints: identity.taints,
+        controllerAttaches: settings.enableControllerAttachDetach,
+        providerId: settings.providerID,
+      },
+      updateMs: settings.nodeStatusUpdateFrequency,
+      reportMs: settings.nodeStatusReportFrequency,
+      leaseSeconds: settings.nodeLeaseDurationSeconds,
+      getsWhenForbidden: !parts.gate('PlatletRegistrationGetOnExistsOnly'),
+      cached,
+      status: before => this.status(before),
+    });
+  }
+
+  /** The addresses of the node without its host name. */
+  get addresses(): readonly string[] {
+    return this.#parts.identity.addresses.filter(({type}) => type === 'InternalIP').map(({address}) => address);
+  }
+
+  /** What pods may use, before the Node shows it. */
+  get allocatable(): Readonly<Record<string, string>> {
+    return allocatableOf(capacityOf(this.#parts.identity.machine, this.#capacity), this.#capacity);
+  }
+
+  get isRegistered(): boolean {
+    return this.#lifecycle.isRegistered;
+  }
+
+  /** Registers the node in the background, and reports its status and its Lease until the agent stops. */
+  start(port: number): void {
+    const {settings, clock} = this.#parts;
+    this.#port = port;
+    this.#lifecycle.followLease();
+    if (!settings.registerNode) return;
+    this.#lifecycle.register().then(
+      () => this.#lifecycle.followStatus(),
+      (error: unknown) => {
+        if (!this.#parts.signal.aborted) clock.unhandled(error);
+      },
+    );
+  }
+
+  /** Returns the status of the Node over the one that it has. */
+  async status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus> {
+    const {identity, settings, naming, clock, runtimeVersion} = this.#parts;
+    const problem = joinedProblems(this.#problems());
+    return nodeStatusOf(
+      naming,
+      {
+        machine: identity.machine,
+        settings: this.#capacity,
+        version: identity.version,
+        port: this.#port,
+        addresses: identity.addresses.length > 0 ? identity.addresses : undefined,
+        runtime: runtimeVersion,
+        runtimeStatus: this.health.status,
+        images: await this.#currentImages(),
+        maxImages: settings.nodeStatusMaxImages,
+        failures: {
+          pressures: [],
+          ...(problem === undefined ? {} : {notReady: problem}),
+          ...(settings.cpuCFSQuota ? {} : {remark: '. WARNING: CPU hardcapping unsupported'}),
+        },
+      },
+      before,
+      clock.now(),
+    );
+  }
+
+  #problems(): readonly string[] {
+    const {runtimeProblems, networkProblem} = this.health;
+    const runtimeError = this.#parts.runtimeError();
+    return [
+      ...runtimeProblems,
+      ...(runtimeError === undefined ? [] : [runtimeError]),
+      ...(networkProblem === undefined ? [] : [networkProblem]),
+    ];
+  }
+
+  async #currentImages(): Promise<readonly Image[] | undefined> {
+    const {runtime, clock, log} = this.#parts;
+    if (clock.monotonic() < this.#imagesAt + imagesMs) return this.#images;
+    try {
+      this.#images = await runtime.images();
+      this.#imagesAt = clock.monotonic();
+    } catch (error) {
+      log.error({err: error}, 'failed to list the images of the node');
+    }
+    return this.#images;
+  }
+}

@@ -1,0 +1,57 @@
+// What an agent is composed of.
+
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import type {Host} from '#src/platlet/host/host.js';
+import type {NodeAddress} from '#src/platlet/node/addresses.js';
+import type {Machine} from '#src/platlet/node/machine.js';
+import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
+import type {Runtime, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
+import type {AgentPortsParts} from '#src/platlet/server/ports.js';
+import type {Network} from '#src/transport/network.js';
+
+/** What is of an agent and not in its configuration. */
+export interface AgentIdentity {
+  readonly nodeName: string;
+  readonly hostname: string;
+  readonly addresses: readonly NodeAddress[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
+  readonly machine: Machine;
+  /** The release that the node reports. */
+  readonly version: string;
+}
+
+/** The clients of an agent, each with limits of its own. */
+export interface AgentClients {
+  readonly main: Client;
+  readonly events: Client;
+  readonly heartbeats: Client;
+}
+
+export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging'> {
+  readonly identity: AgentIdentity;
+  readonly settings: Settings;
+  readonly clients: AgentClients;
+  readonly runtime: Runtime;
+  readonly runtimeVersion: RuntimeVersion;
+  readonly host: Host;
+  /** The folder of the agent's own data, and that with links to the logs of containers. */
+  readonly rootDir: string;
+  readonly containerLogs?: string;
+  readonly garbage: GarbageLimits;
+  readonly naming: Naming;
+  readonly network: Network;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  gate(name: string): boolean;
+}

@@ -1,0 +1,172 @@
+// The agent of a node: composes its parts and starts them in order.
+
+import {InformerFactory} from '#informers/factory.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import type {Node} from '#src/api/types.js';
+import {openBlocks} from '#src/base/files/block-reader.js';
+import {Undo} from '#src/base/undo.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import {writtenSettings} from '#src/platlet/config/settings.js';
+import {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {LogRotation} from '#src/platlet/logs/rotation.js';
+import {nodeReference} from '#src/platlet/node/conditions.js';
+import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import {podParts} from '#src/platlet/pod-parts.js';
+import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
+import {nodeAgent} from '#src/platlet/server/node-agent.js';
+import {NodeStatsReader} from '#src/platlet/server/node-stats.js';
+import {fileSource} from '#src/platlet/sources/file-source.js';
+import {urlSource} from '#src/platlet/sources/url-source.js';
+import type {PodSource} from '#src/platlet/sources/source.js';
+import {Recorder} from '#src/runtime/events/events.js';
+import {AgentNode} from './agent-node.js';
+import type {AgentParts} from './agent-parts.js';
+
+/** A running agent. Disposing of it stops the agent; pods go on. */
+export interface RunningAgent extends AsyncDisposable {
+  readonly ports: AgentPorts;
+  readonly node: AgentNode;
+  readonly pods: NodePods;
+}
+
+const folderModes = {private: 0o750, shared: 0o755} as const;
+
+/** Starts an agent. Rejects with an error of one line if it cannot work. */
+export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
+  const {identity, settings, clients, runtime, naming, clock, random, log, host, files, rootDir} = parts;
+  const {nodeName, machine} = identity;
+  const lifetime = new AbortController();
+  const {signal} = lifetime;
+  await using undo = new Undo();
+  undo.defer(() => lifetime.abort());
+  const folders = new NodeFolders({
+    root: rootDir,
+    podLogs: settings.podLogsDir,
+    ...(parts.containerLogs ? {containerLogs: parts.containerLogs} : {}),
+  });
+  await makeFolders(host, folders);
+  const events = new Recorder({client: clients.events, clock, random, log, component: naming.agent, host: nodeName, signal});
+  const informers = new InformerFactory({
+    client: clients.main,
+    clock,
+    random,
+    log,
+    meter: parts.meter,
+    component: naming.agent,
+    minResyncMs: 0,
+    signal,
+  });
+  const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
+  const apiPods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
+  const cached = (): Frozen<Node> | undefined => nodes.lister.get(nodeName);
+  events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
+  let pods: NodePods | undefined;
+  const node = new AgentNode({...parts, events, signal, cached, runtimeError: () => pods?.runtimeError()});
+  const of = await podParts({
+    ...parts,
+    client: clients.main,
+    events,
+    informers,
+    signal,
+    folders,
+    machine,
+    addresses: node.addresses,
+    allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
+  });
+  const agent = nodeAgent({
+    runtime,
+    clock,
+    log,
+    files,
+    open: openBlocks,
+    pods: () => (pods ? shownPods(pods) : []),
+    stats: () => stats.read(),
+    configuration: () => writtenSettings(settings),
+    healthProblem: () => pods?.runtimeError(),
+  });
+  const stats = new NodeStatsReader({
+    ...parts,
+    name: nodeName,
+    machine,
+    signal,
+    pods: () => (pods ? shownPods(pods) : []),
+    listed: () => pods?.listed() ?? [],
+  });
+  const ports = await openAgentPorts({...parts, agent, nodeName, signal});
+  undo.defer(() => ports[Symbol.asyncDispose]());
+  await node.health.start();
+  informers.start();
+  node.start(ports.port);
+  await nodes.whenSynced(signal);
+  pods = await startPods({
+    ...parts,
+    ...of,
+    nodeName,
+    node: cached,
+    api: {client: clients.main, pods: apiPods},
+    sources: sourcesOf(parts, signal),
+    addresses: node.addresses,
+    runtimeName: parts.runtimeVersion.name,
+    networkError: () => node.health.networkProblem,
+    crashLoop: {firstMs: 10_000, maxMs: settings['crashLoopBackOff.maxContainerRestartPeriod']},
+    nodeState: () => ({
+      pressures: [],
+      allowedSysctls: settings.allowedUnsafeSysctls,
+      features: {podLevelResources: parts.gate('PodLevelResources'), declared: []},
+      isShuttingDown: false,
+    }),
+    signal,
+  });
+  new LogRotation({
+    ...parts,
+    signal,
+    settings: {
+      maxBytes: logBytes(settings.containerLogMaxSize),
+      maxFiles: settings.containerLogMaxFiles,
+      periodMs: settings.containerLogMonitorInterval,
+    },
+  }).start();
+  const cleanup = undo.move();
+  return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
+};
+
+const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {
+  for (const folder of [folders.root, folders.pods, folders.podLogs]) await host.makeFolder(folder, folderModes.private);
+  if (folders.containerLogs) await host.makeFolder(folders.containerLogs, folderModes.shared);
+};
+
+/** The pods with the statuses that the agent knows. */
+const shownPods = ({pods, statuses}: NodePods): readonly Frozen<Pod>[] =>
+  pods().map(pod => {
+    const own = statuses.statusOf(pod.metadata?.uid ?? '');
+    return own ? {...pod, status: {...pod.status, ...own}} : pod;
+  });
+
+/** Returns a size of a log in bytes; a negative one is no limit. */
+const logBytes = (size: string): number => quantityNumber(parseQuantity(size));
+
+/** The sources of static pods. */
+const sourcesOf = (
+  {settings, identity, naming, files, clock, log, network, gate}: AgentParts,
+  signal: AbortSignal,
+): readonly PodSource[] => {
+  const common = {
+    clock,
+    log,
+    signal,
+    settings: {naming, node: identity.nodeName, refusesReferences: gate('PreventStaticPodAPIReferences')},
+  };
+  const {staticPodPath: path, staticPodURL: url} = settings;
+  return [
+    ...(path ? [fileSource({...common, files, path, checkMs: settings.fileCheckFrequency})] : []),
+    ...(url ? [urlSource({...common, network, url, headers: headersOf(settings), checkMs: settings.httpCheckFrequency})] : []),
+  ];
+};
+
+/** Headers with several values have them joined, as HTTP allows. */
+const headersOf = ({staticPodURLHeader}: Settings): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(staticPodURLHeader).map(([name, values]) => [name, values.join(', ')]));

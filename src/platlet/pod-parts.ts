@@ -1,0 +1,137 @@
+// Composes what the workers of pods need of the node: configurations, images, volumes, cgroups and what containers leave.
+
+import {join} from 'node:path';
+import type {InformerFactory} from '#informers/factory.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {ImagePuller} from '#src/platlet/images/puller.js';
+import {Environments} from '#src/platlet/inputs/environment.js';
+import {NodePodConfigs} from '#src/platlet/inputs/pod-configs.js';
+import {runtimeClassHandlers} from '#src/platlet/inputs/runtime-classes.js';
+import type {Service} from '#src/platlet/inputs/service-variables.js';
+import {ContainerFiles} from '#src/platlet/logs/output.js';
+import type {Machine} from '#src/platlet/node/machine.js';
+import {podObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
+import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+
+export interface PodPartsContext {
+  readonly settings: Settings;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly client: Client;
+  readonly informers: InformerFactory;
+  readonly events: EventRecorder;
+  readonly runtime: Runtime;
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  readonly machine: Machine;
+  readonly addresses: readonly string[];
+  allocatable(): Readonly<Record<string, string>>;
+}
+
+/** What the workers of pods need of the node. */
+export interface PodParts {
+  readonly configs: PodConfigs;
+  readonly images: Images;
+  readonly volumes: PodVolumes;
+  readonly cgroups: PodCgroups;
+  readonly output: ContainerOutput;
+}
+
+const thermalThrottle = (cpu: number): string => `/sys/devices/system/cpu/cpu${cpu}/thermal_throttle`;
+
+/** Returns the folders of processors that containers must not see. */
+const maskedFolders = async (host: Host, cores: number): Promise<readonly string[]> => {
+  const found = await Promise.all(
+    Array.from({length: cores}, async (_, cpu) => ((await host.status(thermalThrottle(cpu))) ? [thermalThrottle(cpu)] : [])),
+  );
+  return found.flat();
+};
+
+/** Composes the parts of a node's pods. */
+export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
+  const {settings, naming, clock, random, log, informers, events, runtime, host, folders, machine, addresses} = context;
+  const services = informers.informer<Service>({kind: kinds.services});
+  const runtimeClasses = informers.informer({kind: kinds.runtimeClasses});
+  const objects = podObjects({
+    ...context,
+    strategy: settings.configMapAndSecretChangeDetectionStrategy as ReadStrategy,
+    cacheMs: () => settings.syncFrequency,
+  });
+  const volumes = withoutVolumes;
+  const environments = new Environments({
+    objects,
+    services: () => (services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
+    self: naming.self,
+    hostAddresses: addresses,
+    allocatable: context.allocatable,
+  });
+  const configs = new NodePodConfigs({
+    host,
+    folders,
+    random,
+    events,
+    environments,
+    volumes,
+    handlerOf: runtimeClassHandlers(naming, runtimeClasses.lister),
+    settings: {
+      agent: naming.agent,
+      clusterDns: settings.clusterDNS,
+      clusterDomain: settings.clusterDomain,
+      resolverFile: settings.resolvConf,
+      security: {
+        seccomp: join(folders.root, 'seccomp'),
+        seccompDefault: settings.seccompDefault,
+        maskedPaths: await maskedFolders(host, machine.cores),
+      },
+      resources: {
+        enforcesCpuLimits: settings.cpuCFSQuota,
+        cpuPeriod: Math.round(settings.cpuCFSQuotaPeriod * 1000),
+        memoryCapacity: machine.memoryBytes,
+        pageSizes: Object.keys(machine.hugepages).map(size => size.replace('i', 'B')),
+        killsGroups: false,
+      },
+    },
+  });
+  const images = new ImagePuller({
+    naming,
+    runtime,
+    objects,
+    events,
+    clock,
+    log,
+    limits: {
+      parallel: settings.serializeImagePulls ? 1 : settings.maxParallelImagePulls || Infinity,
+      qps: settings.registryPullQPS,
+      burst: settings.registryBurst,
+    },
+  });
+  return {configs, images, volumes, cgroups: withoutCgroups(settings), output: new ContainerFiles(host, folders)};
+};
+
+const withoutVolumes: PodVolumes = {
+  async mount({spec}) {
+    const unsupported = (spec?.volumes ?? []).filter(({projected}) => !projected).map(({name}) => name);
+    if (unsupported.length > 0) throw new Error(`volumes cannot be mounted yet: ${unsupported.join(', ')}`);
+  },
+  mountsOf: () => Promise.resolve([]),
+  release: () => Promise.resolve(true),
+};
+
+const withoutCgroups = ({cgroupRoot}: Settings): PodCgroups => ({
+  ensure: ({metadata}) => Promise.resolve(join('/', cgroupRoot, 'kubepods', `pod${metadata?.uid ?? ''}`)),
+  remove: () => Promise.resolve(true),
+});
