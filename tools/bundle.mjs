@@ -9,7 +9,7 @@ import {join} from 'node:path';
 import {noticesOf} from './notices.mjs';
 
 const target = 'dist/bundle';
-const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name =>
+const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'platlet'].filter(name =>
   existsSync(`dist/src/cli/${name}.js`),
 );
 /** Programs that others start, without a command in `bin`. */

@@ -16,6 +16,13 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
         (await import('./nodes/run.js')).runNodes(invocation),
       ),
   },
+  platlet: {
+    about: 'run the agent of a node, which runs pods in real containers',
+    run: async argv =>
+      runProgram((await import('#src/options/programs/platlet.js')).platletFlags, argv, async invocation =>
+        (await import('./platlet/run.js')).runPlatlet(invocation),
+      ),
+  },
   certificate: {
     about: 'approve or deny certificate signing requests',
     run: async argv =>

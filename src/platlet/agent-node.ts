@@ -64,7 +64,6 @@ export class AgentNode {
       updateMs: settings.nodeStatusUpdateFrequency,
       reportMs: settings.nodeStatusReportFrequency,
       leaseSeconds: settings.nodeLeaseDurationSeconds,
-      getsWhenForbidden: !parts.gate('PlatletRegistrationGetOnExistsOnly'),
       cached,
       status: before => this.status(before),
     });

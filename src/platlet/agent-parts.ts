@@ -7,6 +7,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {NodeAddress} from '#src/platlet/node/addresses.js';
@@ -53,5 +54,5 @@ export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'an
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  gate(name: string): boolean;
+  gate(name: GateName): boolean;
 }

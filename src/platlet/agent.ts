@@ -1,5 +1,6 @@
 // The agent of a node: composes its parts and starts them in order.
 
+import {setMaxListeners} from 'node:events';
 import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
@@ -41,6 +42,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const {nodeName, machine} = identity;
   const lifetime = new AbortController();
   const {signal} = lifetime;
+  setMaxListeners(0, signal); // Each part that works regularly has one.
   await using undo = new Undo();
   undo.defer(() => lifetime.abort());
   const folders = new NodeFolders({

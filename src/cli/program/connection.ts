@@ -67,7 +67,7 @@ export const openConnection = async ({
   const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
   const connections = [connection];
   const {qps, burst} = rateOf(options);
-  const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs}: Allowance = {}) =>
+  const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs, rateLimit}: Allowance = {}) =>
     connectedClient(own, {
       clock,
       meter,
@@ -75,7 +75,7 @@ export const openConnection = async ({
       userAgent: agent(part),
       contentType,
       cbor,
-      rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
+      rateLimit: rateLimit ?? {qps: qps * qpsFactor, burst: burst * burstFactor},
       ...(timeoutMs === undefined ? {} : {timeoutMs}),
     });
   let bare: Promise<HttpConnection> | undefined;

@@ -1,9 +1,12 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
+import type {RateLimit} from '#src/client/limits.js';
 import type {Delegate} from '#src/serving/delegation.js';
 
 /** An increase of a client's rate limits, and the time limit of its calls. */
 export interface Allowance {
+  /** Limits of its own instead. */
+  readonly rateLimit?: RateLimit;
   readonly qpsFactor?: number;
   readonly burstFactor?: number;
   readonly timeoutMs?: number;

@@ -28,8 +28,6 @@ export interface NodeLifecycleParts {
   readonly updateMs: number;
   readonly reportMs: number;
   readonly leaseSeconds: number;
-  /** Whether a Node that exists is also looked at when creating one is forbidden. */
-  readonly getsWhenForbidden: boolean;
   /** The Node as the informer has it. */
   cached(): Frozen<Node> | undefined;
   /** Returns the status of the node, over the one that it has. */
@@ -80,7 +78,7 @@ export class NodeLifecycle {
   }
 
   async #registerOnce(): Promise<void> {
-    const {client, identity, log, signal, getsWhenForbidden, status} = this.#parts;
+    const {client, identity, log, signal, status} = this.#parts;
     const {naming} = client;
     const nodes = client.resource(kinds.nodes);
     const wanted = newNode(naming, identity);
@@ -89,7 +87,8 @@ export class NodeLifecycle {
       log.info({node: identity.name}, 'the node is registered');
       return;
     } catch (error) {
-      if (!isAlreadyExists(error) && !(getsWhenForbidden && isForbidden(error))) throw error;
+      // A node that may not create its Node may have been given one.
+      if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
     }
     const found = await nodes.get(identity.name, {signal});
     const patch = ownMetadataPatch(naming, found, wanted);

@@ -12,7 +12,7 @@ export interface AgentGuard {
   readonly node: string;
   readonly authenticators: readonly Authenticator[];
   /** The paths on which users without credentials are served as anonymous; none if absent. */
-  readonly anonymous?: Anonymous;
+  readonly anonymous?: Anonymous | undefined;
   readonly authorizer: Authorizer;
   /** Called for failures of this server. */
   failed(error: unknown): void;

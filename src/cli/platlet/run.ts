@@ -1,0 +1,226 @@
+import {statfs} from 'node:fs/promises';
+import {hostname, networkInterfaces} from 'node:os';
+import {createSocket} from 'node:dgram';
+import {join} from 'node:path';
+import {sleep, type Clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import {systemRandom as random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {platletFlags} from '#src/options/programs/platlet.js';
+import {gateOf} from '#src/options/parsed-options.js';
+import {startAgent} from '#src/platlet/agent.js';
+import {settingsOfFlags} from '#src/platlet/config/settings.js';
+import {CriRuntime} from '#src/platlet/cri/runtime.js';
+import {systemHost} from '#src/platlet/host/system-host.js';
+import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
+import {readMachine} from '#src/platlet/node/machine.js';
+import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
+import {agentSecurity} from '#src/platlet/server/security.js';
+import {untilStopped, type Invocation} from '#src/program/program.js';
+import {openConnection} from '#src/cli/program/connection.js';
+import {profilingRoutes} from '#src/serving/administration/profiling.js';
+import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
+import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
+import {systemNetwork} from '#src/transport/network.js';
+
+type Given = Invocation<(typeof platletFlags)['rows']>;
+
+/** `platlet`: the agent of this machine, until it is stopped. */
+export const runPlatlet = async (given: Given): Promise<number> => {
+  await using undo = new Undo();
+  await Promise.race([runAgent(given, undo), untilStopped(given.stopping)]);
+  given.log.info('stopping');
+  return 0;
+};
+
+const runAgent = async (given: Given, undo: Undo): Promise<void> => {
+  const {
+    parsed,
+    clock,
+    log,
+    version,
+    stopping,
+    ready,
+    unhandled,
+  } = given;
+  const {options} = parsed;
+  const gate = gateOf(parsed);
+  const meter = new MetricsRegistry({process: true});
+  unhandled.countIn(meter);
+  const settings = settingsOfFlags(options, parsed.set);
+  const host = options.hostnameOverride.trim() || hostname();
+  const nodeName = nodeNameOf(host);
+  const connection = await openConnection({
+    program: 'platlet',
+    options: {
+      ...options,
+      master: '',
+      platApiQps: settings.kubeAPIQPS,
+      platApiBurst: settings.kubeAPIBurst,
+      platApiContentType: settings.contentType,
+    },
+    version,
+    clock,
+    meter,
+    log,
+    env: {},
+    signal: stopping,
+    gate,
+  });
+  undo.defer(() => connection[Symbol.asyncDispose]());
+  const {naming} = connection;
+  const runtime = new CriRuntime({
+    endpoint: settings.containerRuntimeEndpoint,
+    imageEndpoint: settings.imageServiceEndpoint || undefined,
+    requestTimeoutMs: settings.runtimeRequestTimeout,
+    clock,
+    log,
+  });
+  undo.defer(() => runtime[Symbol.asyncDispose]());
+  const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
+  const machine = await readMachine({
+    files: systemFiles,
+    platform: process.platform,
+    arch: process.arch,
+    storageBytes: () => storageOf(options.rootDir),
+  });
+  const network = systemNetwork(clock);
+  const addresses = await addressesOf(given, nodeName, host);
+  const ending = new AbortController();
+  undo.defer(() => ending.abort());
+  const {signal} = ending;
+  const delegate = connection.client('reviews', {rateLimit: {qps: -1, burst: 0}, timeoutMs: 10_000});
+  const security = await agentSecurity({
+    settings,
+    delegate,
+    naming,
+    clock,
+    random,
+    files: systemFiles,
+    log,
+    signal,
+    withUid: gate('AllowParsingUserUIDFromCertAuth'),
+  });
+  const certificates = await servingCertificates(given, settings, {host, name: naming.agent, signal});
+  const agent = await startAgent({
+    ...security,
+    identity: {
+      nodeName,
+      hostname: nodeName,
+      addresses,
+      labels: Object.fromEntries(options.nodeLabels),
+      taints: settings.registerWithTaints as never,
+      machine,
+      version: version.gitVersion,
+    },
+    settings,
+    clients: {
+      main: connection.client(''),
+      events: connection.client('events', {rateLimit: {qps: settings.eventRecordQPS || 5, burst: settings.eventBurst || 10}}),
+      heartbeats: connection.client('heartbeat', {
+        rateLimit: {qps: -1, burst: 0},
+        timeoutMs: Math.min(settings.nodeStatusUpdateFrequency, settings.nodeLeaseDurationSeconds * 1000),
+      }),
+    },
+    runtime,
+    runtimeVersion,
+    host: systemHost,
+    rootDir: options.rootDir,
+    containerLogs: containerLogsFolder,
+    garbage: {
+      minAgeMs: options.minimumContainerTtlDuration,
+      maxPerContainer: options.maximumDeadContainersPerContainer,
+      maxContainers: options.maximumDeadContainers,
+    },
+    naming,
+    network,
+    files: systemFiles,
+    clock,
+    random,
+    log,
+    meter,
+    gate,
+    tls: certificates.tlsOptions,
+    debugging: settings.enableProfilingHandler
+      ? profilingRoutes({clock, argv: process.argv, contention: settings.enableContentionProfiling})
+      : [],
+  });
+  undo.defer(() => agent[Symbol.asyncDispose]());
+  certificates.follow(signal, context => agent.ports.setSecureContext(context));
+  ready(`node ${nodeName} at work against ${connection.server} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`);
+  await untilStopped(stopping);
+};
+
+/** The folder with a link to the log of each container. */
+const containerLogsFolder = '/var/log/containers';
+
+/** How long the runtime may take to answer for the first time. */
+const reachMs = 5_000;
+
+const reachRuntime = async (runtime: CriRuntime, clock: Clock, log: Log, signal: AbortSignal): Promise<RuntimeVersion> => {
+  const deadline = clock.monotonic() + reachMs;
+  for (let delay = 100; ; delay = Math.min(delay * 2, 3_000)) {
+    try {
+      return await runtime.check();
+    } catch (error) {
+      if (clock.monotonic() + delay > deadline || signal.aborted) throw error;
+      log.v(1).info({err: error}, 'the container runtime does not answer yet');
+    }
+    await sleep(clock, delay, signal);
+  }
+};
+
+/** Returns the size of the file system that a folder is on, or will be. */
+const storageOf = async (folder: string): Promise<number> => {
+  for (let at = folder; ; at = join(at, '..')) {
+    const found = await statfs(at).catch(() => undefined);
+    if (found) return found.blocks * found.bsize;
+    if (at === '/') return 0;
+  }
+};
+
+/** Returns the address that the machine sends from towards others. Nothing is sent. */
+const defaultAddress = (family: 4 | 6): Promise<string | undefined> =>
+  new Promise(resolve => {
+    const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
+    socket.once('error', () => {
+      socket.close();
+      resolve(undefined);
+    });
+    socket.connect(9, family === 4 ? '192.0.2.1' : '2001:db8::1', () => {
+      const {address} = socket.address();
+      socket.close();
+      resolve(address);
+    });
+  });
+
+const addressesOf = async ({parsed: {options}, clock, log}: Given, nodeName: string, host: string): Promise<readonly NodeAddress[]> => {
+  try {
+    return await nodeAddresses({
+      nodeName,
+      hostname: nodeName,
+      nodeIps: options.nodeIp,
+      interfaces: () => Object.values(networkInterfaces()).flatMap(all => (all ?? []).map(({address}) => address)),
+      defaultAddress,
+      resolve: name => systemNetwork(clock).resolve(name === nodeName ? host : name),
+    });
+  } catch (error) {
+    log.error({err: error}, 'the node has no address');
+    return [];
+  }
+};
+
+const servingCertificates = async (
+  {parsed: {options}, clock, log}: Given,
+  {tlsCertFile, tlsPrivateKeyFile, tlsMinVersion, tlsCipherSuites}: ReturnType<typeof settingsOfFlags>,
+  {host, name, signal}: {readonly host: string; readonly name: string; readonly signal: AbortSignal},
+): Promise<ServingCertificates> => {
+  const common = {files: systemFiles, clock, log, limits: {minVersion: tlsMinVersion, cipherSuites: tlsCipherSuites} as never};
+  if (tlsCertFile && tlsPrivateKeyFile) return ServingCertificates.load({...common, pair: {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile}});
+  const own = {files: systemFiles, clock, folder: options.certDir, name, host, hosts: []};
+  const pair = await ensureOwnPair(own);
+  renewOwnPair(own, log, signal);
+  return ServingCertificates.load({...common, pair});
+};

@@ -1,0 +1,79 @@
+// The program of a node's agent, in this process, against a plane with a port.
+
+import {join} from 'node:path';
+import {readFileSync} from 'node:fs';
+import {writeFile} from 'node:fs/promises';
+import {systemClock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {runPlatlet} from '#src/cli/platlet/run.js';
+import {UnhandledErrors} from '#src/observe/unhandled.js';
+import {Verbosity} from '#src/observe/verbosity.js';
+import {parseFlags} from '#src/options/parse.js';
+import {versionInfoOf} from '#src/options/parsed-options.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
+import {loadAuthority} from '#src/pki/authority.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import type {Plane} from '#src/plane/plane.js';
+
+export interface AgentProgram extends AsyncDisposable {
+  /** Resolves to the line that it prints when it works. Rejects if it ends before. */
+  readonly ready: Promise<string>;
+  readonly ended: Promise<number>;
+}
+
+/** Runs the agent with flags. */
+export const runAgent = (argv: readonly string[], log: Log = noLog): AgentProgram => {
+  const stopping = new AbortController();
+  const parsed = parseFlags(platletFlags, argv);
+  let ready = (_: string): void => {};
+  const isReady = new Promise<string>(resolve => (ready = resolve));
+  const ended = runPlatlet({
+    parsed,
+    argv,
+    log,
+    clock: systemClock,
+    unhandled: new UnhandledErrors(log),
+    verbosity: new Verbosity(0, ''),
+    version: versionInfoOf(parsed),
+    stopping: stopping.signal,
+    print: () => {},
+    ready,
+  });
+  ended.catch(() => {});
+  return {
+    ready: Promise.race([isReady, ended.then(code => Promise.reject(new Error(`the agent ended with ${code}`)))]),
+    ended,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await ended;
+    },
+  };
+};
+
+/** Writes the connection settings of a node of a plane, with a certificate by the plane's CA. Returns the path of the file. */
+export const nodeSettings = async (plane: Plane, directory: string, folder: string, node: string): Promise<string> => {
+  const pki = (name: string) => readFileSync(join(directory, 'pki', name), 'utf8');
+  const authority = loadAuthority('ca', pki('ca.crt'), pki('ca.key'));
+  const {certificate, key} = keyPairPem(
+    await issueClientCertificate(authority, {
+      now: Date.now(),
+      lifetimeMs: 3_600_000,
+      commonName: `system:node:${node}`,
+      organizations: ['system:nodes'],
+    }),
+  );
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const path = join(folder, 'platconfig');
+  await writeFile(
+    path,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{name: 'plane', cluster: {server: plane.url, 'certificate-authority-data': base64(pki('ca.crt'))}}],
+      users: [{name: 'node', user: {'client-certificate-data': base64(certificate), 'client-key-data': base64(key)}}],
+      contexts: [{name: 'node', context: {cluster: 'plane', user: 'node'}}],
+      'current-context': 'node',
+    }),
+  );
+  return path;
+};

@@ -1,0 +1,137 @@
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Pod} from '#src/api/pod.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {describePod} from '#test/platlet/agent.js';
+import {nodeSettings, runAgent, type AgentProgram} from './agent-program.js';
+import {startContainerd, type Containerd} from './containerd.js';
+import {recipes} from './images/index.js';
+import {containersMissing} from './requirements.js';
+import {run} from './run.js';
+
+if (containersMissing) console.log(`skipped: ${containersMissing}`);
+const contained = containersMissing ? test.skip : test.serial;
+
+let node: Containerd;
+let plane: Plane;
+let agent: AgentProgram;
+let directory: string;
+
+const name = 'worker';
+
+test.before(async () => {
+  if (containersMissing) return;
+  node = await startContainerd();
+  directory = mkdtempSync(join(tmpdir(), 'plat-agent-'));
+  plane = await startPlane({
+    naming: 'kubernetes',
+    dataDir: directory,
+    bootstrapTokens: true,
+    apiserverArgs: ['--platlet-preferred-address-types=InternalIP'],
+    controllers: ['serviceaccount-controller', 'deployment-controller', 'replicaset-controller', 'root-ca-certificate-publisher-controller'],
+  });
+  agent = runAgent([
+    `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
+    `--hostname-override=${name}`,
+    `--container-runtime-endpoint=${node.endpoint}`,
+    `--root-dir=${join(node.agentFolder, 'root')}`,
+    `--cert-dir=${join(node.agentFolder, 'pki')}`,
+    `--cgroup-root=${node.cgroup}`,
+    '--port=19250',
+    '--read-only-port=19255',
+    '--healthz-port=19248',
+  ]);
+  await agent.ready;
+});
+
+test.after.always(async () => {
+  if (containersMissing) return;
+  await agent?.[Symbol.asyncDispose]();
+  await plane?.stop();
+  await node?.stop();
+  rmSync(directory, {recursive: true, force: true});
+});
+
+/** Waits until something is so, for at most a minute. */
+const until = async <T>(t: ExecutionContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) t.fail(`waited in vain until ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+};
+
+const image = recipes.busybox.reference;
+const pods = () => plane.client().resource(kinds.pods);
+
+const reached = (t: ExecutionContext, pod: string, state: RegExp): Promise<Pod> => {
+  let last = '';
+  return until(t, `${pod} is ${state}, and not ${last}`, async () => {
+    const found = await pods().get(pod, {namespace: 'default'});
+    last = describePod(found);
+    return state.test(last) && found;
+  });
+};
+
+contained('a node registers and runs a pod', async t => {
+  const ready = await until(t, 'the node is ready', async () => {
+    const found = await plane.client().resource(kinds.nodes).get(name).catch(() => undefined);
+    return found?.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True') && found;
+  });
+  t.is(ready.status?.nodeInfo?.containerRuntimeVersion?.split('://')[0], 'containerd');
+  await pods().create({
+    metadata: {name: 'hello', namespace: 'default'},
+    spec: {
+      restartPolicy: 'Never',
+      nodeName: name,
+      automountServiceAccountToken: false,
+      containers: [{name: 'app', image, command: ['sh', '-c', 'echo hello; echo more >&2; exit 3']}],
+    },
+  });
+  await reached(t, 'hello', /^Failed: app Error\(3\)$/);
+  const log = await run('kubectl', '--kubeconfig', kubeconfig(), 'logs', 'hello');
+  t.is(log, 'hello\nmore\n');
+});
+
+const kubeconfig = (): string => join(directory, 'kubeconfig');
+const kubectl = (...args: readonly string[]): Promise<string> => run('kubectl', '--kubeconfig', kubeconfig(), ...args);
+const exits = async (...args: readonly string[]): Promise<number> => {
+  try {
+    await kubectl(...args);
+    return 0;
+  } catch (error) {
+    return (error as {code: number}).code;
+  }
+};
+
+const serving = `
+  mkdir -p /www; echo page > /www/index.html; httpd -p 8080 -h /www
+  trap 'exit 0' TERM
+  n=0; while true; do n=$((n+1)); echo "line $n"; sleep 0.1; done`;
+
+contained('kubectl reads logs, runs commands, copies files and forwards ports', async t => {
+  await pods().create({
+    metadata: {name: 'web', namespace: 'default'},
+    spec: {
+      nodeName: name,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 2,
+      containers: [{name: 'app', image, command: ['sh', '-c', serving]}],
+    },
+  });
+  await reached(t, 'web', /^Running: app ready$/);
+  t.is((await kubectl('logs', 'web', '--tail=1')).split('\n').length, 2);
+  t.is((await kubectl('logs', 'web', '--limit-bytes=6')), 'line 1');
+  t.regex(await kubectl('logs', 'web', '--timestamps', '--tail=1'), /^\d{4}-\d\d-\d\dT[\d:]+\.\d{9}Z line \d+\n$/);
+  t.is(await kubectl('exec', 'web', '--', 'echo', 'hi'), 'hi\n');
+  t.is(await exits('exec', 'web', '--', 'sh', '-c', 'exit 7'), 7);
+  const file = join(directory, 'file');
+  writeFileSync(file, 'copied');
+  await kubectl('cp', file, 'web:/tmp/file');
+  t.is(await kubectl('exec', 'web', '--', 'cat', '/tmp/file'), 'copied');
+});
