@@ -72,6 +72,8 @@ export interface Host {
   changeOwner(path: string, uid: number, gid: number): Promise<void>;
   link(target: string, path: string): Promise<void>;
   linkTarget(path: string): Promise<string>;
+  /** Returns a path without links; undefined if nothing is there. */
+  realPath(path: string): Promise<string | undefined>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file or a link; a missing one is no error. */
   removeFile(path: string): Promise<void>;

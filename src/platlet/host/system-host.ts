@@ -3,7 +3,6 @@
 import {execFile} from 'node:child_process';
 import {constants, createReadStream, createWriteStream, type Stats} from 'node:fs';
 import * as fs from 'node:fs/promises';
-import {join} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
@@ -148,6 +147,7 @@ export const systemHost: Host = {
   changeOwner: (path, uid, gid) => fs.lchown(path, uid, gid),
   link: (target, path) => fs.symlink(target, path),
   linkTarget: path => fs.readlink(path),
+  realPath: path => orElse(fs.realpath(path), undefined),
   rename: (from, to) => fs.rename(from, to),
   removeFile: remove,
   async removeFolder(path) {
@@ -171,11 +171,3 @@ export const systemHost: Host = {
     }
   },
 };
-
-/** Returns the paths of all files below a folder, the folder first; symbolic links are not followed. */
-export async function* filesBelow(host: Pick<Host, 'list' | 'linkStatus'>, path: string): AsyncGenerator<readonly [string, FileStatus]> {
-  const status = await host.linkStatus(path);
-  if (!status) return;
-  yield [path, status];
-  if (status.kind === 'folder') for (const name of await host.list(path)) yield* filesBelow(host, join(path, name));
-}

@@ -27,6 +27,8 @@ export interface PodVolumes {
   groupsOf?(pod: Frozen<Pod>): readonly number[];
   /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
   release(uid: string): Promise<boolean>;
+  /** Removes what is left of pods that are not known. */
+  sweep?(isKnown: (uid: string) => boolean): Promise<void>;
 }
 
 /** The cgroups of pods. */

@@ -1,0 +1,16 @@
+import {join} from 'node:path';
+import type {FileStatus, Host} from './host.js';
+
+/** Yields all that is at and below a path, the folders before what they hold. Symbolic links are not followed. */
+export async function* filesBelow(
+  host: Pick<Host, 'list' | 'linkStatus'>,
+  path: string,
+): AsyncGenerator<readonly [path: string, status: FileStatus]> {
+  const waiting = [path];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const status = await host.linkStatus(next);
+    if (!status) continue;
+    yield [next, status];
+    if (status.kind === 'folder') for (const name of (await host.list(next)).toReversed()) waiting.push(join(next, name));
+  }
+}

@@ -1,0 +1,95 @@
+// Empty folders: on the disk, in memory, or in huge pages.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {parseQuantity, quantityValue} from '#src/api/quantity.js';
+import {podLimits} from '#src/model/pod/requests.js';
+import {bytesOf} from '#src/platlet/cgroups/numbers.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {mountsBelow, type Host} from '#src/platlet/host/host.js';
+import type {VolumePlugin} from './plugin.js';
+
+export interface EmptyFolderParts {
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  /** The memory that pods can have, in bytes. */
+  allocatableMemory(): number;
+  /** Whether memory may be swapped, and the kernel can exclude a file system from that. */
+  readonly excludesSwap: boolean;
+}
+
+export interface EmptyFolder {
+  readonly uid: string;
+  readonly plugin: string;
+  readonly name: string;
+  readonly mode: number;
+  /** What it is mounted as; undefined: it is on the disk. */
+  readonly mount?: {readonly type: 'tmpfs' | 'hugetlbfs'; readonly options: readonly string[]};
+}
+
+const stateMode = 0o750;
+
+/** Makes an empty folder be there, once: what containers wrote stays. Returns its path. */
+export const makeEmptyFolder = async (
+  {host, folders}: Pick<EmptyFolderParts, 'host' | 'folders'>,
+  {uid, plugin, name, mode, mount}: EmptyFolder,
+): Promise<string> => {
+  const path = folders.volume(uid, plugin, name);
+  const state = folders.pluginState(uid, plugin, name);
+  const ready = join(state, 'ready');
+  const isMounted = (await mountsBelow(host, path)).some(each => each.path === path);
+  if ((await host.status(ready)) && (await host.status(path)) && isMounted === (mount !== undefined)) return path;
+  await host.makeFolder(path, mode);
+  if (mount && !isMounted) await host.mount({type: mount.type, source: mount.type, target: path, options: mount.options});
+  await host.changeMode(path, mode);
+  await host.makeFolder(state, stateMode);
+  await host.writeFile(ready, '', 0o640);
+  return path;
+};
+
+/** Returns the size of a volume in memory: at most what its pod and its node can have. 0: no limit is known. */
+export const memoryVolumeBytes = (pod: Frozen<Pod>, sizeLimit: string | undefined, allocatable: number): number => {
+  const containers = pod.spec?.containers ?? [];
+  const own = podLimits(pod, {podLevel: true}).get('memory');
+  const allLimited =
+    pod.spec?.resources?.limits?.['memory'] !== undefined || containers.every(({resources}) => bytesOf(resources?.limits?.['memory']) > 0);
+  const limits = [allocatable, allLimited && own ? Number(quantityValue(own)) : 0, sizeLimit ? bytesOf(sizeLimit) : 0];
+  const known = limits.filter(bytes => bytes > 0);
+  return known.length > 0 ? Math.min(...known) : 0;
+};
+
+/** Returns the size of the pages of a medium, and of all pages that a pod may have. */
+const hugePages = (pod: Frozen<Pod>, medium: string): {readonly pageBytes: number; readonly bytes: number} => {
+  const limits = podLimits(pod);
+  const sizes = [...limits.keys()].filter(name => name.startsWith('hugepages-')).map(name => name.slice('hugepages-'.length));
+  const size = medium === 'HugePages' ? sizes[0] : medium.slice('HugePages-'.length);
+  if (size === undefined || (medium === 'HugePages' && sizes.length > 1))
+    throw new Error(`medium "HugePages" can only be used when the pod requests exactly one page size`);
+  const amount = limits.get(`hugepages-${size}`);
+  if (!amount) throw new Error(`medium ${JSON.stringify(medium)}: the pod requests no pages of this size`);
+  return {pageBytes: bytesOf(parseQuantity(size)), bytes: bytesOf(amount)};
+};
+
+const folderMode = 0o777;
+
+/** Volumes of type emptyDir. */
+export const emptyDir = (parts: EmptyFolderParts): VolumePlugin => ({
+  folder: 'empty-dir',
+  isRefreshed: false,
+  supports: ({volume}) => volume.emptyDir !== undefined,
+  async setUp({pod, name, volume: {emptyDir: source}}) {
+    const {medium = '', sizeLimit} = source ?? {};
+    const folder = {uid: pod.metadata?.uid ?? '', plugin: 'empty-dir', name, mode: folderMode};
+    if (medium === '') return {path: await makeEmptyFolder(parts, folder)};
+    if (medium === 'Memory') {
+      const bytes = memoryVolumeBytes(pod, sizeLimit, parts.allocatableMemory());
+      const options = [...(bytes > 0 ? [`size=${bytes}`] : []), ...(parts.excludesSwap ? ['noswap'] : [])];
+      return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'tmpfs', options}})};
+    }
+    if (!medium.startsWith('HugePages')) throw new Error(`unknown storage medium ${JSON.stringify(medium)}`);
+    const {pageBytes, bytes} = hugePages(pod, medium);
+    const options = [`pagesize=${pageBytes}`, `size=${bytes}`];
+    return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'hugetlbfs', options}})};
+  },
+});

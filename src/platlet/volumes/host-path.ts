@@ -1,0 +1,66 @@
+// Paths of the host, and local volumes.
+
+import {dirname} from 'node:path';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {mountsBelow, type FileKind, type Host} from '#src/platlet/host/host.js';
+import type {VolumePlugin} from './plugin.js';
+
+/** What a path has to be, by type, and what it is made as if it is missing. */
+const types: Readonly<Record<string, {readonly kind: FileKind; readonly text: string; readonly create?: number}>> = {
+  Directory: {kind: 'folder', text: 'directory'},
+  DirectoryOrCreate: {kind: 'folder', text: 'directory', create: 0o755},
+  File: {kind: 'file', text: 'file'},
+  FileOrCreate: {kind: 'file', text: 'file', create: 0o644},
+  Socket: {kind: 'socket', text: 'socket file'},
+  CharDevice: {kind: 'character', text: 'character device'},
+  BlockDevice: {kind: 'block', text: 'block device'},
+};
+
+/** Throws if a path of the host is not what its type says. */
+export const checkHostPath = async (host: Host, path: string, type = ''): Promise<void> => {
+  if (path.split('/').includes('..')) throw new Error(`path ${JSON.stringify(path)} must not contain '..'`);
+  if (type === '') return;
+  const wanted = types[type];
+  if (!wanted) throw new Error(`${type} is an invalid volume type`);
+  const found = await host.status(path);
+  if (!found && wanted.create !== undefined) {
+    if (wanted.kind === 'folder') await host.makeFolder(path, wanted.create);
+    else if ((await host.status(dirname(path)))?.kind === 'folder') await host.writeFile(path, '', wanted.create);
+    else throw new Error(`open ${path}: no such file or directory`);
+    return;
+  }
+  if (found?.kind !== wanted.kind) throw new Error(`hostPath type check failed: ${path} is not a ${wanted.text}`);
+};
+
+/** Volumes of type hostPath, of pods and of persistent volumes. */
+export const hostPath = (host: Host): VolumePlugin => ({
+  folder: undefined,
+  isRefreshed: false,
+  supports: ({volume, persistent}) => (persistent ? persistent.spec?.hostPath : volume.hostPath) !== undefined,
+  async setUp({volume, persistent}) {
+    const {path, type} = (persistent ? persistent.spec?.hostPath : volume.hostPath)!;
+    await checkHostPath(host, path, type);
+    return {path};
+  },
+});
+
+const folderMode = 0o750;
+
+/** Persistent volumes of type local. */
+export const localVolume = (host: Host, folders: NodeFolders): VolumePlugin => ({
+  folder: 'local-volume',
+  isRefreshed: false,
+  supports: ({persistent}) => persistent?.spec?.local !== undefined,
+  async setUp({pod, persistent, isReadonly}) {
+    const source = persistent!.spec!.local!.path;
+    if (source.split('/').includes('..')) throw new Error(`path ${JSON.stringify(source)} must not contain '..'`);
+    const kind = (await host.status(source))?.kind;
+    if (kind === undefined) throw new Error(`path ${JSON.stringify(source)} does not exist`);
+    if (kind !== 'folder') throw new Error(`path ${JSON.stringify(source)} is no folder, which is all that is supported`);
+    const target = folders.volume(pod.metadata?.uid ?? '', 'local-volume', persistent!.metadata?.name ?? '');
+    if ((await mountsBelow(host, target)).some(({path}) => path === target)) return {path: target, isReadonly};
+    await host.makeFolder(target, folderMode);
+    await host.mount({type: 'bind', source, target, ...(isReadonly ? {options: ['ro']} : {})});
+    return {path: target, isReadonly};
+  },
+});

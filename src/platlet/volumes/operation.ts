@@ -1,0 +1,155 @@
+// What goes on with one volume of one pod.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {exponential} from '#src/base/backoff.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Host} from '#src/platlet/host/host.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {Claims} from './claims.js';
+import {giveToGroup} from './ownership.js';
+import type {MountedVolume, VolumePlugin, VolumeRequest} from './plugin.js';
+
+export interface OperationParts {
+  readonly naming: Naming;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventRecorder;
+  readonly plugins: readonly VolumePlugin[];
+  readonly claims: Pick<Claims, 'of'>;
+  readonly signal: AbortSignal;
+}
+
+const backoff = exponential(500, 122_000);
+
+/** Brings one volume of a pod to be mounted, and up to date. */
+export class VolumeOperation {
+  readonly #parts: OperationParts;
+  readonly name: string;
+  #pod: Frozen<Pod> | undefined;
+  #result: MountedVolume | undefined;
+  #running: Promise<void> | undefined;
+  #retry: Disposable | undefined;
+  #failures = 0;
+  #isStopped = false;
+  #isProcessed = false;
+  #isRefreshed = true;
+  #waiting: (() => void)[] = [];
+
+  constructor(parts: OperationParts, name: string) {
+    this.#parts = parts;
+    this.name = name;
+  }
+
+  /** Where the volume is; undefined while it is not mounted. */
+  get result(): MountedVolume | undefined {
+    return this.#result;
+  }
+
+  get isBusy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Whether it is known what the volume is. */
+  get isProcessed(): boolean {
+    return this.#isProcessed;
+  }
+
+  /** Resolves when the volume is mounted and was brought up to date once more, if that does not fail. */
+  async mounted(pod: Frozen<Pod>): Promise<void> {
+    this.#pod = pod;
+    if (this.#running) await this.#running;
+    else if (!this.#retry && (!this.#result || this.#isRefreshed)) await this.#start();
+    if (!this.#result && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
+  }
+
+  /** Begins nothing more. What goes on is still to end. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
+  }
+
+  #start(): Promise<void> {
+    if (this.#isStopped || this.#parts.signal.aborted) return Promise.resolve();
+    this.#running = this.#run().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const {events, log, clock} = this.#parts;
+    const pod = this.#pod!;
+    try {
+      this.#result = await this.#setUp(pod);
+      this.#failures = 0;
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    } catch (error) {
+      log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'a volume could not be set up');
+      if (this.#isProcessed)
+        events.warning(pod, 'FailedMount', `MountVolume.SetUp failed for volume ${JSON.stringify(this.name)} : ${messageOf(error)}`);
+      if (this.#isStopped) return;
+      this.#retry = clock.schedule(backoff(this.#failures++), () => {
+        this.#retry = undefined;
+        return this.#running ?? this.#start();
+      });
+    }
+  }
+
+  async #setUp(pod: Frozen<Pod>): Promise<MountedVolume> {
+    const {claims, plugins, naming} = this.#parts;
+    const volume = pod.spec?.volumes?.find(({name}) => name === this.name);
+    if (!volume) throw new Error(`volume ${JSON.stringify(this.name)} is not in the pod any more`);
+    const claimed = await claims.of(pod, volume);
+    const request: VolumeRequest = {
+      pod,
+      name: this.name,
+      volume,
+      isReadonly: claimed?.isReadonly ?? false,
+      ...(claimed ? {persistent: claimed.persistent} : {}),
+    };
+    this.#isProcessed = true;
+    const plugin = plugins.find(each => each.supports(request));
+    if (!plugin) throw new Error(`no volume plugin matched name: ${sourceOf(request)}`);
+    this.#isRefreshed = plugin.isRefreshed;
+    const mounted = await plugin.setUp(request);
+    if (plugin.folder !== undefined && !plugin.isRefreshed) await this.#giveToGroup(request, mounted);
+    const group = Number(claimed?.persistent.metadata?.annotations?.[naming.subKey('pv.beta', 'gid')]);
+    return Number.isSafeInteger(group) && group > 0 ? {...mounted, groups: [group]} : mounted;
+  }
+
+  async #giveToGroup({pod, isReadonly}: VolumeRequest, {path}: MountedVolume): Promise<void> {
+    const {host, clock, events} = this.#parts;
+    const {fsGroup, fsGroupChangePolicy} = pod.spec?.securityContext ?? {};
+    // A volume that can only be read stays as it is.
+    if (fsGroup === undefined || isReadonly) return;
+    await giveToGroup(host, clock, {
+      path,
+      group: fsGroup,
+      isReadonly,
+      onlyOnMismatch: fsGroupChangePolicy === 'OnRootMismatch',
+      progress: files =>
+        events.warning(pod, 'VolumePermissionChangeInProgress', `Setting volume ownership for ${path}, processed ${files} files.`),
+    });
+  }
+}
+
+/** Returns the type of a volume, as the field that has it. */
+const sourceOf = ({volume, persistent}: VolumeRequest): string => {
+  const fields = Object.keys(persistent?.spec ?? volume);
+  const plain = new Set([
+    'name',
+    'accessModes',
+    'capacity',
+    'claimRef',
+    'persistentVolumeReclaimPolicy',
+    'storageClassName',
+    'volumeMode',
+    'nodeAffinity',
+    'mountOptions',
+  ]);
+  return fields.find(field => !plain.has(field)) ?? 'unknown';
+};
