@@ -14,6 +14,8 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isAlreadyExists} from '#src/api/status.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {hashLabel, type DaemonSet} from './kinds.js';
 
@@ -27,19 +29,21 @@ export interface History {
   readonly old: readonly Revision[];
 }
 
-type Context = Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'naming'>;
+type Context = Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'clock' | 'naming'>;
 
 /** The histories of daemon sets, as controller revisions. */
 export class Histories {
   readonly #context: Context;
   readonly #cached;
   readonly #claim;
+  readonly #pieces: Pieces;
 
   constructor(context: Context) {
-    const {client, lister} = context;
+    const {client, clock, lister} = context;
     this.#context = context;
     this.#cached = indexingChildren(lister(kinds.controllerRevisions));
     this.#claim = claimer({client, parents: kinds.daemonSets, children: kinds.controllerRevisions});
+    this.#pieces = new Pieces(clock);
   }
 
   /** Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have to be relabelled. */
@@ -52,13 +56,16 @@ export class Histories {
       parent: set,
       kind: kinds.daemonSets,
       labels: template.metadata?.labels ?? {},
-      data: templatePatch(template),
+      patch: await runStepsInPieces(templatePatch(template), this.#pieces),
       hashLabel,
       naming,
     };
-    const made = newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount});
-    const old = own.filter(revision => !sameRevision(revision, made)).sort(byRevision);
-    const current = own.filter(revision => sameRevision(revision, made)).sort(byRevision);
+    const made = await runStepsInPieces(
+      newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount}),
+      this.#pieces,
+    );
+    const [old, current]: [Revision[], Revision[]] = [[], []];
+    for (const revision of own.sort(byRevision)) ((await this.#isSame(revision, made)) ? current : old).push(revision);
     const number = nextRevision(old);
     let now: Revision;
     if (current.length === 0) now = await this.#create(set, {...made, revision: number});
@@ -84,6 +91,10 @@ export class Histories {
 
   get #revisions() {
     return this.#context.writer(kinds.controllerRevisions);
+  }
+
+  #isSame(a: Revision, b: Revision): Promise<boolean> {
+    return runStepsInPieces(sameRevision(a, b), this.#pieces);
   }
 
   async #withHash(revision: Revision): Promise<Revision> {
@@ -114,7 +125,7 @@ export class Histories {
       if (!isAlreadyExists(error)) throw error;
       const {namespace, name} = keyOf(made);
       const existing = await this.#context.client.resource(kinds.controllerRevisions).get(name, {namespace});
-      if (sameRevision(existing, made)) return existing;
+      if (await this.#isSame(existing, made)) return existing;
       await this.#countCollision(set);
       throw error;
     }

@@ -3,6 +3,7 @@ import {withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Naming} from '#src/api/naming.js';
 import {sameSubsets, type Endpoints, type Subset} from './subsets.js';
 
@@ -35,10 +36,13 @@ export const desiredEndpoints = (naming: Naming, names: ReturnType<typeof endpoi
   };
 
   return {
-    isUpToDate: (current: Frozen<Endpoints>, service: Frozen<Service>, {subsets, isTruncated}: FoundSubsets): boolean =>
-      sameSubsets(current.subsets, subsets) &&
-      sameContent(ownLabels(current.metadata?.labels), ownLabels(service.metadata?.labels)) &&
-      (current.metadata?.annotations?.[names.overCapacity] !== undefined) === isTruncated,
+    *isUpToDate(current: Frozen<Endpoints>, service: Frozen<Service>, {subsets, isTruncated}: FoundSubsets): Steps<boolean> {
+      return (
+        (yield* sameSubsets(current.subsets, subsets)) &&
+        sameContent(ownLabels(current.metadata?.labels), ownLabels(service.metadata?.labels)) &&
+        (current.metadata?.annotations?.[names.overCapacity] !== undefined) === isTruncated
+      );
+    },
 
     /** Returns the object to write over `current`, with the time of the change that caused it. */
     desiredOf(

@@ -8,6 +8,7 @@ import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
@@ -80,7 +81,7 @@ export const endpointsReconciler = ({
 
     const selected = podsOfService(pods, service);
     const time = times.next(service, selected);
-    const all = await subsetsFor(service, selected, pieces);
+    const all = await runStepsInPieces(subsetsFor(service, selected), pieces);
     const kept = truncated(all);
     const found: FoundSubsets = {subsets: kept ?? all, isTruncated: kept !== undefined};
     const current = endpoints.get(key);
@@ -93,7 +94,7 @@ export const endpointsReconciler = ({
         `endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`,
       );
     }
-    if (!isUpToDate(current, service, found)) await update(desiredOf(service, current, found, time), text);
+    if (!(await runStepsInPieces(isUpToDate(current, service, found), pieces))) await update(desiredOf(service, current, found, time), text);
     return settled;
   };
 

@@ -5,16 +5,18 @@ import {
   hostnameWithin,
   isEndpoint,
   referenceTo,
-  targetPort,
+  targetPorts,
   withoutVersion,
   type AddressFamily,
 } from '#controllers/shared/endpoints/pod-endpoints.js';
-import type {Service} from '#controllers/shared/endpoints/services.js';
+import {hasFixedPorts, type Service} from '#controllers/shared/endpoints/services.js';
+import {sameInSteps} from '#src/api/equal-steps.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
-import type {Pieces} from '#src/base/turn.js';
+import {sortedByInSteps} from '#src/base/sort-steps.js';
+import {mappedInSteps, type Steps} from '#src/base/steps.js';
 import {isReady} from '#src/model/pod/state.js';
 
 export type Endpoints = ObjectOf<typeof kinds.endpoints>;
@@ -46,20 +48,24 @@ const addressFor = (service: Frozen<Service>, pod: Frozen<Pod>): Address | undef
   return {ip: found.ip, ...(hostname ? {hostname} : {}), ...(nodeName ? {nodeName} : {}), targetRef: referenceTo(pod)};
 };
 
-/** Returns the addresses of a pod of a service. Without ports only headless services have any. */
-const addressesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly EndpointAddress[] => {
-  const {publishNotReadyAddresses = false, ports = [], clusterIP} = service.spec ?? {};
-  if (!isEndpoint(pod, {terminating: publishNotReadyAddresses})) return [];
+/** Returns the address of a pod of a service, without a port. */
+const addressOf = (service: Frozen<Service>, pod: Frozen<Pod>): EndpointAddress | undefined => {
+  const {publishNotReadyAddresses = false} = service.spec ?? {};
+  if (!isEndpoint(pod, {terminating: publishNotReadyAddresses})) return undefined;
   const address = addressFor(service, pod);
-  if (!address) return [];
-  const ready = publishNotReadyAddresses || isReady(pod);
-  if (ports.length === 0) return clusterIP === 'None' ? [{address, ready, port: undefined}] : [];
-  return ports.flatMap(each => {
-    const port = targetPort(pod, each);
-    if (port === undefined) return [];
+  return address && {address, ready: publishNotReadyAddresses || isReady(pod), port: undefined};
+};
+
+/** Returns the ports of a service in a pod. */
+const portsOf = function* ({spec}: Frozen<Service>, pod: Frozen<Pod>): Steps<readonly Port[]> {
+  const targetPort = targetPorts(pod);
+  const found = yield* mappedInSteps(spec?.ports ?? [], (each): Port | undefined => {
+    const port = targetPort(each);
+    if (port === undefined) return undefined;
     const {name, protocol = 'TCP', appProtocol} = each;
-    return [{address, ready, port: {...(name ? {name} : {}), port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}}];
+    return {...(name ? {name} : {}), port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})};
   });
+  return found.filter(port => port !== undefined);
 };
 
 const portText = (port: Port | undefined): string =>
@@ -67,17 +73,22 @@ const portText = (port: Port | undefined): string =>
 const addressText = ({ip, targetRef}: Address): string => `${ip} ${targetRef?.uid ?? ''}`;
 const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** So many addresses are grouped in one step. */
+const groupedAtOnce = 500;
+
 /**
  * Packs addresses into the fewest subsets: addresses with the same ports share one. An address that is ready on one port and not on another is not ready.
  * The order is fixed, so that equal input yields equal subsets.
  */
-export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): readonly Subset[] => {
+export const packSubsets = function* (endpointAddresses: Iterable<EndpointAddress>): Steps<readonly Subset[]> {
   const ports = new Map<
     string,
     {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}
   >();
   const addresses = new Map<string, Address>();
+  let grouped = 0;
   for (const {address, ready, port} of endpointAddresses) {
+    if (++grouped % groupedAtOnce === 0) yield;
     const [portKey, addressKey] = [portText(port), addressText(address)];
     // The first entry of an address applies to all ports.
     const known = addresses.get(addressKey) ?? address;
@@ -91,8 +102,8 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
     string,
     {readonly ports: Port[]; readonly at: readonly (readonly [string, {readonly address: Address; readonly ready: boolean}])[]}
   >();
-  for (const [, {port, at}] of [...ports].sort(byText)) {
-    const sorted = [...at].sort(byText);
+  for (const [, {port, at}] of yield* sortedByInSteps([...ports], byText)) {
+    const sorted = yield* sortedByInSteps([...at], byText);
     const text = sorted.map(([addressKey, {ready}]) => `${addressKey} ${ready}`).join();
     const set = sets.get(text);
     if (set && port) set.ports.push(port);
@@ -109,15 +120,23 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
   });
 };
 
-/** Returns the subsets of a service. Yields to other work where the pods are many. */
-export const subsetsFor = async (service: Frozen<Service>, pods: readonly Frozen<Pod>[], pieces: Pieces): Promise<readonly Subset[]> => {
+/** Returns the subsets of a service. Without ports only headless services have any. Ports that are the same in all pods are added once, to the subset of all addresses. */
+export const subsetsFor = function* (service: Frozen<Service>, pods: readonly Frozen<Pod>[]): Steps<readonly Subset[]> {
+  const {ports = [], clusterIP} = service.spec ?? {};
+  if (ports.length === 0 && clusterIP !== 'None') return [];
+  const isFixed = yield* hasFixedPorts(service);
   const endpointAddresses: EndpointAddress[] = [];
   for (const pod of pods) {
-    const pause = pieces.pause();
-    if (pause) await pause;
-    endpointAddresses.push(...addressesOf(service, pod));
+    yield;
+    const found = addressOf(service, pod);
+    if (found && isFixed) endpointAddresses.push(found);
+    else if (found) for (const port of yield* portsOf(service, pod)) endpointAddresses.push({...found, port});
   }
-  return packSubsets(endpointAddresses);
+  const subsets = yield* packSubsets(endpointAddresses);
+  if (!isFixed || ports.length === 0 || pods.length === 0) return subsets;
+  const texts = yield* mappedInSteps(yield* portsOf(service, pods[0]!), (port): readonly [string, Port] => [portText(port), port]);
+  const shared = (yield* sortedByInSteps(texts, byText)).map(([, port]) => port);
+  return subsets.map(subset => ({...subset, ports: shared}));
 };
 
 const comparable = (subsets: readonly Frozen<Subset>[]): unknown => {
@@ -131,5 +150,5 @@ const comparable = (subsets: readonly Frozen<Subset>[]): unknown => {
 };
 
 /** Whether two lists of subsets are equal, regardless of the pods' resource versions. */
-export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean =>
-  sameJson(comparable(a), comparable(b));
+export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): Steps<boolean> =>
+  sameInSteps(comparable(a), comparable(b), sameJson);

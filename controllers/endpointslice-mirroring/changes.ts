@@ -2,6 +2,7 @@ import {slicePrefix, slicesBy, type EndpointSlice, type SliceNames} from '#contr
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Naming} from '#src/api/naming.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {differences, groupText, type Endpoints, type MirroredGroup} from './desired.js';
@@ -78,13 +79,13 @@ const isUpToDate = (
 };
 
 /** Returns the changes that leave one slice for each group: the first existing one is kept. */
-export const changesFor = (
+export const changesFor = function* (
   object: Frozen<Endpoints>,
   existing: readonly Frozen<EndpointSlice>[],
   groups: ReadonlyMap<string, MirroredGroup>,
   rules: MirrorRules,
-): Changes => {
-  const existingByGroup = slicesBy(existing, ({addressType, ports}) => groupText(addressType, ports));
+): Steps<Changes> {
+  const existingByGroup = yield* slicesBy(existing, groupText);
   const writes: EndpointSlice[] = [];
   const unwanted: Frozen<EndpointSlice>[] = [];
   const [counts, newGroups] = [{added: 0, updated: 0, removed: 0}, [] as MirroredGroup[]];

@@ -11,6 +11,7 @@ import {
 } from '#controllers/shared/endpoints/endpoint-slices.js';
 import {readAddress, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Frozen} from '#src/api/key.js';
+import {mappedInSteps, type Steps} from '#src/base/steps.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {ObjectReference} from '#src/api/types.js';
 
@@ -33,11 +34,16 @@ export interface Desired {
   readonly skipped: number;
 }
 
-/** A key for the slices of one family and set of ports. */
-export const groupText = (family: string, ports: readonly Frozen<SlicePort>[] | undefined): string => `${family} ${portsText(ports)}`;
+/** Returns the key for the slices of one family and set of ports. */
+const groupTextOf = (family: string, text: string): string => `${family} ${text}`;
 
-const portsOf = ({ports = []}: Frozen<Subset>): SlicePort[] =>
-  ports.map(({name = '', port, protocol = 'TCP', appProtocol}) => ({
+/** Returns the key of an existing slice. */
+export const groupText = function* ({addressType, ports}: Frozen<EndpointSlice>): Steps<string> {
+  return groupTextOf(addressType, yield* portsText(ports));
+};
+
+const portsOf = ({ports = []}: Frozen<Subset>): Steps<SlicePort[]> =>
+  mappedInSteps(ports, ({name = '', port, protocol = 'TCP', appProtocol}) => ({
     name,
     port,
     protocol,
@@ -53,15 +59,16 @@ const endpointOf = ({hostname, nodeName, targetRef}: Frozen<Address>, text: stri
 });
 
 /** Returns the endpoints to mirror: at most `maxEndpoints` addresses of each subset, ready ones first. */
-export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: number): Desired => {
+export const desiredOf = function* ({subsets = []}: Frozen<Endpoints>, maxEndpoints: number): Steps<Desired> {
   const groups = new Map<string, MirroredGroup>();
   let [invalid, skipped] = [0, 0];
   for (const subset of subsets) {
-    const ports = portsOf(subset);
+    const ports = yield* portsOf(subset);
+    const text = yield* portsText(ports);
     const groupFor = (family: AddressFamily): MirroredGroup => {
-      const text = groupText(family, ports);
-      let group = groups.get(text);
-      if (!group) groups.set(text, (group = {family, ports, wanted: new Map()}));
+      const key = groupTextOf(family, text);
+      let group = groups.get(key);
+      if (!group) groups.set(key, (group = {family, ports, wanted: new Map()}));
       return group;
     };
     const all = [
@@ -71,6 +78,7 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: numbe
     let added = 0;
     for (const [address, ready] of all) {
       if (added >= maxEndpoints) break;
+      yield;
       const read = readAddress(address.ip);
       if (!read) {
         invalid++;

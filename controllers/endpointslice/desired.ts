@@ -4,11 +4,12 @@ import {
   hostnameWithin,
   readAddress,
   referenceTo,
-  targetPort,
+  targetPorts,
   type AddressFamily,
 } from '#controllers/shared/endpoints/pod-endpoints.js';
-import type {Service} from '#controllers/shared/endpoints/services.js';
+import {hasFixedPorts, type Service} from '#controllers/shared/endpoints/services.js';
 import type {Frozen} from '#src/api/key.js';
+import {mappedInSteps, type Steps} from '#src/base/steps.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {isReady} from '#src/model/pod/state.js';
@@ -22,13 +23,16 @@ export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[
 };
 
 /** Returns the service's ports resolved for a pod. Named ports that no container has are left out. */
-const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
-  (spec?.ports ?? []).flatMap(each => {
-    const port = targetPort(pod, each);
-    if (port === undefined) return [];
+const portsFor = function* ({spec}: Frozen<Service>, pod: Frozen<Pod>): Steps<SlicePort[]> {
+  const targetPort = targetPorts(pod);
+  const found = yield* mappedInSteps(spec?.ports ?? [], (each): SlicePort | undefined => {
+    const port = targetPort(each);
+    if (port === undefined) return undefined;
     const {name = '', protocol = 'TCP', appProtocol} = each;
-    return [{name, port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}];
+    return {name, port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})};
   });
+  return found.filter(port => port !== undefined);
+};
 
 /**
  * Returns the endpoint of a pod; undefined if it has no address of the family. A terminating pod is serving while it is ready, but not
@@ -65,11 +69,11 @@ export interface PortGroup {
 /** Groups pods by their resolved ports; computed once if no port is named. */
 export const portGroups = (service: Frozen<Service>) => {
   const groups = new Map<string, PortGroup>();
-  const fixed = (service.spec?.ports ?? []).every(({targetPort: target}) => typeof target !== 'string');
+  let fixed: boolean | undefined;
   let shared: PortGroup | undefined;
-  const find = (pod: Frozen<Pod>): PortGroup => {
-    const ports = portsFor(service, pod);
-    const text = portsText(ports);
+  const find = function* (pod: Frozen<Pod>): Steps<PortGroup> {
+    const ports = yield* portsFor(service, pod);
+    const text = yield* portsText(ports);
     let group = groups.get(text);
     if (!group) groups.set(text, (group = {ports, wanted: new Map()}));
     return group;
@@ -77,6 +81,9 @@ export const portGroups = (service: Frozen<Service>) => {
   return {
     groups: groups as ReadonlyMap<string, PortGroup>,
     /** Returns the group of a pod, creating it if necessary. */
-    of: (pod: Frozen<Pod>): PortGroup => (fixed ? (shared ??= find(pod)) : find(pod)),
+    *of(pod: Frozen<Pod>): Steps<PortGroup> {
+      fixed ??= yield* hasFixedPorts(service);
+      return fixed ? (shared ??= yield* find(pod)) : yield* find(pod);
+    },
   };
 };

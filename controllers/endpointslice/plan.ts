@@ -2,6 +2,7 @@ import {portsText, slicesBy, type EndpointSlice, type SliceNames} from '#control
 import type {Service} from '#controllers/shared/endpoints/services.js';
 import type {Efficiency} from '#controllers/shared/endpoints/slice-metrics.js';
 import type {Frozen} from '#src/api/key.js';
+import type {Steps} from '#src/base/steps.js';
 import type {PortGroup} from './desired.js';
 import type {SlicePlan} from './hints.js';
 import {packSlices, type Packing} from './packing.js';
@@ -21,14 +22,14 @@ interface PlanRules {
 }
 
 /** Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without endpoints one placeholder is left. */
-export const planSlices = (
+export const planSlices = function* (
   service: Frozen<Service>,
   existing: readonly Frozen<EndpointSlice>[],
   groups: ReadonlyMap<string, PortGroup>,
   {names, maxEndpoints}: PlanRules,
-): PackedPlan => {
+): Steps<PackedPlan> {
   const own = existing.filter(slice => isOwnedBy(slice, service));
-  const byPorts = slicesBy(own, ({ports}) => portsText(ports));
+  const byPorts = yield* slicesBy(own, ({ports}) => portsText(ports));
   const parts: Efficiency[] = [];
   const packings: Packing[] = [];
   for (const [text, group] of groups) {

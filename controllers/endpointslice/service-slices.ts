@@ -8,6 +8,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import type {Pieces} from '#src/base/turn.js';
 import {addressTypesOf, endpointFor, portGroups, type PortGroup} from './desired.js';
 import {distributionOf, withSameZoneHints, withoutHints, type SlicePlan} from './hints.js';
@@ -71,7 +72,7 @@ export class ServiceSlices {
       const pause = pieces.pause();
       if (pause) await pause;
       if (!isEndpoint(pod, {terminating: true})) continue;
-      const group = of(pod);
+      const group = await runStepsInPieces(of(pod), pieces);
       const {nodeName = ''} = pod.spec ?? {};
       const node = nodes.get(nodeName);
       // A pod on an unknown node may be deleted with it. It must not block the other endpoints.
@@ -98,9 +99,12 @@ export class ServiceSlices {
       readonly time: string | undefined;
     },
   ): Promise<void> {
-    const {naming, metrics, writer} = this.#parts;
+    const {naming, metrics, writer, pieces} = this.#parts;
     const key = keyText(keyOf(service));
-    const {creates, updates, unchanged, deletes, counts, parts} = planSlices(service, existing, groups, this.#parts);
+    const {creates, updates, unchanged, deletes, counts, parts} = await runStepsInPieces(
+      planSlices(service, existing, groups, this.#parts),
+      pieces,
+    );
     metrics.counted(counts);
     metrics.packed(key, family, parts);
     const plan = this.#withHints(service, family, {creates, updates, unchanged});

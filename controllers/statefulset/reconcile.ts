@@ -9,6 +9,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isConflict} from '#src/api/status.js';
+import {Pieces} from '#src/base/turn.js';
 import {controllerOf} from '#src/model/owners.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
@@ -59,11 +60,12 @@ class StatefulSetSyncer {
   readonly #claimRevisions;
   readonly #claims;
   readonly #podWriter;
+  readonly #pieces: Pieces;
   readonly #allowsMaxUnavailable: boolean;
   readonly #semanticComparison: boolean;
 
   constructor(context: Context) {
-    const {lister, client, gates} = context;
+    const {lister, client, clock, gates} = context;
     this.#context = context;
     this.#pods = indexingChildren(lister(kinds.pods));
     this.#revisions = lister(kinds.controllerRevisions);
@@ -71,6 +73,7 @@ class StatefulSetSyncer {
     this.#claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
     this.#claims = storage(context);
     this.#podWriter = podWrites(context, this.#claims);
+    this.#pieces = new Pieces(clock);
     this.#allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');
     this.#semanticComparison = gates.enabled('StatefulSetSemanticRevisionComparison');
   }
@@ -91,7 +94,7 @@ class StatefulSetSyncer {
     const errors: unknown[] = [];
     const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
     const semanticComparison = this.#semanticComparison;
-    const revisionPair = await collectError(revisionPairOf(set, {client, revisions: kept, semanticComparison}));
+    const revisionPair = await collectError(revisionPairOf(set, {client, pieces: this.#pieces, revisions: kept, semanticComparison}));
     const status = revisionPair && (await collectError(this.#syncPods(set, own, revisionPair)));
     // Runs even after a failure: the history of a failing set must not grow without bound.
     await collectError(this.#truncateHistory(set, kept, usedRevisions(set, own, revisionPair)));

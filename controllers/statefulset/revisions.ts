@@ -13,9 +13,14 @@ import {
   type RevisionOf,
 } from '#controllers/shared/children/revisions.js';
 import {sameContent} from '#src/api/equal.js';
+import {sameInSteps} from '#src/api/equal-steps.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import type {Pieces} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import {defaultPodTemplate} from '#src/model/pod/defaults.js';
 import type {StatefulSet} from './kinds.js';
@@ -37,28 +42,36 @@ const hashNumber = ({metadata}: Revision, label: string): number | undefined => 
   return text !== undefined && /^[+-]?\d+$/.test(text) && Math.abs(Number(text)) < 2 ** 31 ? Number(text) : undefined;
 };
 
-const isEqual = (a: Revision, b: Revision, label: string): boolean => {
+const isEqual = function* (a: Revision, b: Revision, label: string): Steps<boolean> {
   const [left, right] = [hashNumber(a, label), hashNumber(b, label)];
-  return (left === undefined || right === undefined || left === right) && sameRevision(a, b);
+  return (left === undefined || right === undefined || left === right) && (yield* sameRevision(a, b));
+};
+
+/** Returns the newest revision that is equal to another. */
+const lastEqual = function* (revisions: readonly Revision[], to: Revision, label: string): Steps<Revision | undefined> {
+  for (const revision of revisions.toReversed()) if (yield* isEqual(revision, to, label)) return revision;
+  return undefined;
 };
 
 /** Returns a template with the current defaults applied. */
-const filledIn = (template: Frozen<PodTemplateSpec>): PodTemplateSpec => {
-  const copy = structuredClone(template) as PodTemplateSpec;
+const filledIn = function* (template: Frozen<PodTemplateSpec>): Steps<PodTemplateSpec> {
+  const copy = (yield* parsedInSteps(yield* encodedInSteps(template))) as PodTemplateSpec;
   defaultPodTemplate(copy);
+  yield;
   return copy;
 };
 
 /** Whether a revision restores the set's template, though it may be stored differently: by another release, or before a field had a default. */
-const isSemanticallyEqual = (set: StatefulSet, revision: Revision): boolean => {
+const isSemanticallyEqual = function* (set: StatefulSet, revision: Revision): Steps<boolean> {
   const template = templateOf(revision);
-  return template !== undefined && sameContent(filledIn(template), filledIn(set.spec!.template));
+  return template !== undefined && (yield* sameInSteps(yield* filledIn(template), yield* filledIn(set.spec!.template), sameContent));
 };
 
 export interface RevisionsOptions {
   /** Whether a semantically equal revision is reused. */
   readonly semanticComparison: boolean;
   readonly client: Client;
+  readonly pieces: Pieces;
   /** The set's revisions in order. */
   readonly revisions: readonly Revision[];
 }
@@ -69,7 +82,7 @@ export interface RevisionsOptions {
  */
 export const revisionPairOf = async (
   set: StatefulSet,
-  {client, revisions, semanticComparison}: RevisionsOptions,
+  {client, pieces, revisions, semanticComparison}: RevisionsOptions,
 ): Promise<RevisionPair | undefined> => {
   const {naming} = client;
   const number = nextRevision(revisions);
@@ -77,25 +90,25 @@ export const revisionPairOf = async (
     parent: set,
     kind: kinds.statefulSets,
     labels: set.spec?.template.metadata?.labels ?? {},
-    data: templatePatch(set.spec!.template),
+    patch: await runStepsInPieces(templatePatch(set.spec!.template), pieces),
     revision: number,
     collisionCount: set.status?.collisionCount ?? 0,
     naming,
   };
   const label = revisionHashLabel(naming);
-  const candidate = newRevision(desired);
+  const candidate = await runStepsInPieces(newRevision(desired), pieces);
   const latest = revisions.at(-1);
-  const equal = revisions.findLast(revision => isEqual(revision, candidate, label));
+  const equal = await runStepsInPieces(lastEqual(revisions, candidate, label), pieces);
   const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
   const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): RevisionPair => ({
     update,
     current: currentOr(update),
     collisionCount,
   });
-  if (equal && latest && isEqual(latest, equal, label)) return at(latest);
+  if (equal && latest && (await runStepsInPieces(isEqual(latest, equal, label), pieces))) return at(latest);
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));
-  if (semanticComparison && latest && isSemanticallyEqual(set, latest)) return at(latest);
-  const {revision, collisionCount} = await createRevision(client, desired);
+  if (semanticComparison && latest && (await runStepsInPieces(isSemanticallyEqual(set, latest), pieces))) return at(latest);
+  const {revision, collisionCount} = await createRevision(client, desired, pieces);
   return at(revision, collisionCount);
 };

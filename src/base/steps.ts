@@ -32,6 +32,19 @@ export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
   }
 };
 
+/** So many items are mapped in one step. */
+const mappedAtOnce = 500;
+
+/** Returns what a function makes of each item, in steps. */
+export const mappedInSteps = function* <T, U>(items: readonly T[], of: (item: T) => U): Steps<U[]> {
+  const results: U[] = [];
+  for (let from = 0; from < items.length; from += mappedAtOnce) {
+    for (const item of items.slice(from, from + mappedAtOnce)) results.push(of(item));
+    yield;
+  }
+  return results;
+};
+
 /** A value, or the steps that compute it. */
 export type Stepwise<T> = T | Steps<T>;
 

@@ -1,6 +1,6 @@
 import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
 import {suffixAlphabet} from '#src/base/random.js';
-import {runSteps, type Steps} from '#src/base/steps.js';
+import type {Steps} from '#src/base/steps.js';
 
 /** So many bytes are hashed in one step. */
 const hashedAtOnce = 64 << 10;
@@ -19,11 +19,12 @@ const fnv1a = function* (text: string): Steps<number> {
 /** Encodes a text in an alphabet without vowels, which cannot form words. */
 const safeEncode = (text: string): string => Array.from(Buffer.from(text), byte => suffixAlphabet[byte % suffixAlphabet.length]).join('');
 
-/** Returns a short hash of a template or a patch. `collisionCount` is changed to resolve collisions. */
-export const templateHash = (content: unknown, collisionCount?: number): string => runSteps(templateHashInSteps(content, collisionCount));
-
-/** Returns the same in steps: a template may have very many variables. */
+/** Returns a short hash of a template, in steps: it may have very many variables. `collisionCount` is changed to resolve collisions. */
 export const templateHashInSteps = function* (content: unknown, collisionCount?: number): Steps<string> {
-  const text = yield* canonicalJsonInSteps(content);
+  return yield* textHashInSteps(yield* canonicalJsonInSteps(content), collisionCount);
+};
+
+/** Returns the hash of content that is given as canonical JSON. */
+export const textHashInSteps = function* (text: string, collisionCount?: number): Steps<string> {
   return safeEncode(String(yield* fnv1a(text + (collisionCount ?? ''))));
 };

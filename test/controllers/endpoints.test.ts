@@ -4,6 +4,7 @@ import {endpointsReconciler} from '#controllers/endpoints/reconcile.js';
 import {packSubsets, type Address, type EndpointAddress, type Port} from '#controllers/endpoints/subsets.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {runSteps} from '#src/base/steps.js';
 import type {KubeObject} from '#src/api/types.js';
 import {singletonKey, type Reconcile} from '#src/runtime/controller.js';
 import {podStatus, startEnvironment, type Behind, type Endpoints} from './backends.js';
@@ -50,8 +51,8 @@ for (const [what, places, expected] of [
   ],
 ] as const) {
   test(`packs ${what}`, t => {
-    t.deepEqual(packSubsets(places).map(short), expected);
-    t.deepEqual(packSubsets(places.toReversed()).map(short), expected);
+    t.deepEqual(runSteps(packSubsets(places)).map(short), expected);
+    t.deepEqual(runSteps(packSubsets(places.toReversed())).map(short), expected);
   });
 }
 

@@ -3,6 +3,7 @@ import {changesFor} from '#controllers/endpointslice-mirroring/changes.js';
 import {desiredOf} from '#controllers/endpointslice-mirroring/desired.js';
 import {sliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
+import {runSteps} from '#src/base/steps.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {startEnvironment, type Endpoints, type Slice} from './backends.js';
@@ -109,7 +110,7 @@ for (const [what, subsets, expected, invalid, skipped] of [
   ],
 ] as const) {
   test(`mirrors ${what}`, t => {
-    const desired = desiredOf(endpoints(subsets as never) as Frozen<Endpoints>, 3);
+    const desired = runSteps(desiredOf(endpoints(subsets as never) as Frozen<Endpoints>, 3));
 
     t.deepEqual(
       shown(
@@ -222,18 +223,18 @@ test('of equal slices the first is kept, and a new group reuses one of its famil
   const naming = namingOf('plat');
   const rules = {naming, names: sliceNames(naming), maxEndpoints: 10};
   const object = endpoints(four, {namespace: 'default', uid: 'u'});
-  const groupsOf = (of: Endpoints) => desiredOf(of as Frozen<Endpoints>, 10).groups;
-  const [made] = changesFor(object as Frozen<Endpoints>, [], groupsOf(object), rules).writes;
+  const groupsOf = (of: Endpoints) => runSteps(desiredOf(of as Frozen<Endpoints>, 10)).groups;
+  const [made] = runSteps(changesFor(object as Frozen<Endpoints>, [], groupsOf(object), rules)).writes;
   const stored = (name: string) => ({...made!, metadata: {...made!.metadata, name}}) as Frozen<Slice>;
 
-  const same = changesFor(object as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(object), rules);
+  const same = runSteps(changesFor(object as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(object), rules));
   t.deepEqual(
     [same.writes.length, same.deletes.map(({metadata}) => metadata?.name), same.counts],
     [0, ['b'], {added: 0, updated: 0, removed: 0}],
   );
 
   const moved = endpoints([{addresses: ips('1.2.3.4'), ports: [{port: 81}]}], {namespace: 'default', uid: 'u'});
-  const other = changesFor(moved as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(moved), rules);
+  const other = runSteps(changesFor(moved as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(moved), rules));
   t.deepEqual(
     [other.writes.map(({metadata, ports}) => [metadata?.name, ports?.[0]?.port]), other.deletes.map(({metadata}) => metadata?.name)],
     [[['a', 81]], ['b']],

@@ -4,6 +4,7 @@ import {planSlices} from '#controllers/endpointslice/plan.js';
 import {sliceReconciler} from '#controllers/endpointslice/reconcile.js';
 import {endpointText, sliceNames, type Endpoint} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
+import {runSteps} from '#src/base/steps.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -331,7 +332,7 @@ test('slices of other ports are deleted, and a service without endpoints gets a 
   const names = sliceNames(naming('plat'));
   const service = {metadata: {name: 'web', namespace, uid: 'u'}, spec: {clusterIP: '10.96.0.1'}};
   const rules = {names, maxEndpoints: 100};
-  const empty = planSlices(service, [], new Map(), rules);
+  const empty = runSteps(planSlices(service, [], new Map(), rules));
   t.deepEqual(
     [empty.creates, empty.deletes, empty.parts],
     [[{existing: undefined, ports: [], endpoints: []}], [], [{endpoints: 0, slices: 1}]],
@@ -340,16 +341,12 @@ test('slices of other ports are deleted, and a service without endpoints gets a 
   const owned = {ownerReferences: [{apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u'}]};
   const labels = {[names.service]: 'web', [names.managedBy]: names.controllerName};
   const placeholder = {metadata: {name: 'p', labels, ...owned}, addressType: 'IPv4', endpoints: []} as unknown as Frozen<Slice>;
-  const again = planSlices(service, [placeholder], new Map(), rules);
+  const again = runSteps(planSlices(service, [placeholder], new Map(), rules));
   t.deepEqual([again.creates, again.deletes], [[], []]);
 
   const other = {...placeholder, metadata: {...placeholder.metadata, name: 'o'}, ports: [{port: 81}]} as Frozen<Slice>;
   const endpoint: Endpoint = {addresses: ['10.0.0.1'], conditions: {ready: true}};
-  const plan = planSlices(
-    service,
-    [other],
-    new Map([[':80', {ports: [{port: 80}], wanted: new Map([[endpointText(endpoint), endpoint]])}]]),
-    rules,
-  );
+  const groups = new Map([[':80', {ports: [{port: 80}], wanted: new Map([[endpointText(endpoint), endpoint]])}]]);
+  const plan = runSteps(planSlices(service, [other], groups, rules));
   t.deepEqual([plan.creates.map(({endpoints}) => endpoints), plan.deletes, plan.counts], [[[endpoint]], [other], {added: 1, removed: 0}]);
 });

@@ -10,17 +10,23 @@ import {
   templatePatch,
   withRevision,
   type ControllerRevision,
+  type RevisionOf,
 } from '#controllers/shared/children/revisions.js';
+import {runSteps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {ago, aPod, cacheOf, environmentOf, namespace, ownersOf, plat, quiet, template} from './children.js';
 
+const pieces = new Pieces(new VirtualClock());
+const made = (of: RevisionOf): ControllerRevision => runSteps(newRevision(of));
 const aParent = {metadata: {namespace, name: 'parent', uid: '1', annotations: {note: 'x'}}};
-const history = {parent: aParent, kind: kinds.statefulSets, labels: {app: 'a'}, data: templatePatch(template), naming: plat};
+const history = {parent: aParent, kind: kinds.statefulSets, labels: {app: 'a'}, patch: runSteps(templatePatch(template)), naming: plat};
 
 test('a revision is named after parent and content, and carries labels, hash, annotations and owner', t => {
-  const revision = newRevision({...history, revision: 3});
+  const revision = made({...history, revision: 3});
   const hash = revision.metadata!.labels![plat.subKey('controller', 'hash')]!;
 
   t.is(revision.metadata?.name, `parent-${hash}`);
@@ -28,20 +34,23 @@ test('a revision is named after parent and content, and carries labels, hash, an
     [revision.metadata?.labels?.['app'], revision.metadata?.annotations, ownersOf(revision), revision.revision],
     ['a', {note: 'x'}, ['parent*'], 3],
   );
-  t.not(newRevision({...history, revision: 3, collisionCount: 1}).metadata?.name, revision.metadata?.name);
-  t.is(newRevision({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
+  t.not(made({...history, revision: 3, collisionCount: 1}).metadata?.name, revision.metadata?.name);
+  t.is(made({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
 });
 
 test('a revision is written with its keys in order, as clients write it that compare the bytes', t => {
-  const patch = templatePatch({
-    spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'},
-    metadata: {labels: {b: '1', a: '2'}},
-  });
+  const {data, text} = runSteps(
+    templatePatch({
+      spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'},
+      metadata: {labels: {b: '1', a: '2'}},
+    }),
+  );
 
   t.is(
-    JSON.stringify(patch),
+    text,
     '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"a":"2","b":"1"}},"spec":{"containers":[{"image":"x","name":"a","resources":{}}],"dnsPolicy":"Default"}}}}',
   );
+  t.is(JSON.stringify(data), text);
 });
 
 test('revisions are in order of number, age and name, and the next one follows the highest', t => {
@@ -69,7 +78,7 @@ test('beyond the limit the oldest idle revisions go, never one in use', t => {
 
 test('a revision brings back the template it was made of', async t => {
   await using plane = await quiet();
-  const {revision} = await createRevision(plane.client(), {...history, revision: 1});
+  const {revision} = await createRevision(plane.client(), {...history, revision: 1}, pieces);
   const other = {metadata: {name: 'parent'}, spec: {replicas: 4, template: {metadata: {labels: {app: 'b'}}, spec: {containers: []}}}};
 
   t.deepEqual(withRevision(other, revision), {metadata: {name: 'parent'}, spec: {replicas: 4, template}});
@@ -79,13 +88,13 @@ test('a revision that is there already is taken, and where another has its name 
   await using plane = await quiet();
   const client = plane.client();
   const resource = client.resource(kinds.controllerRevisions);
-  const {revision: first, collisionCount} = await createRevision(client, {...history, revision: 1});
-  t.is((await createRevision(client, {...history, revision: 2})).revision.metadata?.uid, first.metadata?.uid);
+  const {revision: first, collisionCount} = await createRevision(client, {...history, revision: 1}, pieces);
+  t.is((await createRevision(client, {...history, revision: 2}, pieces)).revision.metadata?.uid, first.metadata?.uid);
   t.is(collisionCount, 0);
 
   await resource.delete(first.metadata!.name!, {namespace});
   await resource.create({metadata: {namespace, name: first.metadata!.name!}, data: {other: true}, revision: 1});
-  const again = await createRevision(client, {...history, revision: 2});
+  const again = await createRevision(client, {...history, revision: 2}, pieces);
 
   t.is(again.collisionCount, 1);
   t.not(again.revision.metadata?.name, first.metadata?.name);
@@ -94,7 +103,7 @@ test('a revision that is there already is taken, and where another has its name 
 test('a revision gets its new number in spite of changes meanwhile', async t => {
   await using plane = await quiet();
   const client = plane.client();
-  const {revision} = await createRevision(client, {...history, revision: 1});
+  const {revision} = await createRevision(client, {...history, revision: 1}, pieces);
   await client.resource(kinds.controllerRevisions).patch(revision.metadata!.name!, 'merge', {metadata: {labels: {more: 'x'}}}, {namespace});
 
   const after = await renumbered(client, revision, 4);

@@ -1,8 +1,8 @@
 // Controller revisions, the history of the templates of stateful sets and daemon sets: their data, hashes, order and names.
 
-import {canonicalJson} from '#src/base/json/canonical-json.js';
 import type {Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';
+import {sameInSteps} from '#src/api/equal-steps.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -12,9 +12,13 @@ import {isAlreadyExists, isConflict} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {mostOf} from '#src/base/extremes.js';
+import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import type {Pieces} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import {controllerRefTo} from '#src/model/owners.js';
-import {templateHash} from '#src/model/template-hash.js';
+import {textHashInSteps} from '#src/model/template-hash.js';
 import {possibleChildren} from './children.js';
 
 export type ControllerRevision = ObjectOf<typeof kinds.controllerRevisions>;
@@ -24,9 +28,17 @@ const maxPrefixLength = 223;
 /** The label with the hash of a revision's data. */
 export const revisionHashLabel = (naming: Naming): string => naming.subKey('controller', 'hash');
 
-/** Returns the data of a revision: the patch that restores the template. Keys are in canonical order, as clients compare revisions by bytes. */
-export const templatePatch = (template: Frozen<PodTemplateSpec>): object =>
-  JSON.parse(canonicalJson({spec: {template: {...template, $patch: 'replace'}}})) as object;
+/** The data of a revision, and its canonical JSON, which is hashed. */
+export interface RevisionData {
+  readonly data: object;
+  readonly text: string;
+}
+
+/** Returns the patch that restores the template. Keys are in canonical order, as clients compare revisions by bytes. */
+export const templatePatch = function* (template: Frozen<PodTemplateSpec>): Steps<RevisionData> {
+  const text = yield* canonicalJsonInSteps({spec: {template: {...template, $patch: 'replace'}}});
+  return {data: (yield* parsedInSteps(Buffer.from(text))) as object, text};
+};
 
 /** Returns the template of a revision; undefined if it has none. */
 export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTemplateSpec> | undefined => {
@@ -50,7 +62,7 @@ export interface RevisionOf {
   readonly kind: Kind;
   /** The labels of the parent's template. */
   readonly labels: Readonly<Record<string, string>>;
-  readonly data: object;
+  readonly patch: RevisionData;
   readonly revision: number;
   readonly collisionCount?: number | undefined;
   /** The label for the hash. Default `revisionHashLabel`. */
@@ -62,17 +74,17 @@ const revisionName = (parent: Frozen<KubeObject>, hash: string): string =>
   `${(parent.metadata?.name ?? '').slice(0, maxPrefixLength)}-${hash}`;
 
 /** Returns a revision that is not stored yet. */
-export const newRevision = ({
+export const newRevision = function* ({
   parent,
   kind,
   labels,
-  data,
+  patch: {data, text},
   revision,
   collisionCount,
   naming,
   hashLabel = revisionHashLabel(naming),
-}: RevisionOf): ControllerRevision => {
-  const hash = templateHash(data, collisionCount);
+}: RevisionOf): Steps<ControllerRevision> {
+  const hash = yield* textHashInSteps(text, collisionCount);
   return {
     metadata: {
       name: revisionName(parent, hash),
@@ -107,7 +119,8 @@ export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): 
   1 + Math.max(0, mostOf(revisions.map(({revision}) => revision)));
 
 /** Whether two revisions have equal data. */
-export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRevision>): boolean => sameJson(a.data, b.data);
+export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRevision>): Steps<boolean> =>
+  sameInSteps(a.data, b.data, sameJson);
 
 /**
  * Stores a revision. If its name is used by other data, the collision count is incremented for a new name; the returned `collisionCount` is
@@ -116,21 +129,22 @@ export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<Controller
 export const createRevision = async (
   client: Client,
   of: RevisionOf,
+  pieces: Pieces,
 ): Promise<{readonly revision: ControllerRevision; readonly collisionCount: number}> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace = ''} = of.parent.metadata ?? {};
   // The label keeps the first hash: it identifies the data, not the name.
   const first = of.collisionCount ?? 0;
-  const made = newRevision({...of, collisionCount: first});
+  const made = await runStepsInPieces(newRevision({...of, collisionCount: first}), pieces);
   for (let collisionCount = first; ; collisionCount++) {
-    const name = revisionName(of.parent, templateHash(of.data, collisionCount));
+    const name = revisionName(of.parent, await runStepsInPieces(textHashInSteps(of.patch.text, collisionCount), pieces));
     try {
       return {revision: await resource.create({...made, metadata: {...made.metadata, name}}), collisionCount};
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
     const existing = await resource.get(name, {namespace});
-    if (sameRevision(existing, made)) return {revision: existing, collisionCount};
+    if (await runStepsInPieces(sameRevision(existing, made), pieces)) return {revision: existing, collisionCount};
   }
 };
 

@@ -7,6 +7,8 @@ import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
+import {sortedInSteps} from '#src/base/sort-steps.js';
+import {mappedInSteps, type Steps} from '#src/base/steps.js';
 import {withoutVersion} from './pod-endpoints.js';
 import type {SliceTracker} from './slice-tracker.js';
 
@@ -44,13 +46,13 @@ export const slicesOfService = (
 };
 
 /** Returns the slices by a text of each, in their order. */
-export const slicesBy = (
+export const slicesBy = function* (
   slices: readonly Frozen<EndpointSlice>[],
-  textOf: (slice: Frozen<EndpointSlice>) => string,
-): Map<string, Frozen<EndpointSlice>[]> => {
+  textOf: (slice: Frozen<EndpointSlice>) => Steps<string>,
+): Steps<Map<string, Frozen<EndpointSlice>[]>> {
   const found = new Map<string, Frozen<EndpointSlice>[]>();
   for (const slice of slices) {
-    const text = textOf(slice);
+    const text = yield* textOf(slice);
     const known = found.get(text);
     if (known) known.push(slice);
     else found.set(text, [slice]);
@@ -94,12 +96,13 @@ export const servicesOfSliceChange = (
 export const slicePrefix = (service: string): string =>
   dnsSubdomainProblems(asPrefix(`${service}-`)).length === 0 ? `${service}-` : service;
 
-/** A key that is equal for lists of the same ports, in any order. */
-export const portsText = (ports: readonly Frozen<SlicePort>[] | undefined | null): string =>
-  (ports ?? [])
-    .map(({name, port, protocol, appProtocol}) => JSON.stringify([name ?? '', port ?? null, protocol ?? '', appProtocol ?? null]))
-    .sort()
-    .join();
+const portText = ({name, port, protocol, appProtocol}: Frozen<SlicePort>): string =>
+  JSON.stringify([name ?? '', port ?? null, protocol ?? '', appProtocol ?? null]);
+
+/** A key that is equal for lists of the same ports, in any order. A service may have tens of thousands. */
+export const portsText = function* (ports: readonly Frozen<SlicePort>[] | undefined | null): Steps<string> {
+  return (yield* sortedInSteps(yield* mappedInSteps(ports ?? [], portText))).join();
+};
 
 /** A key that identifies an endpoint across changes of its state. */
 export const endpointText = ({addresses, hostname, targetRef}: Frozen<Endpoint>): string =>

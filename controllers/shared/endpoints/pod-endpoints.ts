@@ -37,15 +37,26 @@ export const hostnameWithin = ({metadata}: Frozen<Service>, pod: Frozen<Pod>): s
   return hostname && subdomain === metadata?.name && metadata?.namespace === pod.metadata?.namespace ? hostname : undefined;
 };
 
-/** Returns the port number of a service's port in this pod: named ports are looked up in its containers; undefined if none has the name. */
-export const targetPort = (pod: Frozen<Pod>, {port, protocol, targetPort: target = port}: Frozen<ServicePort>): number | undefined => {
-  if (typeof target === 'number') return target;
-  const {containers = [], initContainers = []} = pod.spec ?? {};
+const nameText = (name: string | undefined, protocol = 'TCP'): string => `${protocol} ${name ?? ''}`;
+
+/** Returns a pod's ports by protocol and name: the first of each. */
+const namedPorts = ({spec}: Frozen<Pod>): ReadonlyMap<string, number> => {
+  const {containers = [], initContainers = []} = spec ?? {};
+  const named = new Map<string, number>();
   for (const {ports = []} of [...containers, ...initContainers.filter(isSidecar)]) {
-    const found = ports.find(each => each.name === target && (each.protocol ?? 'TCP') === (protocol ?? 'TCP'));
-    if (found) return found.containerPort;
+    for (const {name, protocol, containerPort} of ports) {
+      const text = nameText(name, protocol);
+      if (!named.has(text)) named.set(text, containerPort);
+    }
   }
-  return undefined;
+  return named;
+};
+
+/** Returns a function that returns the port number of a service's port in this pod: named ports are those of its containers; undefined if none has the name. */
+export const targetPorts = (pod: Frozen<Pod>): ((port: Frozen<ServicePort>) => number | undefined) => {
+  let named: ReadonlyMap<string, number> | undefined;
+  return ({port, protocol, targetPort: target = port}) =>
+    typeof target === 'number' ? target : (named ??= namedPorts(pod)).get(nameText(target, protocol));
 };
 
 export const referenceTo = ({metadata}: Frozen<Pod>): ObjectReference => ({

@@ -1,5 +1,6 @@
 import {weightLeft} from './json-weight.js';
 import {jsonText, parseJson} from './json.js';
+import {sortedInSteps} from '#src/base/sort-steps.js';
 import type {Steps} from '#src/base/steps.js';
 
 /** Returns JSON with sorted keys and without undefined values: equal values give equal text. */
@@ -26,10 +27,8 @@ export const canonicalJsonInSteps = function* (value: unknown): Steps<string> {
     return `[${parts.join(',')}]`;
   }
   const fields = value as Record<string, unknown>;
-  const keys = Object.keys(fields)
-    .filter(key => fields[key] !== undefined)
-    .sort();
-  for (const key of keys) parts.push(`${JSON.stringify(key)}:${yield* canonicalJsonInSteps(fields[key])}`);
+  const keys = Object.keys(fields).filter(key => fields[key] !== undefined);
+  for (const key of yield* sortedInSteps(keys)) parts.push(`${JSON.stringify(key)}:${yield* canonicalJsonInSteps(fields[key])}`);
   return `{${parts.join(',')}}`;
 };
 

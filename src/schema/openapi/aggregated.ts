@@ -1,4 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
+import {sameInSteps} from '#src/api/equal-steps.js';
 import {jsonText} from '#src/base/json/json.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import type {Steps} from '#src/base/steps.js';
@@ -52,26 +53,6 @@ const mappedInSteps = function* (value: unknown, change: (object: PlainObject) =
     yield;
   }
   return copy;
-};
-
-/** Whether two values mean the same, as `sameContent` says. */
-const sameInSteps = function* (a: unknown, b: unknown): Steps<boolean> {
-  if (isLight(a) || isLight(b)) return sameContent(a, b);
-  yield;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length) return false;
-    for (const [index, item] of a.entries()) {
-      if (!(yield* sameInSteps(item, b[index]))) return false;
-      yield;
-    }
-    return true;
-  }
-  if (!isPlainObject(a) || !isPlainObject(b)) return a === b;
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    if (!(yield* sameInSteps(own(a, key), own(b, key)))) return false;
-    yield;
-  }
-  return true;
 };
 
 const referenceOf = (object: PlainObject, prefix: string): string | undefined => {
@@ -135,7 +116,7 @@ const renamed = (value: unknown, names: ReadonlyMap<string, string>): Steps<unkn
 const otherName = function* (name: string, definition: unknown, taken: PlainObject): Steps<string> {
   for (let count = 2; ; count++) {
     const candidate = `${name}_v${count}`;
-    if (!Object.hasOwn(taken, candidate) || (yield* sameInSteps(taken[candidate], definition))) return candidate;
+    if (!Object.hasOwn(taken, candidate) || (yield* sameInSteps(taken[candidate], definition, sameContent))) return candidate;
   }
 };
 
@@ -146,7 +127,7 @@ export const mergeParts = function* (document: PlainObject, parts: readonly Docu
   for (const part of parts) {
     const names = new Map<string, string>();
     for (const [name, definition] of Object.entries(part.definitions)) {
-      if (Object.hasOwn(definitions, name) && !(yield* sameInSteps(definitions[name], definition)))
+      if (Object.hasOwn(definitions, name) && !(yield* sameInSteps(definitions[name], definition, sameContent)))
         names.set(name, yield* otherName(name, definition, definitions));
       yield;
     }
