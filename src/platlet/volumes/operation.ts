@@ -83,6 +83,7 @@ export class VolumeOperation {
   async #run(): Promise<void> {
     const {events, log, clock} = this.#parts;
     const pod = this.#pod!;
+    using _ = clock.hold();
     try {
       this.#result = await this.#setUp(pod);
       this.#failures = 0;

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, VolumeMount} from '#src/api/pod.js';
-import type {Clock} from '#src/base/clock.js';
+import {held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {containersOf} from '#src/model/pod/containers.js';
@@ -62,12 +62,8 @@ export class NodeVolumes implements PodVolumes {
   }
 
   async mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void> {
-    const {host, folders, objects, clock} = this.#parts;
-    const uid = pod.metadata?.uid ?? '';
-    objects.register(pod);
-    for (const folder of [folders.pod(uid), folders.volumes(uid), join(folders.pod(uid), 'plugins')])
-      await host.makeFolder(folder, podMode);
-    const operations = this.#operationsOf(pod);
+    const {clock} = this.#parts;
+    const operations = await held(clock, () => this.#prepare(pod));
     const all = Promise.all(operations.map(operation => operation.mounted(pod)));
     all.catch(() => {});
     const late = Symbol('late');
@@ -143,6 +139,15 @@ export class NodeVolumes implements PodVolumes {
       found.set(uid, volumes);
     }
     return found;
+  }
+
+  async #prepare(pod: Frozen<Pod>): Promise<readonly VolumeOperation[]> {
+    const {host, folders, objects} = this.#parts;
+    const uid = pod.metadata?.uid ?? '';
+    objects.register(pod);
+    for (const folder of [folders.pod(uid), folders.volumes(uid), join(folders.pod(uid), 'plugins')])
+      await host.makeFolder(folder, podMode);
+    return this.#operationsOf(pod);
   }
 
   #operationsOf(pod: Frozen<Pod>): VolumeOperation[] {

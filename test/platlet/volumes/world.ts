@@ -1,0 +1,81 @@
+import type {Pod} from '#src/api/pod.js';
+import {naming} from '#src/api/naming.js';
+import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
+import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
+import {Payloads} from '#src/platlet/volumes/payloads.js';
+import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
+import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
+import {NodeVolumes, type NodeVolumesParts} from '#src/platlet/volumes/pod-volumes.js';
+import {folderHost} from '#test/platlet/host.js';
+import {memoryObjects} from '#test/platlet/inputs/objects.js';
+import {aPod} from '#test/platlet/pod/objects.js';
+
+type Volumes = NonNullable<NonNullable<Pod['spec']>['volumes']>;
+
+/** A pod with one container that mounts all its volumes at `/NAME`. */
+export const podWith = (volumes: Volumes, spec: Parameters<typeof aPod>[0] = {}, metadata: Pod['metadata'] = {}): Pod =>
+  aPod(
+    {
+      serviceAccountName: 'builder',
+      volumes,
+      containers: [{name: 'app', volumeMounts: volumes.map(({name}) => ({name, mountPath: `/${name}`}))}],
+      ...spec,
+    },
+    metadata,
+  );
+
+/** The volumes of a node on a temporary folder. */
+export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost()) => {
+  const clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  const objects = memoryObjects();
+  const events: string[] = [];
+  const lifetime = new AbortController();
+  const forgotten: string[] = [];
+  const folderParts = {host, folders: host.folders, allocatableMemory: () => 2 ** 30, excludesSwap: false};
+  const payloads = new Payloads({
+    objects,
+    tokens: {get: async (_, {audience, expirationSeconds}) => `token for ${audience} ${expirationSeconds}`},
+    hostAddresses: [],
+    allocatable: () => ({cpu: '4', memory: '1Gi'}),
+  });
+  const plugins: VolumePlugin[] = [
+    emptyDir(folderParts),
+    hostPath(host),
+    localVolume(host, host.folders),
+    ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
+  ];
+  const volumes = new NodeVolumes({
+    naming: naming('plat'),
+    host,
+    folders: host.folders,
+    clock,
+    log: noLog,
+    plugins,
+    objects,
+    events: {normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`)},
+    claims: {of: async () => undefined},
+    tokens: {forget: uid => void forgotten.push(uid)},
+    mountsRecursively: false,
+    signal: lifetime.signal,
+    ...fields,
+  });
+  return {
+    host,
+    clock,
+    objects,
+    events,
+    forgotten,
+    volumes,
+    mount: (pod: Pod) => volumes.mount(pod, lifetime.signal),
+    at: (plugin: string, name = 'v') => host.folders.volume('u', plugin, name),
+    [Symbol.dispose]() {
+      lifetime.abort();
+      host[Symbol.dispose]();
+    },
+  };
+};
+
+export const noEnvironment: ReadonlyMap<string, string> = new Map();
