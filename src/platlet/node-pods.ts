@@ -159,7 +159,21 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
   await lifecycle.start();
   if (api && mirrors) followMirrors(parts, api, mirrors, statuses);
   sources.start();
-  keepHouse({clock, log, signal, runtime, workers, statuses, sources, limits: parts.garbage, listed: () => lifecycle.pods});
+  const {volumes, cgroups, output} = parts;
+  keepHouse({
+    volumes,
+    cgroups,
+    output,
+    clock,
+    log,
+    signal,
+    runtime,
+    workers,
+    statuses,
+    sources,
+    limits: parts.garbage,
+    listed: () => lifecycle.pods,
+  });
   onAbort(signal, () => workers[Symbol.dispose]());
   return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()], listed: () => lifecycle.pods};
 };

@@ -136,7 +136,7 @@ export const systemHost: Host = {
   readStart: (path, bytes) => readPart(path, bytes, 'start'),
   readEnd: (path, bytes) => readPart(path, bytes, 'end'),
   async writeInto(path, text) {
-    await fs.writeFile(path, text, {flag: 'r+'});
+    await fs.writeFile(path, text, {flag: (constants.O_WRONLY | constants.O_TRUNC) as never});
   },
   async writeFile(path, content, mode) {
     await fs.writeFile(path, content, {mode});

@@ -37,6 +37,8 @@ export interface PodCgroups {
   ensure(pod: Frozen<Pod>): Promise<string>;
   /** Ends what is left in the cgroup of a pod and removes it. Returns whether it is gone. */
   remove(uid: string): Promise<boolean>;
+  /** Removes what is left of pods that are not known. */
+  sweep?(isKnown: (uid: string) => boolean): Promise<void>;
 }
 
 /** The image of a container on the node. */
@@ -85,4 +87,6 @@ export interface ContainerOutput {
   lastAttempt(pod: Frozen<Pod>, container: string): Promise<number | undefined>;
   /** Called when a container has started, with the path of its log. */
   started?(pod: PodIdentity, container: string, id: string, log: string): Promise<void>;
+  /** Removes what is left of pods that are not known. */
+  sweep?(isKnown: (uid: string) => boolean): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {garbageOf, type GarbageLimits} from '#src/platlet/pod/garbage.js';
+import type {ContainerOutput, PodCgroups, PodVolumes} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import type {PodWorkers} from './pod-workers.js';
@@ -16,6 +17,10 @@ export interface HousekeepingParts {
   readonly signal: AbortSignal;
   readonly runtime: Pick<Runtime, 'pods' | 'removeContainer' | 'removeSandbox'>;
   readonly workers: PodWorkers;
+  /** What is left on the node of pods that are gone is removed. */
+  readonly volumes: Pick<PodVolumes, 'sweep'>;
+  readonly cgroups: Pick<PodCgroups, 'sweep'>;
+  readonly output: Pick<ContainerOutput, 'sweep'>;
   /** Forgets the statuses of pods that are gone. */
   readonly statuses: {sweep(isKnown: (uid: string) => boolean): void};
   /** Before every source has delivered nothing is cleaned up. */
@@ -38,19 +43,32 @@ const clean = ({workers, sources, statuses, listed}: HousekeepingParts): void =>
   statuses.sweep(uid => isKnown(uid) || workers.get(uid) !== undefined);
 };
 
+/** Removes what is left on the node of pods that are gone: volumes first, since a cgroup may hold processes that use them. */
+const sweep = async ({workers, sources, volumes, cgroups, listed}: HousekeepingParts): Promise<void> => {
+  if (!sources.isReady) return;
+  const alive = new Set(listed().flatMap(pod => (isAlive(pod) ? pod.pod.uid : [])));
+  const isKnown = (uid: string): boolean => alive.has(uid) || sources.isKnown(uid) || workers.get(uid) !== undefined;
+  await volumes.sweep?.(isKnown);
+  await cgroups.sweep?.(isKnown);
+};
+
 /** Removes ended containers and sandboxes that are of no use. */
-const collect = async ({runtime, workers, limits, clock, sources}: HousekeepingParts): Promise<void> => {
+const collect = async ({runtime, workers, limits, clock, sources, output}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
   const usefulness = (uid: string) => (sources.isKnown(uid) || workers.get(uid) ? 'present' : 'gone');
   const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
   for (const id of containers) await runtime.removeContainer(id);
   for (const id of sandboxes) await runtime.removeSandbox(id);
+  await output.sweep?.(uid => usefulness(uid) === 'present');
 };
 
 /** Cleans up until the signal aborts. */
 export const keepHouse = (parts: HousekeepingParts): void => {
   const {clock, signal, log} = parts;
   every(clock, cleanMs, signal, () => clean(parts));
+  every(clock, cleanMs, signal, () =>
+    sweep(parts).catch((error: unknown) => log.warn({err: error}, 'what pods left could not be removed')),
+  );
   every(clock, collectMs, signal, () =>
     collect(parts).catch((error: unknown) => log.warn({err: error}, 'ended containers could not be removed')),
   );

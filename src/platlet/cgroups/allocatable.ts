@@ -1,0 +1,79 @@
+// What a node gives to pods: its capacity without what is reserved. Pure.
+
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  quantityOf,
+  subtractQuantities,
+  zeroQuantity,
+  type Quantity,
+} from '#src/api/quantity.js';
+import type {ResourceList} from '#src/model/pod/requests.js';
+import {bytesOf, milliOf, sharesOf, type CgroupLimits} from './numbers.js';
+
+/** What is kept from pods. */
+export interface Reservation {
+  /** For the agent and the runtime. */
+  readonly agent: ResourceList;
+  /** For the other processes of the machine. */
+  readonly system: ResourceList;
+  /** What must stay free, by resource: amounts, or fractions of the capacity. */
+  readonly threshold: ReadonlyMap<string, Quantity | number>;
+}
+
+const reservedOf = ({agent, system}: Pick<Reservation, 'agent' | 'system'>, name: string): Quantity =>
+  addQuantities(agent.get(name) ?? zeroQuantity, system.get(name) ?? zeroQuantity);
+
+const thresholdOf = ({threshold}: Reservation, name: string, capacity: Quantity): Quantity => {
+  const amount = threshold.get(name);
+  if (amount === undefined) return zeroQuantity;
+  return typeof amount === 'number' ? quantityOf(Math.floor(bytesOf(capacity) * amount), 'BinarySI') : amount;
+};
+
+/** Returns what pods can have of each resource. */
+export const nodeAllocatable = (capacity: ResourceList, reservation: Reservation): ResourceList =>
+  new Map(
+    [...capacity].map(([name, amount]) => {
+      if (name.startsWith('hugepages-')) return [name, amount];
+      const left = subtractQuantities(subtractQuantities(amount, reservedOf(reservation, name)), thresholdOf(reservation, name, amount));
+      return [name, compareQuantities(left, zeroQuantity) < 0 ? zeroQuantity : left];
+    }),
+  );
+
+/** Throws if more is reserved than the node has. */
+export const checkReservation = (capacity: ResourceList, reservation: Reservation): void => {
+  for (const [name, amount] of capacity) {
+    const reserved = addQuantities(reservedOf(reservation, name), thresholdOf(reservation, name, amount));
+    if (compareQuantities(reserved, amount) > 0)
+      throw new Error(
+        `invalid Node Allocatable configuration. Resource ${JSON.stringify(name)} has a reservation of ${formatQuantity(reserved)} but capacity of ${formatQuantity(amount)}. Expected capacity >= reservation`,
+      );
+  }
+};
+
+/** Returns the limits of the group of all pods. What must stay free is no part of them: the node ends pods before the kernel does. */
+export const podsLimits = (capacity: ResourceList, reservation: Reservation, isEnforced: boolean): CgroupLimits => {
+  const left = (name: string): Quantity | undefined => {
+    const amount = capacity.get(name);
+    return amount && isEnforced ? subtractQuantities(amount, reservedOf(reservation, name)) : amount;
+  };
+  const memory = bytesOf(left('memory'));
+  const pids = bytesOf(left('pid'));
+  return {
+    cpuShares: sharesOf(milliOf(left('cpu'))),
+    ...(memory > 0 ? {memoryBytes: memory} : {}),
+    ...(pids > 0 ? {pids} : {}),
+  };
+};
+
+/** Returns the limits of the group of what resources are reserved for. `compressible`: of cpu alone. */
+export const reservedLimits = (reserved: ResourceList, part: 'all' | 'compressible'): CgroupLimits => {
+  const memory = bytesOf(reserved.get('memory'));
+  const pids = bytesOf(reserved.get('pid'));
+  return {
+    ...(reserved.has('cpu') ? {cpuShares: sharesOf(milliOf(reserved.get('cpu')))} : {}),
+    ...(part === 'all' && memory > 0 ? {memoryBytes: memory} : {}),
+    ...(part === 'all' && pids > 0 ? {pids} : {}),
+  };
+};

@@ -1,0 +1,146 @@
+// The cgroups of the machine: version 1, a tree for each controller, or version 2, one tree for all. A group is named by its path in the trees.
+
+import {join} from 'node:path';
+import type {Host, MountPoint} from '#src/platlet/host/host.js';
+import {weightOf, type CgroupLimits} from './numbers.js';
+
+/** A group is in all trees, or it counts as missing. */
+export interface CgroupHierarchy {
+  readonly version: 1 | 2;
+  /** The folders of a group. */
+  foldersOf(group: string): readonly string[];
+  create(group: string): Promise<void>;
+  apply(group: string, limits: CgroupLimits): Promise<void>;
+}
+
+/** The controllers that pods are limited by. The groups of the service manager hold no limits, but runtimes look for them. */
+const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'name=systemd'];
+const required = ['cpu', 'cpuacct', 'cpuset', 'memory'];
+const unifiedControllers = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'];
+const folderMode = 0o755;
+
+const textOf = async (host: Host, path: string): Promise<string> => String((await host.read(path)) ?? '').trim();
+
+/** Returns a group and the groups above it, the topmost first. */
+const withParents = (group: string): string[] => {
+  const names = group.split('/').filter(Boolean);
+  return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+};
+
+/** Writes values into the files of a group. What is undefined is left out. */
+const writeAll = async (host: Host, files: readonly (readonly [path: string, value: string | number | undefined])[]): Promise<void> => {
+  for (const [path, value] of files) if (value !== undefined) await host.writeInto(path, String(value));
+};
+
+/** Cgroups of version 1. */
+const trees = (host: Host, mounts: ReadonlyMap<string, string>, unified: string | undefined): CgroupHierarchy => {
+  const roots = [...new Set(mounts.values())];
+  const fileOf = (controller: string, group: string, file: string): string => join(mounts.get(controller)!, group, file);
+  return {
+    version: 1,
+    // The runtime makes groups in the unified tree too, if there is one beside the others.
+    foldersOf: group => [...roots, ...(unified === undefined ? [] : [unified])].map(root => join(root, group)),
+    async create(group) {
+      for (const root of roots) await host.makeFolder(join(root, group), folderMode);
+      // Without these no process can enter. They are of the parent, whose own may be missing.
+      for (const each of withParents(group))
+        for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+          const path = fileOf('cpuset', each, file);
+          if ((await textOf(host, path)) === '') await host.writeInto(path, await textOf(host, fileOf('cpuset', join(each, '..'), file)));
+        }
+    },
+    async apply(group, {cpuShares, cpuQuota, cpuPeriod, memoryBytes, pids, hugePages = {}}) {
+      const quota = fileOf('cpu', group, 'cpu.cfs_quota_us');
+      await writeAll(host, [
+        [fileOf('cpu', group, 'cpu.shares'), cpuShares],
+        // The kernel compares the quota with its period at each write: without a quota any period will do.
+        [quota, cpuPeriod === undefined ? undefined : -1],
+        [fileOf('cpu', group, 'cpu.cfs_period_us'), cpuPeriod],
+        [quota, cpuQuota || undefined],
+        [fileOf('memory', group, 'memory.limit_in_bytes'), memoryBytes],
+      ]);
+      if (mounts.has('pids')) await writeAll(host, [[fileOf('pids', group, 'pids.max'), pids]]);
+      if (mounts.has('hugetlb'))
+        await writeAll(
+          host,
+          Object.entries(hugePages).map(([size, bytes]) => [fileOf('hugetlb', group, `hugetlb.${size}.limit_in_bytes`), bytes]),
+        );
+    },
+  };
+};
+
+/** Cgroups of version 2. */
+const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
+  version: 2,
+  foldersOf: group => [join(root, group)],
+  async create(group) {
+    const available = (await textOf(host, join(root, 'cgroup.controllers'))).split(' ');
+    let parent = '/';
+    for (const each of withParents(group)) {
+      const control = join(root, parent, 'cgroup.subtree_control');
+      const enabled = (await textOf(host, control)).split(' ');
+      const missing = unifiedControllers.filter(name => available.includes(name) && !enabled.includes(name));
+      if (missing.length > 0) await host.writeInto(control, missing.map(name => `+${name}`).join(' '));
+      await host.makeFolder(join(root, each), folderMode);
+      parent = each;
+    }
+  },
+  async apply(group, {cpuShares, cpuQuota, cpuPeriod, memoryBytes, pids, hugePages = {}}) {
+    const file = (name: string): string => join(root, group, name);
+    const enabled = (await textOf(host, file('cgroup.controllers'))).split(' ');
+    await writeAll(host, [
+      [file('cpu.weight'), cpuShares === undefined ? undefined : weightOf(cpuShares)],
+      [file('cpu.max'), cpuPeriod === undefined ? undefined : `${cpuQuota || 'max'} ${cpuPeriod}`],
+      [file('memory.max'), memoryBytes],
+      [file('pids.max'), pids],
+      ...(enabled.includes('hugetlb')
+        ? Object.entries(hugePages).map(([size, bytes]) => [file(`hugetlb.${size}.max`), bytes] as const)
+        : []),
+    ]);
+  },
+});
+
+const isUnified = ({type}: MountPoint): boolean => type === 'cgroup2';
+
+/** Returns the cgroups of the machine. Rejects if controllers are missing. */
+export const cgroupHierarchy = async (host: Host): Promise<CgroupHierarchy> => {
+  const mounts = await host.mounts();
+  const unified = mounts.find(isUnified)?.path;
+  const byController = new Map<string, string>();
+  for (const {type, path, options} of mounts)
+    if (type === 'cgroup')
+      for (const name of controllers) if (options.includes(name) && !byController.has(name)) byController.set(name, path);
+  if (byController.size === 0 && unified !== undefined) return unifiedTree(host, unified);
+  const missing = required.filter(name => !byController.has(name));
+  if (missing.length > 0) throw new Error(`system validation failed - Following Cgroup subsystem not mounted: [${missing.join(' ')}]`);
+  return trees(host, byController, unified);
+};
+
+const removalTries = 5;
+
+/** Returns the folders of a group and of those below it, these first. */
+const foldersBelow = async (host: Host, folder: string): Promise<string[]> => {
+  const found: string[] = [];
+  for (const name of await host.list(folder))
+    if ((await host.status(join(folder, name)))?.kind === 'folder') found.push(...(await foldersBelow(host, join(folder, name))));
+  return (await host.status(folder)) ? [...found, folder] : found;
+};
+
+/** Kills what is in a group and removes it. Returns whether it is gone. */
+export const removeGroup = async (host: Host, hierarchy: CgroupHierarchy, group: string): Promise<boolean> => {
+  const folders: string[] = [];
+  for (const folder of hierarchy.foldersOf(group)) folders.push(...(await foldersBelow(host, folder)));
+  for (let attempt = 0; attempt < removalTries; attempt++) {
+    const pids = new Set<string>();
+    for (const folder of folders) for (const pid of (await textOf(host, join(folder, 'cgroup.procs'))).split('\n')) if (pid) pids.add(pid);
+    if (pids.size === 0) break;
+    for (const pid of pids) await host.kill(Number(pid));
+  }
+  let isGone = true;
+  for (const folder of folders)
+    await host.removeFolder(folder).catch(() => {
+      // Its processes may not have ended yet.
+      isGone = false;
+    });
+  return isGone;
+};

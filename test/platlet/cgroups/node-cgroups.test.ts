@@ -1,0 +1,231 @@
+import {join} from 'node:path';
+import test from 'ava';
+import {parseQuantity} from '#src/api/quantity.js';
+import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
+import {setKernelParameters} from '#src/platlet/host/kernel-parameters.js';
+import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
+import {aPod} from '#test/platlet/pod/objects.js';
+
+const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids'];
+const unifiedNames = 'cpuset cpu io memory hugetlb pids';
+
+/** A host whose folders of cgroups have the files that the kernel would make. */
+const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
+  const host = folderHost();
+  const root = join(host.root, 'cgroup');
+  const filesOf = (folder: string): Record<string, string> => ({
+    'cgroup.procs': '',
+    ...(version === 2
+      ? {
+          'cgroup.controllers': unifiedNames,
+          'cgroup.subtree_control': '',
+          'cpu.weight': '100',
+          'cpu.max': 'max 100000',
+          'memory.max': 'max',
+          'pids.max': 'max',
+          'hugetlb.2MB.max': 'max',
+        }
+      : {}),
+    ...(folder.includes('/cpu/') ? {'cpu.shares': '1024', 'cpu.cfs_quota_us': '-1', 'cpu.cfs_period_us': '100000'} : {}),
+    ...(folder.includes('/memory/') ? {'memory.limit_in_bytes': 'max'} : {}),
+    ...(folder.includes('/pids/') ? {'pids.max': 'max'} : {}),
+    ...(folder.includes('/cpuset/') ? {'cpuset.cpus': '', 'cpuset.mems': ''} : {}),
+  });
+  const fill = async (folder: string): Promise<void> => {
+    for (const [name, text] of Object.entries(filesOf(`${folder}/`)))
+      if (!(await host.status(join(folder, name)))) await put(host, join(folder, name), text);
+  };
+  if (version === 2) {
+    host.mounted.push({path: root, type: 'cgroup2', root: '/', source: 'cgroup2', options: ['rw']});
+    await fill(root);
+  } else
+    for (const name of controllers) {
+      host.mounted.push({path: join(root, name), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', name]});
+      await fill(join(root, name));
+    }
+  await put(host, join(root, 'cpuset/cpuset.cpus'), '0-1');
+  await put(host, join(root, 'cpuset/cpuset.mems'), '0');
+  return {
+    ...host,
+    async makeFolder(path, mode) {
+      await host.makeFolder(path, mode);
+      for (let folder = path; folder.startsWith(`${root}/`); folder = join(folder, '..')) await fill(folder);
+    },
+    // The files of the kernel are no content of a folder.
+    removeFolder: path => host.removeTree(path),
+  };
+};
+
+const allSettings: NodeCgroupSettings = {
+  root: '/',
+  pageSizes: ['2MB'],
+  perPod: true,
+  enforcesCpuLimits: true,
+  cpuPeriod: 100_000,
+  podPids: 50,
+  enforced: new Set(['pods']),
+  agentGroup: '',
+  systemGroup: '',
+};
+
+const aNode = async (host: FolderHost, settings: Partial<NodeCgroupSettings> = {}) => {
+  const clock = new VirtualClock(0);
+  const lifetime = new AbortController();
+  const events: string[] = [];
+  const record = (_: object, reason: string, message: string): void => void events.push(`${reason}: ${message}`);
+  const cgroups = new NodeCgroups({
+    host,
+    hierarchy: await cgroupHierarchy(host),
+    clock,
+    log: noLog,
+    events: {normal: record, warning: record},
+    node: {kind: 'Node', metadata: {name: 'node'}},
+    activePods: () => [],
+    capacity: new Map([
+      ['cpu', parseQuantity('2')],
+      ['memory', parseQuantity('1000')],
+    ]),
+    reservation: {agent: new Map(), system: new Map([['cpu', parseQuantity('1')]]), threshold: new Map()},
+    settings: {...allSettings, ...settings},
+    signal: lifetime.signal,
+  });
+  return {cgroups, clock, events, stop: () => lifetime.abort()};
+};
+
+const guaranteed = aPod({
+  containers: [{name: 'a', resources: {requests: {cpu: '500m', memory: '1Mi'}, limits: {cpu: '500m', memory: '1Mi'}}}],
+});
+const burstable = aPod({containers: [{name: 'a', resources: {requests: {cpu: '250m'}}}]}, {uid: 'b'});
+
+test('pods have groups in all trees of version 1, with their limits', async t => {
+  using host = await cgroupHost(1);
+  const {cgroups, events, stop} = await aNode(host);
+  await cgroups.start();
+  const read = (path: string) => textOf(host, join(host.root, 'cgroup', path));
+  t.is(await cgroups.ensure(guaranteed), '/kubepods/podu');
+  t.is(await cgroups.ensure(burstable), '/kubepods/burstable/podb');
+  t.is(await read('cpu/kubepods/podu/cpu.shares'), '512');
+  t.is(await read('cpu/kubepods/podu/cpu.cfs_quota_us'), '50000');
+  t.is(await read('memory/kubepods/podu/memory.limit_in_bytes'), '1048576');
+  t.is(await read('pids/kubepods/podu/pids.max'), '50');
+  t.is(await read('cpuset/kubepods/podu/cpuset.cpus'), '0-1');
+  t.is(await read('cpuset/kubepods/burstable/cpuset.mems'), '0');
+  t.is(await read('cpu/kubepods/burstable/cpu.shares'), '256');
+  t.is(await read('cpu/kubepods/besteffort/cpu.shares'), '2');
+  t.is(await read('cpu/kubepods/cpu.shares'), '1024');
+  t.is(await read('memory/kubepods/memory.limit_in_bytes'), '1000');
+  t.deepEqual(events, ['NodeAllocatableEnforced: Updated Node Allocatable limit across pods']);
+  stop();
+});
+
+test('pods have groups in the one tree of version 2, with their limits', async t => {
+  using host = await cgroupHost(2);
+  const {cgroups, stop} = await aNode(host);
+  await cgroups.start();
+  t.is(await cgroups.ensure({...guaranteed, spec: {...guaranteed.spec!}}), '/kubepods/podu');
+  const read = (path: string) => textOf(host, join(host.root, 'cgroup', path));
+  t.is(await read('cgroup.subtree_control'), '+cpuset +cpu +io +memory +hugetlb +pids');
+  t.is(await read('kubepods/podu/cpu.weight'), '20');
+  t.is(await read('kubepods/podu/cpu.max'), '50000 100000');
+  t.is(await read('kubepods/podu/memory.max'), '1048576');
+  t.is(await read('kubepods/podu/hugetlb.2MB.max'), '0');
+  await cgroups.ensure(burstable);
+  t.is(await read('kubepods/burstable/podb/cpu.max'), 'max 100000');
+  stop();
+});
+
+test('the group of a pod goes with what is in it, and so do those of pods that are gone', async t => {
+  using host = await cgroupHost(1);
+  const {cgroups, stop} = await aNode(host);
+  await cgroups.start();
+  await cgroups.ensure(guaranteed);
+  await cgroups.ensure(burstable);
+  const folder = join(host.root, 'cgroup/memory/kubepods');
+  await host.makeFolder(join(folder, 'podu/container'), 0o755);
+  await put(host, join(folder, 'podu/container/cgroup.procs'), '41\n42\n');
+  t.true(await cgroups.remove('u'));
+  t.deepEqual([...new Set(host.killed)], [41, 42]);
+  t.is(await host.status(join(folder, 'podu')), undefined);
+  await cgroups.sweep(uid => uid !== 'b');
+  t.is(await host.status(join(folder, 'burstable/podb')), undefined);
+  t.truthy(await host.status(join(folder, 'burstable')));
+  stop();
+});
+
+test('without groups of pods containers are in the root', async t => {
+  using host = await cgroupHost(1);
+  const {cgroups} = await aNode(host, {perPod: false, root: '/own'});
+  await cgroups.start();
+  t.is(await cgroups.ensure(guaranteed), '/own');
+  t.true(await cgroups.remove('u'));
+});
+
+test('what is reserved is a limit of its group, which must exist', async t => {
+  using host = await cgroupHost(1);
+  await host.makeFolder(join(host.root, 'cgroup/cpu/system'), 0o755);
+  const made = await aNode(host, {enforced: new Set(['system-reserved-compressible']), systemGroup: '/system'});
+  await made.cgroups.start();
+  t.is(await textOf(host, join(host.root, 'cgroup/cpu/system/cpu.shares')), '1024');
+  t.deepEqual(made.events, ['NodeAllocatableEnforced: Updated limits on system reserved cgroup /system']);
+  made.stop();
+  const {cgroups} = await aNode(host, {enforced: new Set(['system-reserved']), systemGroup: '/none'});
+  await t.throwsAsync(cgroups.start(), {
+    message: 'Failed to enforce System Reserved Cgroup Limits on "/none": /none cgroup does not exist',
+  });
+});
+
+test('a limit that cannot be written is tried again each minute', async t => {
+  using host = await cgroupHost(1);
+  const writeInto = host.writeInto;
+  let isBroken = true;
+  host.writeInto = async (path, text) => {
+    if (isBroken && path.endsWith('memory/kubepods/memory.limit_in_bytes')) throw new Error('busy');
+    await writeInto(path, text);
+  };
+  const {cgroups, clock, events, stop} = await aNode(host);
+  await cgroups.start();
+  t.deepEqual(events, ['FailedNodeAllocatableEnforcement: Failed to update Node Allocatable Limits "/kubepods": busy']);
+  isBroken = false;
+  await clock.advance(60_000);
+  while (events.length < 2) await new Promise(resolve => setImmediate(resolve));
+  t.is(events[1], 'NodeAllocatableEnforced: Updated Node Allocatable limit across pods');
+  stop();
+});
+
+test('controllers that are missing are named', async t => {
+  using host = folderHost();
+  host.mounted.push({path: '/cpu', type: 'cgroup', root: '/', source: 'cgroup', options: ['cpu', 'cpuacct']});
+  await t.throwsAsync(cgroupHierarchy(host), {
+    message: 'system validation failed - Following Cgroup subsystem not mounted: [cpuset memory]',
+  });
+});
+
+test('parameters of the kernel are set, or named if they are protected', async t => {
+  using host = folderHost();
+  const names = [
+    'vm/overcommit_memory',
+    'vm/panic_on_oom',
+    'kernel/panic',
+    'kernel/panic_on_oops',
+    'kernel/keys/root_maxkeys',
+    'kernel/keys/root_maxbytes',
+  ];
+  for (const name of names) await put(host, join(host.root, name), '0\n');
+  await t.throwsAsync(setKernelParameters(host, true, host.root), {
+    message:
+      /^\[invalid kernel flag: vm\/overcommit_memory, expected value: 1, actual value: 0, invalid kernel flag: kernel\/panic, expected value: 10, actual value: 0, /,
+  });
+  await setKernelParameters(host, false, host.root);
+  t.deepEqual(await Promise.all(names.map(name => textOf(host, join(host.root, name)))), [
+    '1',
+    '0\n',
+    '10',
+    '1',
+    '1000000',
+    '25000000',
+  ]);
+  await t.notThrowsAsync(setKernelParameters(host, true, host.root));
+});
