@@ -13,6 +13,7 @@ import type {Settings} from '#src/platlet/config/fields.js';
 import {writtenSettings} from '#src/platlet/config/settings.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
+import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {startPods, type NodePods} from '#src/platlet/node-pods.js';
@@ -123,6 +124,18 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     }),
     signal,
   });
+  new ImageGarbage({
+    ...parts,
+    events,
+    node: nodeReference(naming, nodeName),
+    signal,
+    settings: {
+      highPercent: settings.imageGCHighThresholdPercent,
+      lowPercent: settings.imageGCLowThresholdPercent,
+      minAgeMs: settings.imageMinimumGCAge,
+      maxAgeMs: settings.imageMaximumGCAge,
+    },
+  }).start();
   new LogRotation({
     ...parts,
     signal,

@@ -2,6 +2,7 @@
 
 import {join} from 'node:path';
 import type {InformerFactory} from '#informers/factory.js';
+import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -19,9 +20,16 @@ import {runtimeClassHandlers} from '#src/platlet/inputs/runtime-classes.js';
 import type {Service} from '#src/platlet/inputs/service-variables.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
 import type {Machine} from '#src/platlet/node/machine.js';
-import {podObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
+import {podObjects, type PodObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
 import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import {Claims} from '#src/platlet/volumes/claims.js';
+import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
+import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
+import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
+import {Payloads} from '#src/platlet/volumes/payloads.js';
+import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
+import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 
 export interface PodPartsContext {
@@ -71,7 +79,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
     strategy: settings.configMapAndSecretChangeDetectionStrategy as ReadStrategy,
     cacheMs: () => settings.syncFrequency,
   });
-  const volumes = withoutVolumes;
+  const volumes = nodeVolumes(context, objects);
   const environments = new Environments({
     objects,
     services: () => (services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
@@ -122,13 +130,25 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
   return {configs, images, volumes, cgroups: withoutCgroups(settings), output: new ContainerFiles(host, folders)};
 };
 
-const withoutVolumes: PodVolumes = {
-  async mount({spec}) {
-    const unsupported = (spec?.volumes ?? []).filter(({projected}) => !projected).map(({name}) => name);
-    if (unsupported.length > 0) throw new Error(`volumes cannot be mounted yet: ${unsupported.join(', ')}`);
-  },
-  mountsOf: () => Promise.resolve([]),
-  release: () => Promise.resolve(true),
+/** Composes the volumes of pods: all types that need no plugin of others. */
+const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes => {
+  const {host, folders, client, addresses, allocatable} = context;
+  const tokens = new PodTokens(context);
+  const folder = {
+    host,
+    folders,
+    allocatableMemory: () => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0')),
+    excludesSwap: false,
+  };
+  const payloads = new Payloads({objects, tokens, hostAddresses: addresses, allocatable});
+  return new NodeVolumes({
+    ...context,
+    objects,
+    tokens,
+    claims: new Claims(client),
+    plugins: [emptyDir(folder), ...payloadVolumes({...context, ...folder, payloads}), hostPath(host), localVolume(host, folders)],
+    mountsRecursively: false,
+  });
 };
 
 const withoutCgroups = ({cgroupRoot}: Settings): PodCgroups => ({

@@ -43,6 +43,7 @@ test.before(async () => {
     '--port=19250',
     '--read-only-port=19255',
     '--healthz-port=19248',
+    '--fail-cgroupv1=false',
   ]);
   await agent.ready;
 });

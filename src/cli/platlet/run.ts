@@ -1,7 +1,5 @@
-import {statfs} from 'node:fs/promises';
 import {hostname, networkInterfaces} from 'node:os';
-import {createSocket} from 'node:dgram';
-import {join} from 'node:path';
+import {naming as namingOf} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
@@ -11,7 +9,9 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {platletFlags} from '#src/options/programs/platlet.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent.js';
-import {settingsOfFlags} from '#src/platlet/config/settings.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import {loadSettings} from '#src/platlet/config/load.js';
+import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
@@ -21,9 +21,9 @@ import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
 import {openConnection} from '#src/cli/program/connection.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
-import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
-import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 import {systemNetwork} from '#src/transport/network.js';
+import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
+import {servingCertificates} from './serving.js';
 
 type Given = Invocation<(typeof platletFlags)['rows']>;
 
@@ -49,7 +49,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const gate = gateOf(parsed);
   const meter = new MetricsRegistry({process: true});
   unhandled.countIn(meter);
-  const settings = settingsOfFlags(options, parsed.set);
+  const settings = await checkedSettings(given);
   const host = options.hostnameOverride.trim() || hostname();
   const nodeName = nodeNameOf(host);
   const connection = await openConnection({
@@ -128,7 +128,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     runtimeVersion,
     host: systemHost,
     rootDir: options.rootDir,
-    containerLogs: containerLogsFolder,
+    ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
     garbage: {
       minAgeMs: options.minimumContainerTtlDuration,
       maxPerContainer: options.maximumDeadContainersPerContainer,
@@ -153,8 +153,23 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   await untilStopped(stopping);
 };
 
+/** Returns the configuration, if the agent can work with it on this machine. */
+const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
+  const {options, set} = parsed;
+  const namings = (options.naming === 'auto' ? (['plat', 'kubernetes'] as const) : [options.naming]).map(namingOf);
+  const settings = await loadSettings({options, set, namings, files: systemFiles});
+  const v1 = await isCgroupV1();
+  checkConfiguration(settings, options.config, {naming: namings[0]!, gate: gateOf(parsed), isCgroupV1: v1});
+  if (v1) log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
+  if (settings.failSwapOn && (await hasSwap()))
+    throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
+  return settings;
+};
+
 /** The folder with a link to the log of each container. */
 const containerLogsFolder = '/var/log/containers';
+/** Only with the usual folder for logs, which only one agent of a machine has. */
+const usualPodLogs = '/var/log/pods';
 
 /** How long the runtime may take to answer for the first time. */
 const reachMs = 5_000;
@@ -172,30 +187,6 @@ const reachRuntime = async (runtime: CriRuntime, clock: Clock, log: Log, signal:
   }
 };
 
-/** Returns the size of the file system that a folder is on, or will be. */
-const storageOf = async (folder: string): Promise<number> => {
-  for (let at = folder; ; at = join(at, '..')) {
-    const found = await statfs(at).catch(() => undefined);
-    if (found) return found.blocks * found.bsize;
-    if (at === '/') return 0;
-  }
-};
-
-/** Returns the address that the machine sends from towards others. Nothing is sent. */
-const defaultAddress = (family: 4 | 6): Promise<string | undefined> =>
-  new Promise(resolve => {
-    const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
-    socket.once('error', () => {
-      socket.close();
-      resolve(undefined);
-    });
-    socket.connect(9, family === 4 ? '192.0.2.1' : '2001:db8::1', () => {
-      const {address} = socket.address();
-      socket.close();
-      resolve(address);
-    });
-  });
-
 const addressesOf = async ({parsed: {options}, clock, log}: Given, nodeName: string, host: string): Promise<readonly NodeAddress[]> => {
   try {
     return await nodeAddresses({
@@ -212,15 +203,3 @@ const addressesOf = async ({parsed: {options}, clock, log}: Given, nodeName: str
   }
 };
 
-const servingCertificates = async (
-  {parsed: {options}, clock, log}: Given,
-  {tlsCertFile, tlsPrivateKeyFile, tlsMinVersion, tlsCipherSuites}: ReturnType<typeof settingsOfFlags>,
-  {host, name, signal}: {readonly host: string; readonly name: string; readonly signal: AbortSignal},
-): Promise<ServingCertificates> => {
-  const common = {files: systemFiles, clock, log, limits: {minVersion: tlsMinVersion, cipherSuites: tlsCipherSuites} as never};
-  if (tlsCertFile && tlsPrivateKeyFile) return ServingCertificates.load({...common, pair: {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile}});
-  const own = {files: systemFiles, clock, folder: options.certDir, name, host, hosts: []};
-  const pair = await ensureOwnPair(own);
-  renewOwnPair(own, log, signal);
-  return ServingCertificates.load({...common, pair});
-};

@@ -1,0 +1,227 @@
+// What a configuration must be like. All errors are reported at once, with the original's texts.
+
+import type {Naming} from '#src/api/naming.js';
+import {formatDuration} from '#src/api/duration.js';
+import type {FieldName, Settings} from './fields.js';
+
+export interface ValidationContext {
+  readonly naming: Naming;
+  /** Whether the host has cgroups of version 1. */
+  readonly isCgroupV1: boolean;
+  gate(name: string): boolean;
+}
+
+type Check = (settings: Settings, context: ValidationContext) => readonly string[];
+
+const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
+const q = (text: unknown): string => JSON.stringify(text);
+
+const notNegative =
+  (name: FieldName, flag: string): Check =>
+  settings =>
+    when((settings[name] as number) < 0, `${name} (${flag}) ${String(settings[name])} must not be a negative number`);
+
+const between =
+  (name: FieldName, flag: string, least: number, most: number, allowed?: number): Check =>
+  settings => {
+    const value = settings[name] as number;
+    const isFine = value === allowed || (value >= least && value <= most);
+    return when(!isFine, `${name} (${flag}) ${value} must be between ${least} and ${most}, inclusive`);
+  };
+
+const numbers: readonly Check[] = [
+  ({nodeLeaseDurationSeconds}) => when(nodeLeaseDurationSeconds <= 0, 'nodeLeaseDurationSeconds must be greater than 0'),
+  notNegative('eventBurst', '--event-burst'),
+  notNegative('eventRecordQPS', '--event-qps'),
+  between('healthzPort', '--healthz-port', 1, 65_535, 0),
+  ({cpuCFSQuotaPeriod: period}, {gate}) => {
+    const of = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${formatDuration(period)}`;
+    if (!gate('CustomCPUCFSQuotaPeriod')) return when(period !== 100, `${of} requires feature gate CustomCPUCFSQuotaPeriod`);
+    return when(period < 1 || period > 1000, `${of} must be between 1ms and 1sec, inclusive`);
+  },
+  between('imageGCHighThresholdPercent', '--image-gc-high-threshold', 0, 100),
+  between('imageGCLowThresholdPercent', '--image-gc-low-threshold', 0, 100),
+  ({imageGCLowThresholdPercent: low, imageGCHighThresholdPercent: high}) =>
+    when(
+      low >= high,
+      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
+    ),
+  ({imageMaximumGCAge: oldest, imageMinimumGCAge: youngest}) => [
+    ...when(oldest < 0, `imageMaximumGCAge ${formatDuration(oldest)} must not be negative`),
+    ...when(
+      oldest > 0 && oldest <= youngest,
+      `imageMaximumGCAge ${formatDuration(oldest)} must be greater than imageMinimumGCAge ${formatDuration(youngest)}`,
+    ),
+  ],
+  between('iptablesDropBit', '--iptables-drop-bit', 0, 31),
+  between('iptablesMasqueradeBit', '--iptables-masquerade-bit', 0, 31),
+  notNegative('kubeAPIBurst', '--kube-api-burst'),
+  notNegative('kubeAPIQPS', '--kube-api-qps'),
+  ({nodeStatusMaxImages: most}) => when(most < -1, `nodeStatusMaxImages (--node-status-max-images) ${most} must be -1 or greater`),
+  notNegative('maxOpenFiles', '--max-open-files'),
+  notNegative('maxPods', '--max-pods'),
+  between('oomScoreAdj', '--oom-score-adj', -1000, 1000),
+  notNegative('podsPerCore', '--pods-per-core'),
+  between('port', '--port', 1, 65_535),
+  between('readOnlyPort', '--read-only-port', 0, 65_535),
+  notNegative('registryBurst', '--registry-burst'),
+  notNegative('registryPullQPS', '--registry-qps'),
+  ({containerLogMaxFiles}) => when(containerLogMaxFiles <= 1, 'containerLogMaxFiles must be greater than 1'),
+  ({containerLogMaxWorkers}) => when(containerLogMaxWorkers < 1, 'containerLogMaxWorkers must be greater than or equal to 1'),
+  ({containerLogMonitorInterval}) =>
+    when(containerLogMonitorInterval < 3000, 'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s'),
+  ({memoryThrottlingFactor: factor}) =>
+    when(factor <= 0 || factor > 1, `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`),
+  settings => when(settings['userNamespaces.idsPerPod'] % 65_536 !== 0, 'userNamespaces.idsPerPod must be a multiple of 65536'),
+  settings => {
+    const ms = settings['crashLoopBackOff.maxContainerRestartPeriod'];
+    return when(
+      ms < 1000 || ms > 300_000,
+      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${ms / 1000} seconds) must be set between 1s and 300s`,
+    );
+  },
+];
+
+const choices: readonly Check[] = [
+  ({serializeImagePulls, maxParallelImagePulls: most}) => [
+    ...when(most < 0, `maxParallelImagePulls ${most} must be a positive number`),
+    ...when(
+      most > 1 && serializeImagePulls,
+      'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
+    ),
+  ],
+  ({serverTLSBootstrap}, {gate, naming}) =>
+    when(
+      serverTLSBootstrap && !gate('RotatePlatletServerCertificate'),
+      `serverTLSBootstrap true requires feature gate ${naming.inWords('RotateKubeletServerCertificate')}`,
+    ),
+  ({topologyManagerPolicy: policy}) =>
+    when(
+      !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy),
+      `topologyManagerPolicy (--topology-manager-policy) ${q(policy)} must be one of: ["none" "best-effort" "restricted" "single-numa-node"]`,
+    ),
+  ({topologyManagerScope: scope}) =>
+    when(
+      !['container', 'pod'].includes(scope),
+      `topologyManagerScope (--topology-manager-scope) ${q(scope)} must be one of: "container", or "pod"`,
+    ),
+  ({hairpinMode: mode}) =>
+    when(
+      !['none', 'hairpin-veth', 'promiscuous-bridge'].includes(mode),
+      `option ${q(mode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
+    ),
+  settings => {
+    const behavior = settings['memorySwap.swapBehavior'];
+    return when(
+      !['', 'LimitedSwap', 'NoSwap'].includes(behavior),
+      `memorySwap.swapBehavior ${q(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
+    );
+  },
+  ({runOnce}) => when(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
+  ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}) => [
+    ...when(critical > total, `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`),
+    ...when(total !== 0 && total < 1000, `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`),
+    ...when(
+      critical !== 0 && critical < 1000,
+      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be either zero or otherwise >= 1 sec`,
+    ),
+    ...when(
+      byPriority.length > 0 && (total > 0 || critical > 0),
+      'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
+    ),
+  ],
+];
+
+const hasAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
+const isNormal = (path: string): boolean => path === '/' || (!path.endsWith('/') && !/\/(\/|\.\.?(\/|$))/.test(path));
+
+const places: readonly Check[] = [
+  ({systemCgroups, cgroupRoot}) =>
+    when(
+      systemCgroups !== '' && cgroupRoot === '',
+      'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',
+    ),
+  ({containerRuntimeEndpoint}) => when(containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'),
+  ({podLogsDir: path}) =>
+    path === ''
+      ? ['podLogsDir was not specified']
+      : [
+          ...when(!path.startsWith('/'), `pod logs path ${q(path)} must be absolute path`),
+          ...when(!isNormal(path), `pod logs path ${q(path)} must be normalized`),
+          ...when(!hasAscii(path), `pod logs path ${q(path)} mut contains ASCII characters only`),
+        ],
+  ({reservedSystemCPUs, systemReservedCgroup, kubeReservedCgroup}, {naming}) =>
+    when(
+      reservedSystemCPUs !== '' && (systemReservedCgroup !== '' || kubeReservedCgroup !== ''),
+      `can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--${naming.component('reserved-cgroup')})`,
+    ),
+];
+
+const enforcement = 'enforceNodeAllocatable (--enforce-node-allocatable)';
+
+const enforcementCheck: Check = (settings, {naming}) => {
+  const {enforceNodeAllocatable: items, cgroupsPerQOS, systemReservedCgroup, kubeReservedCgroup} = settings;
+  const own = naming.component('reserved');
+  const shares = [
+    {name: 'system-reserved', cgroup: systemReservedCgroup, field: 'systemReservedCgroup (--system-reserved-cgroup)'},
+    {name: own, cgroup: kubeReservedCgroup, field: `kubeReservedCgroup (--${own}-cgroup)`},
+  ];
+  const valid = ['none', 'pods', ...shares.flatMap(({name}) => [name, `${name}-compressible`])];
+  return [
+    ...shares.flatMap(({name}) =>
+      when(
+        items.includes(name) && items.includes(`${name}-compressible`),
+        `both ${q(name)} and ${q(`${name}-compressible`)} cannot be specified together in ${enforcement}`,
+      ),
+    ),
+    ...items.flatMap((item, index) => [
+      ...when(items.indexOf(item) !== index, `duplicated enforcements ${q(item)} in ${enforcement}`),
+      ...shares.flatMap(({name, cgroup, field}) =>
+        when(
+          (item === name || item === `${name}-compressible`) && cgroup === '',
+          `${field} must be specified when ${q(name)} or ${q(`${name}-compressible`)} included in ${enforcement}`,
+        ),
+      ),
+      ...when(item === 'none' && items.length > 1, `${enforcement} may not contain additional enforcements when "none" is specified`),
+      ...when(
+        !valid.includes(item),
+        `option ${q(item)} specified for ${enforcement}. Valid options are ${valid
+          .slice(1)
+          .map(option => q(option))
+          .join(', ')} or "none"`,
+      ),
+      ...when(
+        valid.includes(item) && item !== 'none' && !cgroupsPerQOS,
+        `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${q(item)} contained in ${enforcement}`,
+      ),
+    ]),
+  ];
+};
+
+const prefix = 'invalid configuration: ';
+
+/** Checks that depend on the host, whose texts have no prefix. */
+const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
+  ...when(
+    isCgroupV1 && settings.failCgroupV1,
+    `${naming.agent} is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release`,
+  ),
+  ...when(
+    isCgroupV1 && settings['memorySwap.swapBehavior'] === 'LimitedSwap',
+    'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2',
+  ),
+];
+
+/** Returns the errors of a configuration. */
+export const configurationErrors = (settings: Settings, context: ValidationContext): readonly string[] => [
+  ...[...numbers, ...choices, ...places, enforcementCheck].flatMap(check => check(settings, context)).map(text => `${prefix}${text}`),
+  ...hostChecks(settings, context),
+];
+
+/** Throws one error with all that is wrong with a configuration, which is from a file if there is a path. */
+export const checkConfiguration = (settings: Settings, path: string, context: ValidationContext): void => {
+  const errors = configurationErrors(settings, context);
+  if (errors.length === 0) return;
+  const list = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`;
+  throw new Error(`failed to validate ${context.naming.agent} configuration, error: ${list}, path: ${path}`);
+};
