@@ -1,15 +1,30 @@
 import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
-import {startPlane} from '#src/plane/plane.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
+import type {AgentBeside} from './platlet/beside.js';
+
+/** Agents are reached by their addresses: the names of nodes need not resolve. */
+const agentServerArgs = ['--platlet-preferred-address-types=InternalIP,ExternalIP,Hostname'];
+
+/** Starts the agent of a node of the plane. The plane stops when it cannot. */
+const startBeside = async (plane: Plane, dataDir: string, invocation: Invocation<(typeof upFlags)['rows']>): Promise<AgentBeside> => {
+  try {
+    return await (await import('./platlet/beside.js')).startAgentBeside(plane, dataDir, invocation);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+};
 
 /** `plat up`: a whole plane on a directory, until it is stopped. */
-export const runUp = async ({
-  parsed: {options, set},
-  log,
-  unhandled,
-  stopping,
-  ready,
-}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+export const runUp = async (invocation: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+  const {
+    parsed: {options, set},
+    log,
+    unhandled,
+    stopping,
+    ready,
+  } = invocation;
   const dataDir = options.dataDir || defaultDataDir(options.naming);
   if (options.from) await (await import('./snapshot/snapshot.js')).restorePlane(options.from, dataDir, options.naming);
   const plane = await startPlane({
@@ -26,7 +41,7 @@ export const runUp = async ({
     removeContextOnStop: options.removeContextOnStop,
     manifests: options.manifests,
     ...(options.webhookPort ? {webhooks: {port: options.webhookPort}} : {}),
-    apiserverArgs: options.apiserverArg,
+    apiserverArgs: options.agent ? [...agentServerArgs, ...options.apiserverArg] : options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,
     schedulerArgs: options.schedulerArg,
     signal: stopping,
@@ -36,8 +51,14 @@ export const runUp = async ({
   });
   if (!plane) return 0;
   unhandled.countIn(plane.api.metrics);
+  const agent = options.agent ? await startBeside(plane, dataDir, invocation) : undefined;
   ready(`${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${dataDir}/kubeconfig`} get namespaces`);
-  const failure = await Promise.race([untilStopped(stopping), plane.failed.catch((error: unknown) => error)]);
+  const failure = await Promise.race([
+    untilStopped(stopping),
+    plane.failed.catch((error: unknown) => error),
+    ...(agent ? [agent.ended.then(code => (stopping.aborted ? undefined : new Error(`the agent ended: ${code}`)))] : []),
+  ]);
+  await agent?.[Symbol.asyncDispose]();
   await plane.stop();
   if (failure === undefined) return 0;
   log.error({err: failure}, 'the plane stopped');

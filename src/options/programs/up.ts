@@ -20,7 +20,18 @@ const plane = flagSection('Plane', {
     type: 'int',
     help: 'Number of simulated nodes that run pods. With 0, pods run on nodes that join the cluster.',
     default: '1',
+    shownDefault: '1, or 0 with --agent',
     range: {min: 0, max: 10_000},
+  },
+  agent: {
+    type: 'bool',
+    help: 'Run the agent of a node beside the plane: it runs pods in real containers by the runtime of this machine (docs/nodes.md). There are no simulated nodes then, unless --nodes is given.',
+    default: 'false',
+  },
+  'agent-arg': {
+    type: 'each',
+    help: 'A flag for the agent, as --agent-arg=--flag=value. Repeatable.',
+    requires: ['agent'],
   },
   'simulation-file': {
     type: 'path',
@@ -85,6 +96,7 @@ export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
   sections: [plane],
+  derive: ({agent, nodes}, given) => (agent && !given.has('nodes') ? {nodes: 0} : {nodes}),
   rules: [
     ({simulationFile, nodes}) =>
       simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined,

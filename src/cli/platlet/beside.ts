@@ -1,0 +1,126 @@
+// The agent of a node beside a plane, in the process of `plat up`.
+
+import {readFileSync} from 'node:fs';
+import {hostname} from 'node:os';
+import {join, resolve} from 'node:path';
+import type {Naming} from '#src/api/naming.js';
+import {wellKnown} from '#src/api/user.js';
+import {systemFiles} from '#src/base/files/files.js';
+import {parseFlags} from '#src/options/parse.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
+import type {upFlags} from '#src/options/programs/up.js';
+import {loadAuthority} from '#src/pki/authority.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {configurationKind} from '#src/platlet/config/load.js';
+import {nodeNameOf} from '#src/platlet/node/addresses.js';
+import type {Plane} from '#src/plane/plane.js';
+import {untilStopped, type Invocation} from '#src/program/program.js';
+import {runPlatlet} from './run.js';
+
+/** A running agent beside a plane. */
+export interface AgentBeside extends AsyncDisposable {
+  /** Resolves to why it has ended. */
+  readonly ended: Promise<string>;
+}
+
+const lifetimeMs = 365 * 24 * 3_600_000;
+
+/** Starts the agent of a node of the plane, with its data in the plane's directory, and resolves once it works. Rejects if it cannot. */
+export const startAgentBeside = async (
+  plane: Plane,
+  dataDir: string,
+  {parsed: {options}, log, clock, unhandled, verbosity, version, stopping, print}: Invocation<(typeof upFlags)['rows']>,
+): Promise<AgentBeside> => {
+  const given = options.agentArg;
+  const folder = resolve(dataDir, 'agent');
+  const {options: own} = parseFlags(platletFlags, given);
+  const name = nodeNameOf(own.hostnameOverride || hostname());
+  const files = {settings: join(folder, 'platconfig'), configuration: join(folder, 'config.yaml')};
+  await writeConnection(plane, dataDir, files.settings, name, clock.now());
+  await systemFiles.write(files.configuration, configurationText(plane.naming, {dataDir, folder}), 0o600);
+  const argv = [
+    ...unlessGiven(given, {
+      naming: plane.naming.name,
+      platconfig: files.settings,
+      config: files.configuration,
+      'root-dir': join(folder, 'root'),
+      'cert-dir': join(folder, 'pki'),
+      'hostname-override': name,
+    }),
+    ...given,
+  ];
+  const ending = new AbortController();
+  void untilStopped(stopping).then(() => ending.abort());
+  let isReady = (): void => {};
+  const ready = new Promise<void>(done => (isReady = done));
+  const parsed = parseFlags(platletFlags, argv);
+  const run = runPlatlet({
+    parsed,
+    argv,
+    log: log.child({component: plane.naming.agent}),
+    clock,
+    unhandled,
+    verbosity,
+    version,
+    stopping: ending.signal,
+    print,
+    ready: what => {
+      log.info({what}, 'the agent works');
+      isReady();
+    },
+  });
+  await Promise.race([ready, run]);
+  return {
+    ended: run.then(
+      code => `exit code ${code}`,
+      (error: unknown) => String((error as Error).message),
+    ),
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await run.catch(() => {});
+    },
+  };
+};
+
+const unlessGiven = (given: readonly string[], own: Readonly<Record<string, string>>): string[] =>
+  Object.entries(own)
+    .filter(([flag]) => !given.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
+    .map(([flag, value]) => `--${flag}=${value}`);
+
+/** Writes the connection settings of the node, with a new certificate by the plane's CA. */
+const writeConnection = async (plane: Plane, dataDir: string, path: string, node: string, now: number): Promise<void> => {
+  const [certificateFile, keyFile] = ['ca.crt', 'ca.key'].map(file => join(dataDir, 'pki', file)) as [string, string];
+  const ca = readFileSync(certificateFile, 'utf8');
+  const authority = loadAuthority(certificateFile, ca, readFileSync(keyFile));
+  const pair = keyPairPem(
+    await issueClientCertificate(authority, {
+      now,
+      lifetimeMs,
+      commonName: `${wellKnown.nodeUserPrefix}${node}`,
+      organizations: [wellKnown.nodes],
+    }),
+  );
+  const data = (text: string): string => Buffer.from(text).toString('base64');
+  const settings = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{name: 'default-cluster', cluster: {server: plane.url, 'certificate-authority-data': data(ca)}}],
+    users: [{name: 'default-auth', user: {'client-certificate-data': data(pair.certificate), 'client-key-data': data(pair.key)}}],
+    contexts: [{name: 'default-context', context: {cluster: 'default-cluster', user: 'default-auth', namespace: 'default'}}],
+    'current-context': 'default-context',
+  };
+  await systemFiles.write(path, `${JSON.stringify(settings, undefined, 2)}\n`, 0o600);
+};
+
+/** The configuration of the agent: requests are authenticated by the plane's CA and authorized by the plane. */
+const configurationText = (naming: Naming, {dataDir, folder}: {readonly dataDir: string; readonly folder: string}): string =>
+  `${JSON.stringify(
+    {
+      ...configurationKind(naming),
+      authentication: {x509: {clientCAFile: resolve(dataDir, 'pki', 'ca.crt')}},
+      failCgroupV1: false,
+      podLogsDir: join(folder, 'logs'),
+    },
+    undefined,
+    2,
+  )}\n`;
