@@ -5,7 +5,7 @@ import type {Node} from '#src/api/types.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AgentParts} from './agent-parts.js';
 import {NodeLifecycle} from './node/node-lifecycle.js';
-import {allocatableOf, capacityOf, type CapacitySettings} from './node/capacity.js';
+import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from './node/capacity.js';
 import type {NodeStatus} from './node/conditions.js';
 import {nodeStatusOf} from './node/node-status.js';
 import {joinedProblems, RuntimeHealth} from './node/runtime-health.js';
@@ -40,8 +40,7 @@ export class AgentNode {
       maxPods: settings.maxPods,
       podsPerCore: settings.podsPerCore,
       localStorage: settings.localStorageCapacityIsolation,
-      reserved: [settings.kubeReserved, settings.systemReserved],
-      evictionReserve: {},
+      reservation: reservationOf(settings),
     };
     this.health = new RuntimeHealth(parts);
     this.#lifecycle = new NodeLifecycle({
@@ -74,9 +73,14 @@ export class AgentNode {
     return this.#parts.identity.addresses.filter(({type}) => type === 'InternalIP').map(({address}) => address);
   }
 
+  /** What the machine has. */
+  get capacity(): Readonly<Record<string, string>> {
+    return capacityOf(this.#parts.identity.machine, this.#capacity);
+  }
+
   /** What pods may use, before the Node shows it. */
   get allocatable(): Readonly<Record<string, string>> {
-    return allocatableOf(capacityOf(this.#parts.identity.machine, this.#capacity), this.#capacity);
+    return allocatableOf(this.capacity, this.#capacity);
   }
 
   get isRegistered(): boolean {

@@ -78,7 +78,10 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     folders,
     machine,
     addresses: node.addresses,
+    nodeName,
+    capacity: node.capacity,
     allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
+    activePods: () => pods?.workers.active ?? [],
   });
   const agent = nodeAgent({
     runtime,

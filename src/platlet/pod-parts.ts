@@ -5,11 +5,17 @@ import type {InformerFactory} from '#informers/factory.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import {checkReservation} from '#src/platlet/cgroups/allocatable.js';
+import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {NodeCgroups} from '#src/platlet/cgroups/node-cgroups.js';
+import {listOf, reservationOf} from '#src/platlet/node/capacity.js';
+import {nodeReference} from '#src/platlet/node/conditions.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
@@ -47,7 +53,11 @@ export interface PodPartsContext {
   readonly folders: NodeFolders;
   readonly machine: Machine;
   readonly addresses: readonly string[];
+  readonly nodeName: string;
+  readonly capacity: Readonly<Record<string, string>>;
   allocatable(): Readonly<Record<string, string>>;
+  /** The pods that are admitted and have not ended. */
+  activePods(): readonly Frozen<Pod>[];
 }
 
 /** What the workers of pods need of the node. */
@@ -107,9 +117,9 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
       },
       resources: {
         enforcesCpuLimits: settings.cpuCFSQuota,
-        cpuPeriod: Math.round(settings.cpuCFSQuotaPeriod * 1000),
+        cpuPeriod: cpuPeriodOf(settings),
         memoryCapacity: machine.memoryBytes,
-        pageSizes: Object.keys(machine.hugepages).map(size => size.replace('i', 'B')),
+        pageSizes: pageSizesOf(machine),
         killsGroups: false,
       },
     },
@@ -127,7 +137,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
       burst: settings.registryBurst,
     },
   });
-  return {configs, images, volumes, cgroups: withoutCgroups(settings), output: new ContainerFiles(host, folders)};
+  return {configs, images, volumes, cgroups: await nodeCgroups(context), output: new ContainerFiles(host, folders)};
 };
 
 /** Composes the volumes of pods: all types that need no plugin of others. */
@@ -151,7 +161,38 @@ const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes
   });
 };
 
-const withoutCgroups = ({cgroupRoot}: Settings): PodCgroups => ({
-  ensure: ({metadata}) => Promise.resolve(join('/', cgroupRoot, 'kubepods', `pod${metadata?.uid ?? ''}`)),
-  remove: () => Promise.resolve(true),
-});
+/** Creates the groups of the node's pods. Rejects where the machine does not have them. */
+const nodeCgroups = async (context: PodPartsContext): Promise<NodeCgroups> => {
+  const {settings, host, naming, nodeName, capacity, activePods} = context;
+  const reservation = reservationOf(settings);
+  checkReservation(listOf(capacity), reservation);
+  const percent = /^(\d+)%$/.exec(settings.qosReserved['memory'] ?? '')?.[1];
+  const cgroups = new NodeCgroups({
+    ...context,
+    activePods,
+    hierarchy: await cgroupHierarchy(host),
+    node: nodeReference(naming, nodeName),
+    capacity: listOf(capacity),
+    reservation,
+    settings: {
+      root: join('/', settings.cgroupRoot),
+      pageSizes: pageSizesOf(context.machine),
+      perPod: settings.cgroupsPerQOS,
+      enforced: new Set(settings.enforceNodeAllocatable),
+      agentGroup: settings.kubeReservedCgroup,
+      systemGroup: settings.systemReservedCgroup,
+      enforcesCpuLimits: settings.cpuCFSQuota,
+      cpuPeriod: cpuPeriodOf(settings),
+      ...(settings.podPidsLimit > 0 ? {podPids: settings.podPidsLimit} : {}),
+      ...(percent === undefined ? {} : {reservedMemoryPercent: Number(percent)}),
+    },
+  });
+  await cgroups.start();
+  return cgroups;
+};
+
+/** The period of CPU quotas in microseconds, as the kernel has it. */
+const cpuPeriodOf = ({cpuCFSQuotaPeriod}: Settings): number => Math.round(cpuCFSQuotaPeriod * 1000);
+
+/** The sizes of huge pages, as control groups name them. */
+const pageSizesOf = ({hugepages}: Machine): readonly string[] => Object.keys(hugepages).map(size => size.replace('i', 'B'));

@@ -1,6 +1,9 @@
 // What a node has, and what of it pods may use.
 
-import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import {compareQuantities, parseQuantity, subtractQuantities, zeroQuantity} from '#src/api/quantity.js';
+import {formatResourceList, type ResourceList} from '#src/model/pod/requests.js';
+import {nodeAllocatable, type Reservation} from '#src/platlet/cgroups/allocatable.js';
+import type {Settings} from '#src/platlet/config/fields.js';
 import type {Machine} from './machine.js';
 
 export interface CapacitySettings {
@@ -9,10 +12,7 @@ export interface CapacitySettings {
   readonly podsPerCore: number;
   /** Whether local storage counts. */
   readonly localStorage: boolean;
-  /** What is kept from pods, by resource: one map for each purpose. */
-  readonly reserved: readonly Readonly<Record<string, string>>[];
-  /** What hard eviction thresholds keep free, in bytes by resource. */
-  readonly evictionReserve: Readonly<Record<string, number>>;
+  readonly reservation: Reservation;
 }
 
 type Amounts = Record<string, string>;
@@ -31,30 +31,42 @@ export const capacityOf = (
   pods: String(podsPerCore > 0 ? Math.min(podsPerCore * cores, maxPods) : maxPods),
 });
 
-/** In thousandths for processors, in whole units for all else. */
-const amountOf = (resource: string, text: string): number => {
-  const amount = quantityNumber(parseQuantity(text));
-  return resource === 'cpu' ? Math.round(amount * 1000) : amount;
-};
+/** Returns amounts in the form in which they are computed with. */
+export const listOf = (amounts: Readonly<Record<string, string>>): ResourceList =>
+  new Map(Object.entries(amounts).map(([name, text]) => [name, parseQuantity(text)]));
 
-const written = (resource: string, amount: number, capacity: string): string => {
-  if (resource === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
-  return capacity.endsWith('Ki') && amount % 1024 === 0 ? kibi(amount) : String(Math.floor(amount));
-};
+/** The resource that each eviction signal keeps free. */
+const reservingSignals: Readonly<Record<string, string>> = {'memory.available': 'memory', 'nodefs.available': 'ephemeral-storage'};
+
+/** Returns what settings keep from pods. */
+export const reservationOf = ({
+  kubeReserved,
+  systemReserved,
+  evictionHard,
+}: Pick<Settings, 'kubeReserved' | 'systemReserved' | 'evictionHard'>): Reservation => ({
+  agent: listOf(kubeReserved),
+  system: listOf(systemReserved),
+  threshold: new Map(
+    Object.entries(evictionHard).flatMap(([signal, text]) => {
+      const resource = reservingSignals[signal];
+      if (!resource) return [];
+      return [[resource, text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : parseQuantity(text)] as const];
+    }),
+  ),
+});
 
 /** Returns what pods may use: the capacity without what is reserved, and never below 0. Memory is without huge pages, which are in pools of their own. */
 export const allocatableOf = (
   capacity: Readonly<Record<string, string>>,
-  {reserved, evictionReserve, localStorage}: Pick<CapacitySettings, 'reserved' | 'evictionReserve' | 'localStorage'>,
+  {reservation, localStorage}: Pick<CapacitySettings, 'reservation' | 'localStorage'>,
 ): Amounts => {
-  const pages = Object.entries(capacity).reduce((sum, [name, text]) => sum + (name.startsWith('hugepages-') ? amountOf(name, text) : 0), 0);
-  return Object.fromEntries(
-    Object.entries(capacity)
-      .filter(([name]) => localStorage || name !== 'ephemeral-storage')
-      .map(([name, text]) => {
-        const kept = reserved.reduce((sum, map) => sum + amountOf(name, map[name] ?? '0'), 0) + (evictionReserve[name] ?? 0);
-        const left = Math.max(0, amountOf(name, text) - kept - (name === 'memory' ? pages : 0));
-        return [name, kept === 0 && !(name === 'memory' && pages > 0) ? text : written(name, left, text)];
-      }),
-  );
+  const all = listOf(capacity);
+  if (!localStorage) all.delete('ephemeral-storage');
+  const left = nodeAllocatable(all, reservation);
+  let memory = left.get('memory');
+  if (memory) {
+    for (const [name, pages] of all) if (name.startsWith('hugepages-')) memory = subtractQuantities(memory, pages);
+    left.set('memory', compareQuantities(memory, zeroQuantity) < 0 ? zeroQuantity : memory);
+  }
+  return formatResourceList(left);
 };
