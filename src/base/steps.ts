@@ -32,6 +32,24 @@ export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
   }
 };
 
+/** Counts work that comes in amounts, for a step after each so much of it. */
+export class StepCount {
+  readonly #perStep: number;
+  #since = 0;
+
+  constructor(perStep: number) {
+    this.#perStep = perStep;
+  }
+
+  /** Returns whether it is time for a step. */
+  add(amount: number): boolean {
+    this.#since += amount;
+    if (this.#since < this.#perStep) return false;
+    this.#since = 0;
+    return true;
+  }
+}
+
 /** So many items are mapped in one step. */
 const mappedAtOnce = 500;
 

@@ -18,6 +18,7 @@ import {leastLoss} from '#src/scheduler/preemption/candidates.js';
 import {findVictims} from '#src/scheduler/preemption/search.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
 import {Nominator} from '#src/scheduler/queue/nominator.js';
+import {interPodAffinityScore} from '#src/scheduler/scores/inter-pod-affinity.js';
 import {scores} from '#src/scheduler/scores/index.js';
 import {aNode, aPod} from './objects.js';
 import {aClusterState, plat, toPodInfo} from './cluster-state.js';
@@ -219,3 +220,30 @@ for (const [title, pods, type, change, holds] of [
     t.is(outcome.confirmed !== undefined, holds);
   });
 }
+
+test('terms of affinity are parsed a hundred at a time, and matched a thousand at a time, however many a pod has', t => {
+  const each = 500;
+  let parsed = 0;
+  const term = {
+    topologyKey: 'zone',
+    get labelSelector() {
+      parsed++;
+      return {matchLabels: {app: 'other'}};
+    },
+  };
+  const terms = Array.from({length: each}, () => term);
+  const preferred = terms.map(podAffinityTerm => ({weight: 1, podAffinityTerm}));
+  const many = {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: terms, preferredDuringSchedulingIgnoredDuringExecution: preferred}}};
+  const others = Array.from({length: 8}, (_, at) => aPod(`p${at}`, {nodeName: 'n', ...many} as never));
+  const cluster = aClusterState({nodes: [aNode('n', {labels: {zone: 'a'}})], pods: others});
+  const pod = toPodInfo(aPod('new', many as never));
+
+  t.is(parsed, 0);
+  for (const prepare of [interPodAffinity.prepare, interPodAffinityScore.prepare] as const) {
+    let [steps, most] = [0, 0];
+    const work = (prepare as (pod: unknown, ...rest: unknown[]) => Steps<unknown>)(pod, ...(prepare === interPodAffinity.prepare ? [] : [[]]), cluster);
+    for (let before = parsed; !work.next().done; before = parsed, steps++) most = Math.max(most, parsed - before);
+    t.true(most <= 100 && most > 0, `${most} in one step`);
+    t.true(steps > (9 * each) / 100 + (8 * 2 * each) / 1_000, `${steps} steps`);
+  }
+});

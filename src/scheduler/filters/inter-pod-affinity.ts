@@ -1,8 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
-import type {Steps} from '#src/base/steps.js';
-import {matchesAffinityTerm, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
+import {StepCount, type Steps} from '#src/base/steps.js';
+import {matchesAffinityTerm, matchesPerStep, parseTerms, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
@@ -32,10 +32,22 @@ class AffinityCounts {
   /** Counts all existing pods. */
   *countAll(): Steps<void> {
     const {required, requiredAnti} = this.#pod.terms;
-    const hasTerms = required.length + requiredAnti.length > 0;
+    yield* parseTerms(required);
+    yield* parseTerms(requiredAnti);
+    const ownTerms = required.length + requiredAnti.length;
+    const matches = new StepCount(matchesPerStep);
     for (const node of this.#cluster.nodes) {
-      for (const other of node.withRequiredAntiAffinity.values()) this.#countExistingAntiAffinity(other, node, 1);
-      if (hasTerms) for (const other of node.pods.values()) this.#countOwnTerms(other, node, 1);
+      for (const other of node.withRequiredAntiAffinity.values()) {
+        yield* parseTerms(other.terms.requiredAnti);
+        this.#countExistingAntiAffinity(other, node, 1);
+        if (matches.add(other.terms.requiredAnti.length)) yield;
+      }
+      if (ownTerms > 0) {
+        for (const other of node.pods.values()) {
+          this.#countOwnTerms(other, node, 1);
+          if (matches.add(ownTerms)) yield;
+        }
+      }
       yield;
     }
   }

@@ -1,6 +1,6 @@
 import {leastOf, mostOf} from '#src/base/extremes.js';
-import type {Steps} from '#src/base/steps.js';
-import {matchesAffinityTerm, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
+import {StepCount, type Steps} from '#src/base/steps.js';
+import {matchesAffinityTerm, matchesPerStep, parseTerms, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
@@ -28,8 +28,17 @@ const topologyScores = function* (
     for (const term of terms)
       if (matchesAffinityTerm(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
   };
+  yield* parseTerms(preferred);
+  yield* parseTerms(preferredAnti);
+  const matches = new StepCount(matchesPerStep);
   for (const node of cluster.nodes) {
     for (const other of (hasPreferences ? node.pods : node.withAffinity).values()) {
+      let count = preferred.length + preferredAnti.length;
+      for (const terms of [other.terms.required, other.terms.preferred, other.terms.preferredAnti]) {
+        yield* parseTerms(terms);
+        count += terms.length;
+      }
+      if (matches.add(count)) yield;
       addTerms(preferred, other, node, 1);
       addTerms(preferredAnti, other, node, -1);
       if (required > 0) addTerms(other.terms.required, pod, node, 1);
