@@ -53,6 +53,19 @@ test('a settings file yields the server, the trust and the identity of its curre
   });
 });
 
+test('settings may be JSON or YAML in flow style, which begin with a brace', async t => {
+  const json = {
+    clusters: [{name: 'home', cluster: {server: 'https://10.0.0.1'}}],
+    'current-context': 'main',
+    contexts: [{name: 'main', context: {cluster: 'home'}}],
+  };
+  const flow = `{clusters: [{name: home, cluster: {server: 'https://10.0.0.1'}}], # comment
+  current-context: main, contexts: [{name: main, context: {cluster: home}}]}`;
+
+  t.is((await loadSettings({file: await aFile(flow), env: {}})).server, 'https://10.0.0.1');
+  t.is((await loadSettings({file: await aFile(JSON.stringify(json)), env: {}})).server, 'https://10.0.0.1');
+});
+
 test('another context can be chosen and the server overridden', async t => {
   const file = await aFile(full);
 

@@ -86,10 +86,17 @@ export const readIdentities = async (file: string, {flag}: {readonly flag: strin
   }
 };
 
+/** Returns the value of a text if it is JSON, which is read without loading the YAML parser. */
+const jsonOf = (text: string): unknown => {
+  try {
+    return text.trimStart().startsWith('{') ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined; // YAML in flow style begins with a brace, too.
+  }
+};
+
 const parse = async (text: string): Promise<RawSettings> => {
-  const value: unknown = text.trimStart().startsWith('{')
-    ? JSON.parse(text)
-    : (await import('#src/transport/yaml.js')).parseYaml(text, {maxAliasCount: 100});
+  const value = jsonOf(text) ?? ((await import('#src/transport/yaml.js')).parseYaml(text, {maxAliasCount: 100}) as unknown);
   if (!isRecord(value)) throw new Error('the file holds no connection settings');
   return value as RawSettings;
 };
