@@ -138,7 +138,7 @@ export class ValueSeries implements Counter, Gauge {
   }
 
   /** Returns the values, merged with those of other components: counters are summed, of gauges the first value is taken. */
-  samples(others: readonly ValueSeries[] = []): Sample[] {
+  *samples(others: readonly ValueSeries[] = []): Generator<Sample, void, undefined> {
     const all = this.#current();
     for (const other of others) {
       for (const [otherKey, value] of other.#current()) {
@@ -148,7 +148,7 @@ export class ValueSeries implements Counter, Gauge {
         else if (this.type === 'counter') all.set(key, known + value);
       }
     }
-    return Array.from(all, ([key, value]) => ({labels: labelsOf(this.spec, key), value}));
+    for (const [key, value] of all) yield {labels: labelsOf(this.spec, key), value};
   }
 
   /** Several readers of one series are summed, so that no line appears twice. */

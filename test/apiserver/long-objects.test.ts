@@ -115,3 +115,32 @@ test.serial('a long object is chosen by a field without being parsed as a whole'
   t.deepEqual(names, ['b']);
   t.true(longest < 2 * pieceBytes, `${longest}`);
 });
+
+for (const [what, metadata] of [
+  ['deleted', {}],
+  ['kept by a finalizer', {finalizers: ['example.com/kept']}],
+] as const) {
+  test.serial(`long objects of a collection that are ${what} are neither parsed nor copied at once`, async t => {
+    const {post, remove, get} = await startWire();
+    for (const name of ['a', 'b']) await post(configMaps, {...long(name), metadata: {name, ...metadata}});
+    const {structuredClone} = globalThis;
+    let copied = 0;
+    globalThis.structuredClone = ((value: ConfigMap) => {
+      copied = Math.max(copied, Object.keys(value.data ?? {}).length);
+      return structuredClone(value);
+    }) as typeof structuredClone;
+
+    try {
+      const longest = await longestParsed(async () => {
+        t.is((await remove(configMaps)).status, 200);
+      });
+      t.true(longest < 2 * pieceBytes, `${longest}`);
+    } finally {
+      globalThis.structuredClone = structuredClone;
+    }
+
+    t.is(copied, 0);
+    const {items} = (await get(configMaps)).json<{items: ConfigMap[]}>();
+    t.deepEqual(items.map(item => [item.metadata?.deletionTimestamp !== undefined, Object.keys(item.data ?? {}).length]), what === 'deleted' ? [] : [[true, 20_000], [true, 20_000]]);
+  });
+}

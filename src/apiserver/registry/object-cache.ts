@@ -6,7 +6,7 @@ import {held, type Clock} from '#src/base/clock.js';
 import {parseJson} from '#src/base/json/json.js';
 import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {Lru} from '#src/base/lru.js';
-import {runStepsInPieces} from '#src/base/steps.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {recordJson, recordObject} from './record.js';
 
@@ -69,6 +69,13 @@ export class ObjectCache {
       });
     this.#parsing.set(id, work);
     return work;
+  }
+
+  /** Returns an object of its own for a record, which may be changed: in steps that yield to the event loop if the record is long; undefined for one that is short. */
+  copyInPieces(value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
+    if (value.length < longRecordBytes) return undefined;
+    const parsed = parsedInSteps(recordJson(value, revision, '', ''), {parse: parseJson}) as Steps<KubeObject>;
+    return held(clock, () => runStepsInPieces(parsed, new Pieces(clock)));
   }
 
   /** Empties the cache: keys and revisions stand for other objects now. */

@@ -72,7 +72,9 @@ export const replaceRecord = async (resource: Resource, record: StoredRecord, ob
   const value = encodeRecord(object);
   if (dryRun) return {object, value, revision: record.revision};
   const revision = await resource.settings.store.update(record.key, value, record.revision);
-  return {object: resource.objects.of(record.key, value, revision), value, revision};
+  const {objects, settings} = resource;
+  const stored = (await objects.inPieces(record.key, value, revision, settings.clock)) ?? objects.of(record.key, value, revision);
+  return {object: stored, value, revision};
 };
 
 /** The object under a resource version other than its own. */

@@ -51,11 +51,13 @@ const deleteOnce = async (
   context: WriteContext,
 ): Promise<Deleted> => {
   const {definition} = resource;
-  const old = resource.objects.of(record.key, record.value, record.revision);
+  const {objects, settings} = resource;
+  const {key, value, revision} = record;
+  const old = (await objects.inPieces(key, value, revision, settings.clock)) ?? objects.of(key, value, revision);
   checkDeletePreconditions(resource, name, old, options);
   if (!context.isAdmitted) await admitDeletion(resource, {namespace, name, oldObject: old}, options, context);
 
-  const object = structuredClone(old) as KubeObject;
+  const object = (await objects.copyInPieces(value, revision, settings.clock)) ?? (structuredClone(old) as KubeObject);
   const start = definition.deletion?.begin?.(object, resource.hooks(context.user)) ?? 'remove';
   if (typeof start === 'object')
     throw 'conflict' in start
