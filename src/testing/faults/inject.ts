@@ -110,7 +110,7 @@ const eventInterceptor = (
   let isOver = false;
   const streams = new WatchStreams({
     clock,
-    passage(_, event) {
+    deliveryOf(_, event) {
       const {metadata} = event.object() as KubeObject;
       const isNamed = (name === undefined || metadata?.name === name) && (namespace === undefined || metadata?.namespace === namespace);
       if (isOver || !isNamed || !meets()) return 'pass';

@@ -8,15 +8,15 @@ export interface WatchStream {
 }
 
 /**
- * How an event passes: as it is, twice, or not at all, which ends its stream; late, and all that follows in its stream after it; or once so many later ones have come, or `release` is
+ * How an event is delivered: as it is, twice, or not at all, which ends its stream; late, and all that follows in its stream after it; or once so many later ones have come, or `release` is
  * called.
  */
-export type Passage = 'pass' | 'double' | 'lose' | {readonly lateMs: number} | {readonly behind: number};
+export type EventDelivery = 'pass' | 'double' | 'lose' | {readonly lateMs: number} | {readonly behind: number};
 
 export interface WatchStreamsParts {
   readonly clock: Clock;
   /** Decides on each event but bookmarks. */
-  passage(stream: WatchStream, event: EncodedEvent): Passage;
+  deliveryOf(stream: WatchStream, event: EncodedEvent): EventDelivery;
 }
 
 type Act = () => void;
@@ -104,22 +104,22 @@ export class WatchStreams {
         if (this.#isOver || isEnded) return false;
         // A bookmark would move the client past what is withheld.
         if (event.type === 'BOOKMARK' && this.#withheld.has(stream)) return true;
-        const passage = event.type === 'BOOKMARK' ? 'pass' : this.#parts.passage(stream, event);
-        if (passage === 'lose') {
+        const delivery = event.type === 'BOOKMARK' ? 'pass' : this.#parts.deliveryOf(stream, event);
+        if (delivery === 'lose') {
           finish();
           this.#outdated.add(stream.resource);
           inner.end();
           return false;
         }
         const deliver = () => inTurn(() => void inner.event(event));
-        if (typeof passage === 'object' && 'behind' in passage) {
+        if (typeof delivery === 'object' && 'behind' in delivery) {
           this.#withheld.set(stream, [...(this.#withheld.get(stream) ?? []), deliver]);
-          this.#catchUp(stream, passage.behind);
+          this.#catchUp(stream, delivery.behind);
           return true;
         }
         this.#catchUp(stream);
-        if (typeof passage === 'object') this.#delay(stream, passage.lateMs);
-        for (let times = passage === 'double' ? 2 : 1; times > 0; times--) deliver();
+        if (typeof delivery === 'object') this.#delay(stream, delivery.lateMs);
+        for (let times = delivery === 'double' ? 2 : 1; times > 0; times--) deliver();
         return true;
       },
       drained: () => inner.drained(),

@@ -12,7 +12,7 @@ import {nextTurn} from '#src/base/turn.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {createManager, type OperatorController} from '#src/operator/index.js';
 import {touchKey} from '#src/testing/faults/comparable.js';
-import {WatchStreams, type Passage} from '#src/testing/faults/watch-streams.js';
+import {WatchStreams, type EventDelivery} from '#src/testing/faults/watch-streams.js';
 import type {Plane} from '#src/plane/inputs/embedded.js';
 import type {Schedule} from './schedule.js';
 import type {Trace} from './trace.js';
@@ -88,7 +88,7 @@ export class OperatorLives {
   begin(): void {
     const {plane, clock, seed, trace} = this.#parts;
     const number = this.#lives.length + 1;
-    const streams: WatchStreams = new WatchStreams({clock, passage: ({resource}, event) => this.#passage(streams, resource, event)});
+    const streams: WatchStreams = new WatchStreams({clock, deliveryOf: ({resource}, event) => this.#deliveryOf(streams, resource, event)});
     const stop = new AbortController();
     trace.add(agent, number === 1 ? 'begins' : 'begins again');
     const manager = createManager({
@@ -197,7 +197,7 @@ export class OperatorLives {
     }
   }
 
-  #passage(streams: WatchStreams, resource: string, event: EncodedEvent): Passage {
+  #deliveryOf(streams: WatchStreams, resource: string, event: EncodedEvent): EventDelivery {
     const number = ++this.events;
     const {schedule, trace} = this.#parts;
     const isStruck = schedule?.at === 'event' && schedule.number === number;

@@ -105,7 +105,7 @@ export const play = async (
   const newStreams = () =>
     new WatchStreams({
       clock,
-      passage(stream) {
+      deliveryOf(stream) {
         if (!losing?.(stream)) return 'pass';
         losing = undefined;
         return 'lose';
