@@ -158,7 +158,7 @@ for (const [file, lines] of Object.entries(printed)) {
     const scripts = await Promise.all(
       examples.map(async ({lines: code}, index) => {
         const script = resolve('dist', `${basename(file, '.md')}-${process.pid}-${index}.mjs`);
-        writeFileSync(script, (await transform(code.join('\n'), {loader: 'ts'})).code);
+        writeFileSync(script, (await transform(code.join('\n'), {loader: 'ts', target: 'node20'})).code);
         return script;
       }),
     );
