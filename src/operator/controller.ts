@@ -52,6 +52,15 @@ export interface RetryOptions {
   readonly longest?: Duration;
   /** After that many retries a key waits until something changes. Default unlimited. */
   readonly limit?: number;
+  /** The retries of all keys together. Default: 10 a second, and 100 at once; with `none` only the delay of each key counts. */
+  readonly rateLimit?: RateLimit | 'none';
+}
+
+/** How many retries there are at most. */
+export interface RateLimit {
+  readonly perSecond: number;
+  /** How many at once, after a time without retries. */
+  readonly burst: number;
 }
 
 /** What a user declares. Everything has a safe default but the name, the kind and what to do. */
@@ -137,13 +146,16 @@ export const defineController = <T extends KubeObject>(definition: ControllerDef
 };
 
 const queueOf = ({name, retry = {}}: {readonly name: string; readonly retry?: RetryOptions}): QueueSettings => {
-  const {delay, longest, limit} = retry;
+  const {delay, longest, limit, rateLimit} = retry;
   if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
     throw new TypeError(`controller ${name}: retry.limit must be a whole number from 0`);
+  if (typeof rateLimit === 'object' && !(rateLimit.perSecond > 0 && rateLimit.burst >= 1))
+    throw new TypeError(`controller ${name}: retry.rateLimit needs perSecond above 0 and burst of at least 1`);
   return {
     ...(delay === undefined ? {} : {baseDelayMs: msOf(delay)}),
     ...(longest === undefined ? {} : {maxDelayMs: msOf(longest)}),
     ...(limit === undefined ? {} : {maxRetries: limit}),
+    ...(typeof rateLimit === 'object' ? {shared: rateLimit} : {unshared: rateLimit === 'none'}),
   };
 };
 

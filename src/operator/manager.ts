@@ -113,6 +113,7 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
     log,
     freeze: options.freeze ?? false,
     meter,
+    queueLabels: 'controller-runtime',
     checks: health,
     naming: client.naming,
     options: {},

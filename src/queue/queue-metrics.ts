@@ -1,13 +1,29 @@
 import type {Clock} from '#src/base/clock.js';
-import {exponentialBuckets, type Meter} from '#src/base/meter.js';
+import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
+import type {Priority, ReadyItems} from './ready-items.js';
 
-const labels = ['name'];
+/** Whose labels the metrics have: client-go's `name`, or the `controller` too, and the `priority` of waiting items, as controller-runtime has it. */
+export type QueueLabels = 'client-go' | 'controller-runtime';
+
+/** The priorities of controller-runtime. */
+const priorities: ReadonlyMap<Priority, string> = new Map([
+  ['normal', '0'],
+  ['low', '-100'],
+]);
+
+interface QueueMetricsParts {
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly name: string;
+  readonly labels?: QueueLabels | undefined;
+}
+
 const buckets = exponentialBuckets(1e-8, 10, 12);
 
 /** The metrics of a work queue, under the names of client-go. Times are monotonic. */
 export class QueueMetrics<T> implements Disposable {
   readonly #clock: Clock;
-  readonly #labels: {readonly name: string};
+  readonly #labels: Labels;
   readonly #added = new Map<T, number>();
   readonly #started = new Map<T, number>();
   readonly #adds;
@@ -16,9 +32,12 @@ export class QueueMetrics<T> implements Disposable {
   readonly #workDuration;
   readonly #observed: readonly Disposable[];
 
-  constructor(clock: Clock, meter: Meter, name: string, depth: () => number) {
+  constructor({clock, meter, name, labels: style = 'client-go'}: QueueMetricsParts, ready: Pick<ReadyItems<T>, 'size' | 'sizeOf'>) {
+    const byPriority = style === 'controller-runtime';
+    const own = byPriority ? {name, controller: name} : {name};
+    const labels = Object.keys(own);
     this.#clock = clock;
-    this.#labels = {name};
+    this.#labels = own;
     this.#adds = meter.counter({name: 'workqueue_adds_total', help: 'Total number of adds handled by workqueue', labels});
     this.#retries = meter.counter({name: 'workqueue_retries_total', help: 'Total number of retries handled by workqueue', labels});
     this.#queueDuration = meter.histogram({
@@ -34,9 +53,14 @@ export class QueueMetrics<T> implements Disposable {
       buckets,
     });
     const observe = (metric: string, help: string, read: () => number) =>
-      meter.observed({name: metric, help, labels}, () => [[this.#labels, read()]]);
+      meter.observed({name: metric, help, labels}, () => [[own, read()]]);
+    const depth = {name: 'workqueue_depth', help: 'Current depth of workqueue'};
     this.#observed = [
-      observe('workqueue_depth', 'Current depth of workqueue', depth),
+      byPriority
+        ? meter.observed({...depth, labels: [...labels, 'priority']}, () =>
+            [...priorities].map(([each, priority]) => [{...own, priority}, ready.sizeOf(each)] as const),
+          )
+        : observe(depth.name, depth.help, () => ready.size),
       observe(
         'workqueue_unfinished_work_seconds',
         'How many seconds of work is in progress and not yet counted by work_duration. Large values indicate stuck workers.',

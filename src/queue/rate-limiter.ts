@@ -40,8 +40,18 @@ export const maxOf = <T>(...limiters: readonly RateLimiter<T>[]): RateLimiter<T>
   retries: item => Math.max(0, ...limiters.map(limiter => limiter.retries(item))),
 });
 
+/** How failed items are retried. */
+export interface LimiterSettings {
+  /** Default 5. */
+  readonly baseDelayMs?: number | undefined;
+  /** Default 1000 s. */
+  readonly maxDelayMs?: number | undefined;
+  /** The retries of all items together, per second and at once. Default 10 and 100. */
+  readonly shared?: {readonly perSecond: number; readonly burst: number} | undefined;
+}
+
 /** The default limiter: the longer of 5 ms doubled up to 1000 s for each item, and a bucket of 10 per second with a burst of 100 for all items. */
 export const defaultLimiter = <T>(
   clock: Clock,
-  {baseDelayMs = 5, maxDelayMs = 1_000_000}: {baseDelayMs?: number | undefined; maxDelayMs?: number | undefined} = {},
-): RateLimiter<T> => maxOf(perItemBackoff(baseDelayMs, maxDelayMs), tokenBucketLimiter(clock, 10, 100));
+  {baseDelayMs = 5, maxDelayMs = 1_000_000, shared = {perSecond: 10, burst: 100}}: LimiterSettings = {},
+): RateLimiter<T> => maxOf(perItemBackoff(baseDelayMs, maxDelayMs), tokenBucketLimiter(clock, shared.perSecond, shared.burst));

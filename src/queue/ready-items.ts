@@ -17,6 +17,11 @@ export class ReadyItems<T> {
     return this.#normal.size + this.#isLow.size;
   }
 
+  /** The number of items of one priority. */
+  sizeOf(priority: Priority): number {
+    return priority === 'low' ? this.#isLow.size : this.#normal.size;
+  }
+
   /** Adds an item that is not in the queue. */
   push(item: T, priority: Priority): void {
     if (priority === 'normal') return this.#normal.push(item);

@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {Delays} from './delays.js';
-import {QueueMetrics} from './queue-metrics.js';
+import {QueueMetrics, type QueueLabels} from './queue-metrics.js';
 import {ReadyItems, type Priority} from './ready-items.js';
 import {defaultLimiter, type RateLimiter} from './rate-limiter.js';
 
@@ -10,6 +10,8 @@ export interface WorkQueueOptions<T> {
   /** The `name` label of the queue's metrics. */
   readonly name: string;
   readonly meter?: Meter;
+  /** Whose labels the metrics have. Default: those of client-go. */
+  readonly labels?: QueueLabels | undefined;
   readonly limiter?: RateLimiter<T>;
 }
 
@@ -41,11 +43,11 @@ export class WorkQueue<T = string> {
   #paused = 0;
   #closed = false;
 
-  constructor({clock, name, meter = noMeter, limiter = defaultLimiter(clock)}: WorkQueueOptions<T>) {
+  constructor({clock, name, meter = noMeter, labels, limiter = defaultLimiter(clock)}: WorkQueueOptions<T>) {
     this.name = name;
     this.clock = clock;
     this.#limiter = limiter;
-    this.#metrics = new QueueMetrics(clock, meter, name, () => this.#ready.size);
+    this.#metrics = new QueueMetrics({clock, meter, name, labels}, this.#ready);
     this.#delays = new Delays(clock, item => this.add(item, this.#lowDelayed.delete(item) ? 'low' : 'normal'));
   }
 

@@ -33,10 +33,10 @@ interface BuiltLoop {
   readonly workers: number | undefined;
 }
 
-const limiterOf = (clock: Clock, {baseDelayMs, maxDelayMs, unshared}: QueueSettings): RateLimiter<string> =>
-  unshared ? perItemBackoff(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : defaultLimiter(clock, {baseDelayMs, maxDelayMs});
+const limiterOf = (clock: Clock, {baseDelayMs, maxDelayMs, shared, unshared}: QueueSettings): RateLimiter<string> =>
+  unshared ? perItemBackoff(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : defaultLimiter(clock, {baseDelayMs, maxDelayMs, shared});
 
-const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: RuntimeEnvironment): BuiltLoop[] => {
+const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter, queueLabels}: RuntimeEnvironment): BuiltLoop[] => {
   const {name, queue: settings = {}} = controller;
   const loops = typeof created === 'function' ? {'': created} : created;
   const several = Object.keys(loops).length > 1;
@@ -47,7 +47,7 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
       name: loop,
       reconcile,
       workers,
-      queue: new WorkQueue<string>({clock, meter, name: queueName, limiter: limiterOf(clock, settings)}),
+      queue: new WorkQueue<string>({clock, meter, name: queueName, labels: queueLabels, limiter: limiterOf(clock, settings)}),
     };
   });
 };

@@ -110,6 +110,8 @@ export interface QueueSettings {
   readonly maxRetries?: number;
   /** The queue's name in metrics, for every loop. Defaults to the controller's name, with the loop's where there are several. */
   readonly name?: string;
+  /** The bucket that all keys share. Default: 10 a second, 100 at once. */
+  readonly shared?: {readonly perSecond: number; readonly burst: number};
   /** Whether only the key's own backoff counts, without the shared bucket. */
   readonly unshared?: boolean;
 }

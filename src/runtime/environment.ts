@@ -6,6 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {QueueLabels} from '#src/queue/queue-metrics.js';
 import type {Cloud} from './cloud.js';
 import type {DebugPages, Gates} from './controller.js';
 
@@ -24,6 +25,8 @@ export interface RuntimeEnvironment {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  /** Whose labels the metrics of queues have. Default: those of client-go. */
+  readonly queueLabels?: QueueLabels;
   readonly naming: Naming;
   readonly options: Readonly<Record<string, unknown>>;
   readonly gates: Gates;

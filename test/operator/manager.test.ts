@@ -189,7 +189,8 @@ test('the metrics of reconciles have the names and results of controller-runtime
     'controller_runtime_terminal_reconcile_errors_total{controller="maps"} 1',
     'controller_runtime_max_concurrent_reconciles{controller="maps"} 3',
     'controller_runtime_active_workers{controller="maps"} 0',
-    'workqueue_depth{name="maps"} 0',
+    'workqueue_depth{name="maps",controller="maps",priority="0"} 0',
+    'workqueue_depth{name="maps",controller="maps",priority="-100"} 0',
     'leader_election_master_status{name="maps-operator"} 1',
     'copies_total 1',
   ])
