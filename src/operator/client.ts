@@ -13,9 +13,7 @@ import type {AppliedConfigurations} from './applied.js';
 import type {StatusChange, StatusOf} from './conditions.js';
 import type {KindResolver} from './kind-resolver.js';
 import {objectKey, type KeyLike} from './sources.js';
-
-/** An object to write: `apiVersion` and `kind` say what it is. */
-export type Writable<T extends KubeObject = KubeObject> = Frozen<T> & {readonly apiVersion?: string; readonly kind?: string};
+import type {AnyObject, Mutable, Writable} from './writable.js';
 
 /** How `apply` treats fields of others. */
 export interface ApplyOptions {
@@ -43,17 +41,17 @@ export interface OperatorClient {
    * Creates the object that `mutate` makes of a new one, or patches the present one with the difference. `mutate` gets a copy that it may change. Rejects with `Conflict` if
    * the object was changed meanwhile.
    */
-  createOrPatch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>>;
+  createOrPatch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
   /** Patches the difference that `mutate` makes. Rejects with `Conflict` if the object is not the one that was read. Sends nothing without a difference. */
-  patch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>>;
+  patch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
   /** Changes the status subresource, by the same rule as `patch`. */
-  status<T extends KubeObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>>;
+  status<T extends AnyObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>>;
   /** Deletes an object. One that is gone already is no error. */
   delete(object: Writable, options?: DeleteObjectOptions): Promise<void>;
   /** Adds a finalizer, unless it is there. */
-  addFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>>;
+  addFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>>;
   /** Removes a finalizer, if it is there. An object that is gone is no error. */
-  removeFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<void>;
+  removeFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<void>;
   /** Everything else: other patches, subresources, requests by path. */
   readonly raw: Client;
 }
@@ -130,18 +128,18 @@ export class ReconcileClient implements OperatorClient {
     return this.raw.resource(kind).create(copyOf<T>(this.#owned(object, kind as Kind)), this.#write);
   }
 
-  async createOrPatch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>> {
-    const kind = await this.#parts.resolver.kindOf<T>(object);
-    const present = (this.#parts.cached(kind as Kind, keyOf(object)) as Frozen<T> | undefined) ?? (await this.get(kind, keyOf(object)));
-    if (present) return this.patch(present as Frozen<T>, mutate);
-    return (await this.create(changed(object, mutate))) as Frozen<T>;
+  async createOrPatch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>> {
+    const kind: Kind = await this.#parts.resolver.kindOf(object);
+    const present = this.#parts.cached(kind, keyOf(object)) ?? (await this.get(kind, keyOf(object)));
+    if (present) return this.patch<T>(present as Writable<T>, mutate);
+    return (await this.create(changed(object, mutate) as AnyObject)) as Frozen<T>;
   }
 
-  patch<T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Promise<Frozen<T>> {
+  patch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>> {
     return this.#patched(object, changed(object, mutate));
   }
 
-  async status<T extends KubeObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>> {
+  async status<T extends AnyObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>> {
     const before = ((object as {status?: unknown}).status ?? {}) as Frozen<StatusOf<T>>;
     const context = {object: object as Frozen<T>, now: this.#parts.clock.now()};
     const after = changes.reduce((status, change) => change(status, context) as Frozen<StatusOf<T>>, before);
@@ -153,14 +151,14 @@ export class ReconcileClient implements OperatorClient {
     await unlessMissing(writerOf(this.raw, kind).delete(object, {signal: this.#parts.signal, ...options}));
   }
 
-  addFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>> {
+  addFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>> {
     return this.patch(object, copy => {
       const finalizers = copy.metadata?.finalizers ?? [];
       if (!finalizers.includes(finalizer)) copy.metadata = {...copy.metadata, finalizers: [...finalizers, finalizer]};
     });
   }
 
-  async removeFinalizer<T extends KubeObject>(object: Writable<T>, finalizer: string): Promise<void> {
+  async removeFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<void> {
     const without = this.patch(object, ({metadata}) => {
       if (metadata?.finalizers?.includes(finalizer)) metadata.finalizers = metadata.finalizers.filter(each => each !== finalizer);
     });
@@ -179,10 +177,10 @@ export class ReconcileClient implements OperatorClient {
     return {...object, metadata: {...object.metadata, ownerReferences: [...references, reference]}} as Frozen<T>;
   }
 
-  async #patched<T extends KubeObject>(object: Writable<T>, next: Frozen<T>, subresource?: string): Promise<Frozen<T>> {
+  async #patched<T extends AnyObject>(object: Writable<T>, next: Frozen<T>, subresource?: string): Promise<Frozen<T>> {
     const difference = createMergePatch(object as PlainObject, next as PlainObject) as {metadata?: object};
     if (Object.keys(difference).length === 0) return object;
-    const kind = await this.#parts.resolver.kindOf<T>(object);
+    const kind = await this.#parts.resolver.kindOf(object);
     const {resourceVersion, uid} = object.metadata ?? {};
     const metadata = {...difference.metadata, ...(resourceVersion ? {resourceVersion} : {}), ...(uid ? {uid} : {})};
     const {namespace, name} = keyOf(object);
@@ -192,8 +190,8 @@ export class ReconcileClient implements OperatorClient {
 }
 
 /** Returns what `mutate` makes of a copy of an object. */
-const changed = <T extends KubeObject>(object: Writable<T>, mutate: (object: T) => void): Frozen<T> => {
-  const copy = copyOf<T>(object);
+const changed = <T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Frozen<T> => {
+  const copy = copyOf(object as AnyObject) as Mutable<T>;
   mutate(copy);
   return copy as Frozen<T>;
 };

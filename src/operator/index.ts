@@ -14,7 +14,8 @@ export {againAfter, Expected, Terminal, type Duration, type Result} from './resu
 export {index, selection, type KeyLike, type NamedIndex, type Selection, type SelectionOptions, type Source} from './sources.js';
 export {mapped, type MapContext, type Watch} from './watches.js';
 export type {Caches, CacheListOptions} from './caches.js';
-export type {ApplyOptions, DeleteObjectOptions, OperatorClient, Writable} from './client.js';
+export type {ApplyOptions, DeleteObjectOptions, OperatorClient} from './client.js';
+export type {AnyObject, Mutable, Writable} from './writable.js';
 export {
   conditionOf,
   isConditionTrue,
@@ -28,6 +29,7 @@ export {
   defineController,
   type ControllerDefinition,
   type OperatorController,
+  type RateLimit,
   type ReconcileContext,
   type RetryOptions,
 } from './controller.js';

@@ -5,7 +5,7 @@ const maps = defineController<ConfigMap>({
   name: 'maps',
   for: ConfigMap,
   async reconcile({object, client, key}) {
-    if (object && key.name.startsWith('given-')) await client.patch<ConfigMap>(object, copy => (copy.data = {...copy.data, seen: 'yes'}));
+    if (object && key.name.startsWith('given-')) await client.patch(object, copy => (copy.data = {...copy.data, seen: 'yes'}));
     if (key.name === 'given-last') await new Promise(resolve => setTimeout(resolve, 300));
   },
 });
