@@ -1,53 +1,11 @@
-import {once} from 'node:events';
-import {request} from 'node:https';
-import test, {type ExecutionContext} from 'ava';
+import test from 'ava';
 import {noLog} from '#src/base/log.js';
+import {runSteps} from '#src/base/steps.js';
 import {nextTurn} from '#src/base/turn.js';
-import {seededRandom} from '#src/base/random.js';
-import {createManager, customKind, defaulting, validating, warning, invalid, type KubeObject, type Webhook} from '#src/operator/index.js';
+import {createManager, defaulting, invalid, validating, warning, type Webhook} from '#src/operator/index.js';
 import {jsonDifference} from '#src/operator/webhooks/json-difference.js';
 import {startServer} from '#test/fixtures/server.js';
-import {recordingLog} from '#test/runtime/environment.js';
-
-interface Backup extends KubeObject {
-  spec: {keep?: number; bucket?: string};
-}
-const Backup = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
-const path = '/validate-example-com-v1-backup';
-
-const serve = async (t: ExecutionContext, handlers: readonly Webhook[]) => {
-  const {clock, clientOf} = startServer();
-  const {log, lines} = recordingLog();
-  const stop = new AbortController();
-  const manager = createManager({
-    controllers: [],
-    client: clientOf(),
-    clock,
-    random: seededRandom(1),
-    log,
-    webhooks: {handlers, certificate: {secret: 'hooks', namespace: 'default'}, bindAddress: '127.0.0.1', port: 0},
-  });
-  const ended = manager.run(stop.signal);
-  t.teardown(async () => {
-    stop.abort();
-    await clock.drain();
-    await ended;
-  });
-  const port = await manager.webhookPort;
-  const send = async (to: string, body: string | Buffer | undefined, method = 'POST') => {
-    const sent = request({host: '127.0.0.1', port, path: to, method, rejectUnauthorized: false, agent: false});
-    sent.end(body);
-    const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
-    const text = Buffer.concat(await response.toArray()).toString();
-    return {status: response.statusCode, text};
-  };
-  const review = async (object: object, to = path) => {
-    const body = {apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: {uid: 'u1', operation: 'CREATE', name: 'b', object}};
-    const {status, text} = await send(to, JSON.stringify(body));
-    return {status, text, response: (JSON.parse(text) as {response: Record<string, unknown>}).response};
-  };
-  return {clock, manager, lines, send, review};
-};
+import {Backup, path, serve} from './webhooks-port.js';
 
 test('a validation answers with errors of fields and warnings, and defaults with a patch', async t => {
   const {review, manager} = await serve(t, [
@@ -81,13 +39,14 @@ test('a validation answers with errors of fields and warnings, and defaults with
     `controller_runtime_webhook_requests_total{webhook="${path}",code="422"} 1`,
     `controller_runtime_webhook_requests_in_flight{webhook="${path}"} 0`,
     `controller_runtime_webhook_latency_seconds_count{webhook="${path}"} 2`,
+    'controller_runtime_webhook_panics_total 0',
     'certwatcher_read_certificate_total 1',
   ])
     t.true(body.includes(line), `${line}\n${body}`);
 });
 
 test('what is no review is refused, and a webhook that fails denies without telling why', async t => {
-  const {send, review, lines} = await serve(t, [
+  const {send, review, lines, manager} = await serve(t, [
     validating(Backup, () => {
       throw new Error('password=secret');
     }),
@@ -104,6 +63,7 @@ test('what is no review is refused, and a webhook that fails denies without tell
   t.like(response, {allowed: false, status: {code: 500}});
   t.false(text.includes('secret'));
   t.true(lines.includes('error a webhook failed on a request, which is denied'));
+  t.true((await manager.metrics()).body.includes('controller_runtime_webhook_panics_total 1\n'));
   t.throws(() => createManager({controllers: [], client: startServer().clientOf(), log: noLog, concurrency: 0}), {
     message: 'concurrency must be a positive integer',
   });
@@ -148,7 +108,7 @@ test('a webhook that cannot be served, and two of one kind, end the run of a man
 test('a difference of JSON says what was added, removed and replaced, by escaped paths', t => {
   const from = {a: {b: 1, c: 2}, list: [1, 2], same: {x: [1]}, 'gone/~': 1};
   const to = {a: {b: 3, d: 4}, list: [1], same: {x: [1]}, new: undefined};
-  t.deepEqual(jsonDifference(from, to), [
+  t.deepEqual(runSteps(jsonDifference(from, to)), [
     {op: 'replace', path: '/a/b', value: 3},
     {op: 'remove', path: '/a/c'},
     {op: 'add', path: '/a/d', value: 4},

@@ -15,6 +15,8 @@ export interface OperatorConnectionParts {
   readonly options: Pick<ProgramOptions, 'kubeconfig' | 'context' | 'master' | 'naming' | 'qps' | 'burst'>;
   readonly version: {readonly gitVersion: string; readonly gitCommit: string};
   readonly env: Environment;
+  /** Prefix of the paths of a pod's account: `/` except in tests. */
+  readonly root?: string;
   readonly clock: Clock;
   readonly meter: Meter;
   readonly log: Log;
@@ -38,6 +40,7 @@ export const connectOperator = async ({
   options,
   version,
   env,
+  root = '',
   clock,
   meter,
   log,
@@ -51,6 +54,7 @@ export const connectOperator = async ({
     master,
     context: context || undefined,
     env,
+    root,
   });
   const agent = (part: string) => userAgent({program: name, version: version.gitVersion, commit: version.gitCommit}, part);
   const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});

@@ -1,13 +1,15 @@
 // Admission webhooks: defaults and validation of a kind as plain functions, and the AdmissionReview around them.
 
 import {invalidObject} from '#src/api/field-error.js';
-import {copyOf, type Frozen} from '#src/api/key.js';
+import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {collected, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
+import type {ReceivedReview} from './received-review.js';
 
 /** The request that a webhook is asked about. */
 export interface AdmissionRequest {
@@ -65,11 +67,15 @@ interface AdmissionResponse {
 export interface AdmissionWebhook extends Webhook {
   readonly type: 'defaulting' | 'validating';
   readonly operations: readonly AdmissionRequest['operation'][];
-  respond(given: {
-    readonly object?: KubeObject;
-    readonly oldObject?: KubeObject;
-    readonly request: AdmissionRequest;
-  }): Promise<AdmissionResponse>;
+  respond(given: ReviewedRequest): Promise<AdmissionResponse>;
+}
+
+interface ReviewedRequest {
+  readonly object?: KubeObject;
+  readonly oldObject?: KubeObject;
+  readonly request: AdmissionRequest;
+  /** The review that holds the objects. */
+  readonly received: ReceivedReview;
 }
 
 /** How a validation is called. */
@@ -93,13 +99,14 @@ export const defaulting = <T extends KubeObject>(
     type: 'defaulting',
     kind: kind as Kind,
     operations: ['CREATE', 'UPDATE'],
-    async respond({object, request}) {
+    async respond({object, request, received}) {
       if (!object) return {allowed: true};
-      const copy = copyOf<T>(object as Frozen<T>);
-      await set(copy, request);
-      const patch = jsonDifference(object, copy);
+      await set(object as T, request);
+      // The object is compared with what was sent, which is parsed again: a copy of a large object would block the event loop.
+      const sent = ((await received.parse()) as AdmissionReview).request?.object;
+      const patch = await received.inPieces(jsonDifference(sent, object));
       if (patch.length === 0) return {allowed: true};
-      return {allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64')};
+      return {allowed: true, patchType: 'JSONPatch', patch: (await received.inPieces(encodedInSteps(patch))).toString('base64')};
     },
   };
   return webhook;
@@ -151,10 +158,10 @@ export interface ReviewOptions {
 /** Answers a review. Throws a `StatusError` for a body that is none. */
 export const reviewed = async (
   webhook: AdmissionWebhook,
-  body: unknown,
+  received: ReceivedReview,
   {signal, failed}: ReviewOptions,
 ): Promise<{readonly review: object; readonly code: number}> => {
-  const {apiVersion, kind, request} = (body ?? {}) as AdmissionReview;
+  const {apiVersion, kind, request} = ((await received.parse()) ?? {}) as AdmissionReview;
   if (kind !== 'AdmissionReview' || !request?.uid || !request.operation)
     throw badRequest('the body is not an AdmissionReview with a request');
   const {uid, operation, namespace = '', subResource: subresource = '', dryRun = false, userInfo = {}, object, oldObject} = request;
@@ -164,6 +171,7 @@ export const reviewed = async (
     ...(object ? {object} : {}),
     ...(oldObject ? {oldObject} : {}),
     request: {uid, operation, name, namespace, subresource, dryRun, user: {username, groups}, signal},
+    received,
   };
   let response: AdmissionResponse;
   try {

@@ -1,13 +1,12 @@
 // Conversion webhooks: each version of a kind is converted to and from one of them, the hub.
 
-import {copyOf, type Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Pieces} from '#src/base/turn.js';
 import type {Webhook} from './admission.js';
+import type {ReceivedReview} from './received-review.js';
 
-/** A version of a kind, and how its objects become those of the hub and come back. Both functions get a copy that they may change, or return another object. */
+/** A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object that they get, or return another. */
 export interface VersionConversion {
   // A method (bivariant), so that a conversion of one type is one of objects.
   toHub(object: KubeObject): KubeObject | void;
@@ -25,7 +24,7 @@ export interface ConversionOptions {
 /** A conversion webhook. */
 export interface ConversionWebhook extends Webhook {
   readonly type: 'converting';
-  /** Returns an object in a version. Throws for versions that are not known. */
+  /** Returns an object in a version, which may be the given one, changed. Throws for versions that are not known. */
   convert(object: KubeObject, apiVersion: string): KubeObject;
 }
 
@@ -60,15 +59,16 @@ export const converting = <T extends KubeObject>(kind: Kind<T>, {hub, versions}:
     type: 'converting',
     kind: kind as Kind,
     convert(object, apiVersion) {
+      const {kind: ownKind} = object;
       const [, from] = splitVersion(object.apiVersion);
       const [group, to] = splitVersion(apiVersion);
-      let converted = copyOf(object as Frozen<KubeObject>);
+      const {labels: _, annotations: __, ...kept} = structuredClone(object.metadata ?? {});
+      let converted = object;
       if (from !== to && from !== hub) converted = conversionOf(from).toHub({...converted, apiVersion: `${group}/${hub}`}) ?? converted;
       if (from !== to && to !== hub) converted = conversionOf(to).fromHub({...converted, apiVersion}) ?? converted;
       const {labels, annotations} = converted.metadata ?? {};
-      const {labels: _, annotations: __, ...kept} = object.metadata ?? {};
       const metadata = {...kept, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
-      return {...converted, apiVersion, kind: object.kind ?? kind.kind, metadata};
+      return {...converted, apiVersion, kind: ownKind ?? kind.kind, metadata};
     },
   };
   return webhook;
@@ -82,10 +82,9 @@ interface ConversionReview extends KubeObject {
 /** Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error. Throws a `StatusError` for a body that is no review. */
 export const converted = async (
   webhooks: readonly ConversionWebhook[],
-  body: unknown,
-  pieces: Pieces,
+  received: ReceivedReview,
 ): Promise<{readonly review: object; readonly error?: unknown}> => {
-  const {apiVersion, kind, request} = (body ?? {}) as ConversionReview;
+  const {apiVersion, kind, request} = ((await received.parse()) ?? {}) as ConversionReview;
   if (kind !== 'ConversionReview' || !request?.uid || !request.desiredAPIVersion || !Array.isArray(request.objects))
     throw badRequest('the body is not a ConversionReview with a request');
   const {uid, desiredAPIVersion, objects} = request;
@@ -96,7 +95,7 @@ export const converted = async (
       const webhook = webhooks.find(each => each.kind.group === group && each.kind.kind === object.kind);
       if (!webhook) throw new Error(`there is no conversion of ${object.kind} in the group ${group}`);
       convertedObjects.push(webhook.convert(object, desiredAPIVersion));
-      const pause = pieces.pause();
+      const pause = received.pause();
       if (pause) await pause;
     }
     return {review: {apiVersion, kind, response: {uid, convertedObjects, result: {status: 'Success'}}}};

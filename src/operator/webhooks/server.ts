@@ -14,10 +14,11 @@ import {
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {messageOf} from '#src/base/message.js';
+import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {firstOf, unlessAborted} from '#src/base/signals.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {notFoundPage, text} from '#src/serving/administration/route.js';
 import {createHttpServer} from '#src/serving/http-server.js';
@@ -25,7 +26,8 @@ import {listen, type Listener} from '#src/serving/listener.js';
 import {pathOf, reviewed, type AdmissionWebhook, type Webhook} from './admission.js';
 import type {FollowedCertificate} from './certificates.js';
 import {conversionPath, converted, type ConversionWebhook} from './conversion.js';
-import {WebhookMetrics} from './metrics.js';
+import {failureCount, WebhookMetrics} from './metrics.js';
+import {ReceivedReview} from './received-review.js';
 
 export interface WebhookServerParts {
   readonly webhooks: readonly Webhook[];
@@ -54,7 +56,7 @@ interface Route {
   readonly maxInFlight: number;
   readonly metrics: WebhookMetrics;
   inFlight: number;
-  respond(body: unknown, signal: AbortSignal): Promise<{readonly review: object; readonly code: number}>;
+  respond(received: ReceivedReview, signal: AbortSignal): Promise<{readonly review: object; readonly code: number}>;
 }
 
 /** Opens the port of the webhooks. Rejects with an error of one line if it cannot be opened, and throws a `TypeError` for two webhooks of one path. */
@@ -80,6 +82,7 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
   const routes = new Map<string, Route>();
   const route = (path: string, limit: number, most: number, respond: Route['respond']) =>
     void routes.set(path, {limit, maxInFlight: most, inFlight: 0, metrics: new WebhookMetrics(meter, clock, path), respond});
+  const failures = failureCount(meter);
   for (const webhook of webhooks) {
     if (webhook.type === 'converting') continue;
     const admission = webhook as AdmissionWebhook;
@@ -87,25 +90,25 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
     if (routes.has(path)) throw new TypeError(`there are two ${webhook.type} webhooks of ${webhook.kind.kind}`);
     const failed = (error: unknown): Partial<Status> => {
       if (error instanceof StatusError) return error.status;
+      failures.add();
       log.error({webhook: path, err: error}, 'a webhook failed on a request, which is denied');
       return {code: 500, message: 'the webhook failed on this request: see the log of the operator'};
     };
-    route(path, admissionLimit, maxInFlight, (body, signal) => reviewed(admission, body, {signal, failed}));
+    route(path, admissionLimit, maxInFlight, (received, signal) => reviewed(admission, received, {signal, failed}));
   }
   const conversions = webhooks.filter((webhook): webhook is ConversionWebhook => webhook.type === 'converting');
-  const pieces = new Pieces(clock);
   if (conversions.length > 0)
-    route(conversionPath, conversionLimit, maxConversions, async body => {
-      const {review, error} = await converted(conversions, body, pieces);
+    route(conversionPath, conversionLimit, maxConversions, async received => {
+      const {review, error} = await converted(conversions, received);
       if (error !== undefined) log.error({webhook: conversionPath, err: error}, 'a conversion failed');
       return {review, code: error === undefined ? 200 : 500};
     });
   return routes;
 };
 
-const handlerOf =
-  (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts): ApiHandler =>
-  async request => {
+const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts): ApiHandler => {
+  const pieces = new Pieces(parts.clock);
+  return async request => {
     const [path = ''] = request.url.split('?', 1);
     const route = routes.get(path);
     if (!route) return path === '/healthz' ? text('ok') : notFoundPage();
@@ -114,9 +117,9 @@ const handlerOf =
     const ended = route.metrics.begun();
     let code = 500;
     try {
-      const answer = await answered(route, request, parts);
+      const answer = await answered(route, request, pieces, parts);
       code = answer.code;
-      return text(JSON.stringify(answer.review), 200, 'application/json');
+      return text(await runStepsInPieces(encodedInSteps(answer.review), pieces), 200, 'application/json');
     } catch (error) {
       const refusal = error instanceof StatusError ? error : internalError(new Error('the webhook failed'));
       if (refusal !== error) parts.log.error({webhook: path, err: error}, 'a webhook failed');
@@ -127,27 +130,19 @@ const handlerOf =
       ended(code);
     }
   };
+};
 
-const answered = async (route: Route, request: ApiRequest, {clock}: WebhookServerParts) => {
+const answered = async (route: Route, request: ApiRequest, pieces: Pieces, {clock}: WebhookServerParts) => {
   if (request.method !== 'POST') throw methodNotAllowed({group: '', resource: ''}, request.method.toLowerCase());
   const {body} = request;
   if (body?.kind !== 'bytes') throw badRequest('a review is required');
-  const read = parsed(await body.read(route.limit));
+  const received = new ReceivedReview(await body.read(route.limit), pieces);
   const timeout = new AbortController();
   const wanted = parseDuration(new URL(request.url, 'https://webhooks').searchParams.get('timeout') ?? '');
   const ms = Math.min(wanted && wanted > 0 ? wanted : longestMs, longestMs);
   using _ = clock.schedule(ms, () => timeout.abort(timedOut(`the webhook did not answer within ${ms} ms`)));
   using either = firstOf(request.signal, timeout.signal);
-  return await unlessAborted(route.respond(read, either.signal), either.signal);
-};
-
-/** Parses the body of a review. Throws a `StatusError` if it is not JSON. */
-const parsed = (bytes: Buffer): unknown => {
-  try {
-    return JSON.parse(bytes.toString()) as unknown;
-  } catch (cause) {
-    throw badRequest(`the review is not JSON: ${messageOf(cause)}`, cause);
-  }
+  return await unlessAborted(route.respond(received, either.signal), either.signal);
 };
 
 const failure = ({status}: StatusError): ApiResponse => text(`${JSON.stringify(status)}\n`, status.code ?? 500, 'application/json');

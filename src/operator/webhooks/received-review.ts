@@ -1,0 +1,35 @@
+import {badRequest} from '#src/api/status.js';
+import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {messageOf} from '#src/base/message.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import type {Pieces} from '#src/base/turn.js';
+
+/** The body of a review, which may be large: what is done with it must not block the event loop. */
+export class ReceivedReview {
+  readonly #body: Buffer;
+  readonly #pieces: Pieces;
+
+  constructor(body: Buffer, pieces: Pieces) {
+    this.#body = body;
+    this.#pieces = pieces;
+  }
+
+  /** Returns what the body holds, each time anew: the caller may change it. Rejects with a `StatusError` if it is not JSON. */
+  async parse(): Promise<unknown> {
+    try {
+      return await this.inPieces(parsedInSteps(this.#body));
+    } catch (cause) {
+      throw badRequest(`the review is not JSON: ${messageOf(cause)}`, cause);
+    }
+  }
+
+  /** Runs work with pauses in which others have their turn. */
+  inPieces<T>(work: Steps<T>): Promise<T> {
+    return runStepsInPieces(work, this.#pieces);
+  }
+
+  /** Returns a promise to await before going on, once work has lasted as long as it may in one turn; undefined before. */
+  pause(): Promise<void> | undefined {
+    return this.#pieces.pause();
+  }
+}
