@@ -71,6 +71,10 @@ soak-watches: build
 soak: build
 	@node --expose-gc dist/test/faults/soak/index.js
 
+## frameworks: install vitest and Jest from the npm registry into a temporary directory, and run the test of an operator under them
+frameworks: build
+	@node dist/test/frameworks/index.js
+
 ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
 
 ## alike: send the recorded requests of the original to a server, and print where the responses differ; ALIKE names the folder with run.sh and the recording
@@ -96,4 +100,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz faults soak soak-watches alike docs api bench clean
+.PHONY: help install build up demo lint format test fuzz faults soak soak-watches frameworks alike docs api bench clean
