@@ -40,7 +40,8 @@ const notInstalled = async (cwd: string): Promise<string | undefined> => {
   } catch (error) {
     const {killed, stderr = ''} = error as Failure;
     if (killed) return 'npm did not install them within two minutes';
-    const [, code] = /code (ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EIDLETIMEOUT|FETCH_ERROR)\b/.exec(stderr) ?? [];
+    const [, code] =
+      /code (ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EIDLETIMEOUT|FETCH_ERROR)\b/.exec(stderr) ?? [];
     if (code) return `the npm registry is not reachable (${code})`;
     throw error;
   }

@@ -12,6 +12,7 @@ import {
   selection,
   type ManagerOptions,
   type ObjectKey,
+  type RateLimit,
 } from '#src/operator/index.js';
 import {ConfigMap, Namespace, Secret} from '#src/operator/kinds.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -254,4 +255,26 @@ test('a cache of metadata alone, and one of a selection, hold what they say', as
     ['a', false, 'x'],
     ['b', false, 'none'],
   ]);
+});
+
+test('the retries of all keys together are limited as the controller declares', async t => {
+  const {clock, create, run} = aWorld(t);
+  const names = ['a', 'b', 'c', 'd'];
+  for (const name of names) await create(name);
+  const retried = async (rateLimit: RateLimit | 'none') => {
+    const seen: string[] = [];
+    const reconcile = ({key}: {key: ObjectKey}) => {
+      seen.push(key.name);
+      return Promise.reject(new Error('not yet'));
+    };
+    const {stop, ended} = await run({controllers: [noting('maps', seen, {retry: {delay: '10ms', limit: 1, rateLimit}, reconcile})]});
+    await clock.advance(2500);
+    stop();
+    await clock.drain();
+    await ended;
+    return seen.length - names.length;
+  };
+
+  t.is(await retried({perSecond: 1, burst: 1}), 3);
+  t.is(await retried('none'), 4);
 });

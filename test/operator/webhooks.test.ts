@@ -15,6 +15,7 @@ import {
 } from '#src/operator/index.js';
 import {CustomResourceDefinition, ValidatingWebhookConfiguration} from '#src/operator/kinds.js';
 import {noLog} from '#src/base/log.js';
+import {nextTurn} from '#src/base/turn.js';
 import {startPlane} from '#src/plane/plane.js';
 
 interface Backup extends KubeObject {
@@ -147,4 +148,36 @@ test('versions are converted to and from the hub, and a conversion that fails sa
         .catch((error: unknown) => error),
     ),
   );
+});
+
+test('a webhook that does not answer in the time of its configuration refuses or lets pass, as its failure policy says', async t => {
+  const silent = validating(v1, ({object}) => (object!.spec.bucket === 'silent' ? new Promise<never>(() => {}) : []));
+  const {clock, plane, client, url} = await aPlane(t, [silent]);
+  const configured = (failurePolicy: 'Fail' | 'Ignore') =>
+    webhookConfigurations({name: 'backups', handlers: [silent], url, failurePolicy, timeoutSeconds: 2});
+  await plane.apply([definition(), ...configured('Fail')]);
+  await clock.drain();
+  const created = async (name: string) => {
+    const begun = clock.now();
+    let outcome: string | undefined;
+    client
+      .resource(v1)
+      .create({metadata: {name, namespace: 'default'}, spec: {bucket: 'silent'}})
+      .then(
+        () => (outcome = 'created'),
+        (error: Error) => (outcome = error.message),
+      );
+    while (outcome === undefined) {
+      await nextTurn();
+      await clock.advance(100);
+    }
+    return {outcome, seconds: Math.round((clock.now() - begun) / 1000)};
+  };
+
+  const refused = await created('refused');
+  t.regex(refused.outcome, /failed calling webhook "backups\.backups\.validating\.example\.com"/);
+  t.is(refused.seconds, 2);
+  await plane.apply(configured('Ignore'));
+  await clock.drain();
+  t.deepEqual(await created('passed'), {outcome: 'created', seconds: 2});
 });

@@ -156,12 +156,19 @@ test('a declaration that cannot work is refused', t => {
       .message;
 
   t.deepEqual(
-    [refused({name: 'A b'}), refused({concurrency: 0}), refused({finalizer: 'example.com/a'}), refused({every: 'soon'})],
+    [
+      refused({name: 'A b'}),
+      refused({concurrency: 0}),
+      refused({finalizer: 'example.com/a'}),
+      refused({every: 'soon'}),
+      refused({retry: {rateLimit: {perSecond: 0, burst: 1}}}),
+    ],
     [
       'controller name "A b": use lower case letters, digits, - and .',
       'controller a: concurrency must be a positive integer',
       'controller a: finalizer and finalize go together',
       '"soon" is not a duration such as 30s, 1m30s or 2h',
+      'controller a: retry.rateLimit needs perSecond above 0 and burst of at least 1',
     ],
   );
 });
