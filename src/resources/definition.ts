@@ -132,6 +132,8 @@ export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
   of(object: Readonly<T>): V;
   /** Returns the managed fields of the view's values, by their names in the view. */
   owners(object: Readonly<T>): NonNullable<ObjectMeta['managedFields']>;
+  /** Returns whether an applied intent has values of the view; those that it lacks are not copied. */
+  sets(intent: Readonly<V>): boolean;
   /** Copies the view's values to the object. */
   put(shown: Readonly<V>, object: T): void;
   /** Validates the view before its values are copied. */

@@ -115,6 +115,32 @@ test('a scale is owned as the replicas of its object', async t => {
   t.like(kept.json(), {spec: {replicas: 3}}, 'a manager that lost the size does not remove it');
 });
 
+test('an applied scale needs no name, and what it does not say stays, unless nobody owns it any more', async t => {
+  const {post, apply, get} = await startApply();
+  const item = `${deployments}/web`;
+  const asked = (more: object = {}) => apply(`${item}/scale`, {apiVersion: 'autoscaling/v1', kind: 'Scale', ...more}, 'fieldManager=me&force=true');
+  const size = async () => (await get(item)).json<{spec: {replicas?: number}}>().spec.replicas;
+  await post(`${deployments}?fieldManager=maker`, aDeployment('web', 3));
+
+  t.like((await asked()).json(), {kind: 'Scale', metadata: {name: 'web', namespace: 'default'}, spec: {replicas: 3}});
+  t.is(await size(), 3);
+  t.like((await asked({spec: {replicas: 4}})).json(), {spec: {replicas: 4}});
+  t.is(await size(), 4);
+  t.deepEqual(ownersOf((await get(item)).json()).sort(), ['maker Update', 'me Apply scale']);
+  for (const [metadata, message] of [
+    [{name: 'other'}, 'the name of the object (other) does not match the name on the URL (web)'],
+    [{namespace: 'other'}, 'the namespace of the provided object does not match the namespace sent on the request'],
+  ] as const) {
+    const refused = (await asked({metadata, spec: {replicas: 5}})).json<Status>();
+    t.deepEqual([refused.code, refused.message], [400, message]);
+  }
+  t.is((await asked({metadata: {resourceVersion: '1'}, spec: {replicas: 5}})).status, 409);
+  t.is(await size(), 4);
+  t.is((await asked()).status, 200);
+  t.is(await size(), 0);
+  t.deepEqual(ownersOf((await get(item)).json()), ['maker Update']);
+});
+
 test('every kind can be applied, and applied again to no effect', async t => {
   const {server, apply, remove} = await startApply();
   const known: Readonly<Record<string, Partial<KubeObject>>> = samples(words);

@@ -85,13 +85,11 @@ export const applyViewOf = async (
   const {naming, schemas} = resource.settings;
   const {body, value} = await intentOf(view.shows.kind, resource, context);
   const {target} = context;
-  const shown = value as KubeObject;
-  checkAddress(shown, target, resource.kind);
+  const sent = value as KubeObject;
   return old => {
     if (!old) throw notFound(resource.ref, target.name);
-    checkView(view, resource, shown, old, write.dryRun);
     const intent: KubeObject = {};
-    view.put(shown, intent);
+    if (view.sets(sent)) view.put(sent, intent);
     const application = {
       live: old as PlainObject,
       intent: intent as PlainObject,
@@ -106,11 +104,27 @@ export const applyViewOf = async (
       throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
     return andThen(acrossVersions(resource, applied), ({entries}) => {
       reportDoubles(body, query, context);
+      const shown = mergedView(view, sent, old, entries);
+      checkAddress(shown, target, resource.kind);
+      checkView(view, resource, shown, old, write.dryRun);
       const object = withView(view, shown, old);
       setEntries(object.metadata!, entries);
       return object;
     });
   };
+};
+
+/** Returns what a view shows after an intent: what the intent does not say stays as it is, except values that nobody owns any more. */
+const mergedView = (
+  view: View<KubeObject>,
+  sent: KubeObject,
+  old: Readonly<KubeObject>,
+  managedFields: ReturnType<typeof entriesOf>,
+): KubeObject => {
+  const isRemoved = () => view.owners(old).length > 0 && view.owners({metadata: {managedFields: [...managedFields]}}).length === 0;
+  const {metadata, ...values} = view.sets(sent) ? sent : isRemoved() ? {} : view.of(old);
+  const {resourceVersion: _, ...address} = view.of(old).metadata ?? {};
+  return {...values, metadata: {...address, ...sent.metadata}};
 };
 
 /** Reports conflicts in the version of the view, the only one in which the object's field owners are known. */

@@ -45,6 +45,9 @@ export const scaleMetadata = ({metadata = {}}: Readonly<KubeObject>): NonNullabl
   };
 };
 
+/** Returns whether an applied scale has a size. */
+export const setsSize = ({spec}: Readonly<Scale>): boolean => spec?.replicas !== undefined;
+
 /** The owners of the size of an object, which lies at a path in it. */
 export const sizeOwners = ({metadata}: Readonly<KubeObject>, path: readonly string[]): ReturnType<View<KubeObject>['owners']> => {
   const owns = (fields: unknown): boolean =>
@@ -79,6 +82,7 @@ export const scaleEndpoint = <T extends KubeObject>(
     shows: {kind: kinds.scales, presentation: {columns: scaleColumns}},
     of: scaleOf(selector as (object: Readonly<Scalable>) => string),
     owners: object => sizeOwners(object, ['spec', 'replicas']),
+    sets: setsSize,
     put(scale, object) {
       object.spec = {...object.spec, replicas: scale.spec?.replicas ?? 0};
     },

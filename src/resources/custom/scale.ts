@@ -1,7 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {internalError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {scaleColumns, scaleMetadata, sizeOwners} from '#src/resources/autoscaling/scale.js';
+import {scaleColumns, scaleMetadata, setsSize, sizeOwners} from '#src/resources/autoscaling/scale.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {pathNames} from '#src/schema/custom/paths/path.js';
 import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/paths/scale.js';
@@ -26,6 +26,7 @@ export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endp
     shows: {kind: kinds.scales, presentation: {columns: scaleColumns}},
     of: object => scaleOf(object, paths),
     owners: object => sizeOwners(object, path),
+    sets: setsSize,
     put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),
   };
   return {...main, writes: {update: ['metadata', path.join('.')]}, view: view as unknown as View<KubeObject>};

@@ -22,7 +22,7 @@ const rows = await soakWatches({
   ],
   progress: line => console.error(line),
 });
-const lineOf = ({library, missed, staleSeconds, memory, handles}: Row): string => {
+const lineOf = ({library, written, missed, staleSeconds, memory, handles}: Row): string => {
   const cycles = staleSeconds.slice(0, -2);
   const [backup, emptied] = staleSeconds.slice(-2);
   const wrong = cycles.filter(seconds => seconds === Infinity).length;
@@ -34,7 +34,7 @@ const lineOf = ({library, missed, staleSeconds, memory, handles}: Row): string =
     wrong,
     longest([backup!]),
     longest([emptied!]),
-    missed,
+    `${missed} of ${written}`,
   ];
   return `| ${[...cells, `${memory[0]!.toFixed(0)} to ${memory.at(-1)!.toFixed(0)}`, `${handles[0]} to ${handles.at(-1)}`].join(' | ')} |`;
 };

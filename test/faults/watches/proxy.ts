@@ -51,8 +51,10 @@ export class FaultyProxy implements AsyncDisposable {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Begins a fault. Refusals and delays of the one before end: piled up, they would keep every client away until the load is over. */
   strike(fault: WatchFault): void {
     const {random} = this.#parts;
+    this.rest();
     if (fault === 'cut') for (const socket of this.#sockets) socket.destroy();
     else if (fault === 'stall') for (const socket of this.#sockets) this.#stalled.add(socket);
     else if (fault === 'delay') this.#delayMs = 200 + random.float() * 2000;

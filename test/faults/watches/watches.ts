@@ -28,7 +28,8 @@ export interface WatchesOptions {
 /** What a library did in a soak. */
 export interface Row {
   readonly library: string;
-  /** Written states that handlers were not called with: some are replaced before a list. */
+  /** Written states, and those of them that handlers were not called with: a client that has to list anew finds only the last ones. */
+  written: number;
   missed: number;
   /** How long after the load its cache became right: of each cycle, and after the server went back; Infinity where it did not in time. */
   readonly staleSeconds: number[];
@@ -97,7 +98,8 @@ const cycles = async (options: WatchesOptions, plane: Plane, followers: readonly
     const loading = new AbortController();
     const striking = (async () => {
       while (!loading.signal.aborted) {
-        await wait(300 + drawn.float() * 1500);
+        // Long enough for what is cut to be followed again, mostly: otherwise no library sees more than the last states.
+        await wait(500 + drawn.float() * 5000);
         const fault = watchFaults[Math.floor(drawn.float() * watchFaults.length)]!;
         for (const {proxy} of followers) proxy.strike(fault);
       }
@@ -156,10 +158,11 @@ const settle = async (
     if (waiting.has(follower)) row.staleSeconds.push(Infinity);
     const {memory, handles, seen} = await ask(follower);
     for (const state of seen) states.get(follower)!.add(state);
+    row.written += written.length;
     row.missed += written.filter(state => !states.get(follower)!.has(state)).length;
     row.memory.push(memory);
     row.handles.push(handles);
-    progress?.(`${what}: ${row.library} ${row.staleSeconds.at(-1)!.toFixed(1)} s, ${memory.toFixed(0)} MiB, ${handles} handles`);
+    progress?.(`${what}: ${row.library} ${row.staleSeconds.at(-1)!.toFixed(1)} s, ${row.missed} of ${row.written} states not seen, ${memory.toFixed(0)} MiB, ${handles} handles`);
   }
 };
 
@@ -192,7 +195,7 @@ const follow = async (
     once(child, 'message'),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`${library} ended with ${code}`))),
   ]);
-  return {row: {library, missed: 0, staleSeconds: [], memory: [], handles: []}, proxy, child};
+  return {row: {library, written: 0, missed: 0, staleSeconds: [], memory: [], handles: []}, proxy, child};
 };
 
 const ask = async ({child}: Follower): Promise<FollowerAnswer> => {
