@@ -77,13 +77,18 @@ export class VirtualClock implements Clock {
 
   /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
   async drain(): Promise<void> {
-    for (let quiet = 0; quiet < quietTurns;) {
-      await new Promise(resolve => setImmediate(resolve));
-      quiet = this.#holds === 0 ? quiet + 1 : 0;
-    }
+    await this.quiet();
     const failures = this.#failures;
     this.#failures = [];
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** Resolves once nothing but the caller's own holds is held and the event loop has been quiet. Leaves errors to `advance` and `drain`. */
+  async quiet(ownHolds = 0): Promise<void> {
+    for (let quiet = 0; quiet < quietTurns;) {
+      await new Promise(resolve => setImmediate(resolve));
+      quiet = this.#holds <= ownHolds ? quiet + 1 : 0;
+    }
   }
 
   /** Moves time by `ms`, running every timer that falls due on the way at its own moment. */

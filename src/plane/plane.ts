@@ -86,7 +86,7 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
   given.signal?.throwIfAborted();
   const starting = inputs.clock.hold();
   const working = new Undo();
-  const work = startWork(server, working).finally(() => starting[Symbol.dispose]());
+  const work = startWork(server, working, 1).finally(() => starting[Symbol.dispose]());
   const ready = work.then(() => {});
   const failed = work.then(each => each.failed);
   for (const optional of [ready, failed]) optional.catch(() => {}); // Handled by those who await them.
@@ -174,12 +174,20 @@ const serve = async (
   return {inputs, processes, port, store, nodes, api, client, manifests: await manifestsOf(inputs, client)};
 };
 
-/** Starts what works over the API server: its own hooks and loops, components and nodes. */
-const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo) => {
+/**
+ * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has done what is due before the next begins, so that planes with the same
+ * seed begin alike. `ownHolds` are the caller's holds of the clock.
+ */
+const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo, ownHolds = 0) => {
   const {options} = inputs;
+  const {clock} = options;
+  const settled = async () => clock instanceof VirtualClock && (await unlessStopped(options, clock.quiet(ownHolds)));
   await unlessStopped(options, api.begin());
+  await settled();
   const work = await startComponents(inputs, processes, api, undo);
+  await settled();
   await startNodes(nodes, api, undo);
+  await settled();
   if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
   return work;
 };
