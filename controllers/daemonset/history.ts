@@ -60,10 +60,7 @@ export class Histories {
       hashLabel,
       naming,
     };
-    const made = await runStepsInPieces(
-      newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount}),
-      this.#pieces,
-    );
+    const made = await runStepsInPieces(newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount}), this.#pieces);
     const [old, current]: [Revision[], Revision[]] = [[], []];
     for (const revision of own.sort(byRevision)) ((await this.#isSame(revision, made)) ? current : old).push(revision);
     const number = nextRevision(old);

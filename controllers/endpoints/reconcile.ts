@@ -94,7 +94,8 @@ export const endpointsReconciler = ({
         `endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`,
       );
     }
-    if (!(await runStepsInPieces(isUpToDate(current, service, found), pieces))) await update(desiredOf(service, current, found, time), text);
+    if (!(await runStepsInPieces(isUpToDate(current, service, found), pieces)))
+      await update(desiredOf(service, current, found, time), text);
     return settled;
   };
 

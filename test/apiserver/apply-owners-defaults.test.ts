@@ -118,7 +118,8 @@ test('a scale is owned as the replicas of its object', async t => {
 test('an applied scale needs no name, and what it does not say stays, unless nobody owns it any more', async t => {
   const {post, apply, get} = await startApply();
   const item = `${deployments}/web`;
-  const asked = (more: object = {}) => apply(`${item}/scale`, {apiVersion: 'autoscaling/v1', kind: 'Scale', ...more}, 'fieldManager=me&force=true');
+  const asked = (more: object = {}) =>
+    apply(`${item}/scale`, {apiVersion: 'autoscaling/v1', kind: 'Scale', ...more}, 'fieldManager=me&force=true');
   const size = async () => (await get(item)).json<{spec: {replicas?: number}}>().spec.replicas;
   await post(`${deployments}?fieldManager=maker`, aDeployment('web', 3));
 

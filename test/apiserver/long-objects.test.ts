@@ -141,6 +141,14 @@ for (const [what, metadata] of [
 
     t.is(copied, 0);
     const {items} = (await get(configMaps)).json<{items: ConfigMap[]}>();
-    t.deepEqual(items.map(item => [item.metadata?.deletionTimestamp !== undefined, Object.keys(item.data ?? {}).length]), what === 'deleted' ? [] : [[true, 20_000], [true, 20_000]]);
+    t.deepEqual(
+      items.map(item => [item.metadata?.deletionTimestamp !== undefined, Object.keys(item.data ?? {}).length]),
+      what === 'deleted'
+        ? []
+        : [
+            [true, 20_000],
+            [true, 20_000],
+          ],
+    );
   });
 }

@@ -48,7 +48,9 @@ const workload = (clock: WorkingClock) => ({
     selector: {matchLabels: {app: 'a'}},
     template: {
       metadata: {labels: {app: 'a'}},
-      spec: {containers: [{name: 'c', image: 'i', env: slow(clock, counted(5_000, index => ({name: `n${index}`, value: 'x'})) as never[])}]},
+      spec: {
+        containers: [{name: 'c', image: 'i', env: slow(clock, counted(5_000, index => ({name: `n${index}`, value: 'x'})) as never[])}],
+      },
     },
   },
 });
@@ -60,7 +62,11 @@ test('a stateful set with very many variables does not hold the loop for its rev
   const options = {client: plane.client(), pieces: new Pieces(clock), semanticComparison: true};
 
   const made = await revisionPairOf(set, {...options, revisions: []});
-  const longer = {...made!.update, metadata: {...made!.update.metadata, name: 'b', labels: {}}, data: {spec: {template: {...set.spec!.template, more: 1}}}};
+  const longer = {
+    ...made!.update,
+    metadata: {...made!.update.metadata, name: 'b', labels: {}},
+    data: {spec: {template: {...set.spec!.template, more: 1}}},
+  };
   const again = await revisionPairOf(set, {...options, revisions: [made!.update, longer as never]});
 
   t.is(again?.update.metadata?.name, made?.update.metadata?.name);
@@ -72,7 +78,9 @@ test('a daemon set with very many variables does not hold the loop for its revis
   const clock = new WorkingClock();
   const set = workload(clock) as Frozen<DaemonSet>;
 
-  const {hash, old} = await new Histories({...contextOver(plane, [], {}), clock}).of(set, selectorForLabels({app: 'a'}), () => Promise.resolve([]));
+  const {hash, old} = await new Histories({...contextOver(plane, [], {}), clock}).of(set, selectorForLabels({app: 'a'}), () =>
+    Promise.resolve([]),
+  );
 
   t.deepEqual([hash === '', old], [false, []]);
   t.true(clock.longestMs > 0 && clock.longestMs < mostMs, `${clock.longestMs} ms in one turn`);
@@ -90,7 +98,10 @@ const aService = (clock: WorkingClock, targetPort: (index: number) => string | n
     metadata: {namespace, name: 'web', uid: 'u'},
     spec: {
       clusterIP: 'None',
-      ports: slow(clock, counted(5_000, index => ({name: `p${index}`, port: index + 1, targetPort: targetPort(index)}))),
+      ports: slow(
+        clock,
+        counted(5_000, index => ({name: `p${index}`, port: index + 1, targetPort: targetPort(index)})),
+      ),
     },
   }) as unknown as Frozen<Service>;
 
@@ -111,7 +122,11 @@ for (const [what, target] of [
     const group = await inPieces(t, clock, of(pods[0]!));
     t.is(await inPieces(t, clock, of(pods[1]!)), group);
     group.wanted.set('a', {addresses: ['10.0.0.1']});
-    const existing = {metadata: {name: 's', ownerReferences: [{uid: 'u', kind: 'Service', apiVersion: 'v1'}]}, addressType: 'IPv4', endpoints: []};
+    const existing = {
+      metadata: {name: 's', ownerReferences: [{uid: 'u', kind: 'Service', apiVersion: 'v1'}]},
+      addressType: 'IPv4',
+      endpoints: [],
+    };
     const slices = counted(3, () => ({...existing, ports: slow(clock, group.ports)})) as unknown as Frozen<EndpointSlice>[];
     const plan = await inPieces(t, clock, planSlices(service, slices, groups, {names: sliceNames(plat), maxEndpoints: 100}));
     t.deepEqual([plan.creates.length, plan.updates.length, plan.deletes.length], [0, 1, 0]);
@@ -120,7 +135,13 @@ for (const [what, target] of [
 
 test('the ports of a pod are read once for all ports of a service', async t => {
   const clock = new WorkingClock();
-  const pod = aPod('a', slow(clock, counted(1_000, index => ({name: `p${index}`, containerPort: index + 1}))));
+  const pod = aPod(
+    'a',
+    slow(
+      clock,
+      counted(1_000, index => ({name: `p${index}`, containerPort: index + 1})),
+    ),
+  );
   const service = {spec: {clusterIP: 'None', ports: counted(1_000, index => ({port: index + 1, targetPort: `p${index}`}))}};
 
   await runStepsInPieces(subsetsFor(service as never, [pod]), new Pieces(clock));
@@ -130,7 +151,10 @@ test('the ports of a pod are read once for all ports of a service', async t => {
 
 test('Endpoints with very many ports and addresses are mirrored without holding the loop', async t => {
   const clock = new WorkingClock();
-  const ports = slow(clock, counted(5_000, index => ({name: `p${index}`, port: index + 1})));
+  const ports = slow(
+    clock,
+    counted(5_000, index => ({name: `p${index}`, port: index + 1})),
+  );
   const addresses = counted(100, index => ({ip: `10.0.0.${index}`}));
   const object = {metadata: {namespace, name: 'web'}, subsets: [{addresses, ports}]} as unknown as Frozen<Endpoints>;
 

@@ -46,8 +46,9 @@ const informing = async (t: ExecutionContext, seed: number) => {
   informer.start(life.signal);
   await clock.advance(20 * second * random.float());
   const isRight = async () => {
-    const versions = (items: Iterable<ConfigMap>) => [...items].map(({metadata}) => `${metadata?.name}@${metadata?.resourceVersion}`).sort();
-    return versions((await maps().list({namespace: 'default'})).items as ConfigMap[]).join() === versions(informer.lister.list()).join();
+    const versions = (items: Iterable<Frozen<ConfigMap>>) =>
+      [...items].map(({metadata}) => `${metadata?.name}@${metadata?.resourceVersion}`).sort();
+    return versions((await maps().list({namespace: 'default'})).items).join() === versions(informer.lister.list()).join();
   };
   return {clock, api, set, replaceBy, isRight, store: () => env.store};
 };

@@ -31,7 +31,12 @@ test.before(async () => {
     dataDir: directory,
     bootstrapTokens: true,
     apiserverArgs: ['--platlet-preferred-address-types=InternalIP'],
-    controllers: ['serviceaccount-controller', 'deployment-controller', 'replicaset-controller', 'root-ca-certificate-publisher-controller'],
+    controllers: [
+      'serviceaccount-controller',
+      'deployment-controller',
+      'replicaset-controller',
+      'root-ca-certificate-publisher-controller',
+    ],
   });
   agent = runAgent([
     `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
@@ -81,7 +86,11 @@ const reached = (t: ExecutionContext, pod: string, state: RegExp): Promise<Pod> 
 
 contained('a node registers and runs a pod', async t => {
   const ready = await until(t, 'the node is ready', async () => {
-    const found = await plane.client().resource(kinds.nodes).get(name).catch(() => undefined);
+    const found = await plane
+      .client()
+      .resource(kinds.nodes)
+      .get(name)
+      .catch(() => undefined);
     return found?.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True') && found;
   });
   t.is(ready.status?.nodeInfo?.containerRuntimeVersion?.split('://')[0], 'containerd');
@@ -127,7 +136,7 @@ contained('kubectl reads logs, runs commands, copies files and forwards ports', 
   });
   await reached(t, 'web', /^Running: app ready$/);
   t.is((await kubectl('logs', 'web', '--tail=1')).split('\n').length, 2);
-  t.is((await kubectl('logs', 'web', '--limit-bytes=6')), 'line 1');
+  t.is(await kubectl('logs', 'web', '--limit-bytes=6'), 'line 1');
   t.regex(await kubectl('logs', 'web', '--timestamps', '--tail=1'), /^\d{4}-\d\d-\d\dT[\d:]+\.\d{9}Z line \d+\n$/);
   t.is(await kubectl('exec', 'web', '--', 'echo', 'hi'), 'hi\n');
   t.is(await exits('exec', 'web', '--', 'sh', '-c', 'exit 7'), 7);

@@ -25,9 +25,7 @@ const use = async (plane: Plane): Promise<void> => {
   await client.resource(kinds.namespaces).create({metadata: {name: 'brief'}});
   await clock.advance(30_000);
   await client.resource(kinds.namespaces).delete('brief');
-  await client
-    .resource(kinds.deployments)
-    .patch('a', 'merge', {spec: {template: {metadata: {annotations: {version: '2'}}}}}, {namespace});
+  await client.resource(kinds.deployments).patch('a', 'merge', {spec: {template: {metadata: {annotations: {version: '2'}}}}}, {namespace});
   await clock.advance(60_000);
 };
 

@@ -233,7 +233,11 @@ test('terms of affinity are parsed a hundred at a time, and matched a thousand a
   };
   const terms = Array.from({length: each}, () => term);
   const preferred = terms.map(podAffinityTerm => ({weight: 1, podAffinityTerm}));
-  const many = {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: terms, preferredDuringSchedulingIgnoredDuringExecution: preferred}}};
+  const many = {
+    affinity: {
+      podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: terms, preferredDuringSchedulingIgnoredDuringExecution: preferred},
+    },
+  };
   const others = Array.from({length: 8}, (_, at) => aPod(`p${at}`, {nodeName: 'n', ...many} as never));
   const cluster = aClusterState({nodes: [aNode('n', {labels: {zone: 'a'}})], pods: others});
   const pod = toPodInfo(aPod('new', many as never));
@@ -241,7 +245,11 @@ test('terms of affinity are parsed a hundred at a time, and matched a thousand a
   t.is(parsed, 0);
   for (const prepare of [interPodAffinity.prepare, interPodAffinityScore.prepare] as const) {
     let [steps, most] = [0, 0];
-    const work = (prepare as (pod: unknown, ...rest: unknown[]) => Steps<unknown>)(pod, ...(prepare === interPodAffinity.prepare ? [] : [[]]), cluster);
+    const work = (prepare as (pod: unknown, ...rest: unknown[]) => Steps<unknown>)(
+      pod,
+      ...(prepare === interPodAffinity.prepare ? [] : [[]]),
+      cluster,
+    );
     for (let before = parsed; !work.next().done; before = parsed, steps++) most = Math.max(most, parsed - before);
     t.true(most <= 100 && most > 0, `${most} in one step`);
     t.true(steps > (9 * each) / 100 + (8 * 2 * each) / 1_000, `${steps} steps`);

@@ -37,5 +37,4 @@ export const isCgroupV1 = async (): Promise<boolean> => {
 };
 
 /** Whether memory is swapped to disk. */
-export const hasSwap = async (): Promise<boolean> =>
-  (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').length > 1;
+export const hasSwap = async (): Promise<boolean> => (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').length > 1;

@@ -36,15 +36,7 @@ export const runPlatlet = async (given: Given): Promise<number> => {
 };
 
 const runAgent = async (given: Given, undo: Undo): Promise<void> => {
-  const {
-    parsed,
-    clock,
-    log,
-    version,
-    stopping,
-    ready,
-    unhandled,
-  } = given;
+  const {parsed, clock, log, version, stopping, ready, unhandled} = given;
   const {options} = parsed;
   const gate = gateOf(parsed);
   const meter = new MetricsRegistry({process: true});
@@ -149,7 +141,9 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
   certificates.follow(signal, context => agent.ports.setSecureContext(context));
-  ready(`node ${nodeName} at work against ${connection.server} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`);
+  ready(
+    `node ${nodeName} at work against ${connection.server} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
+  );
   await untilStopped(stopping);
 };
 
@@ -160,7 +154,8 @@ const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
   const settings = await loadSettings({options, set, namings, files: systemFiles});
   const v1 = await isCgroupV1();
   checkConfiguration(settings, options.config, {naming: namings[0]!, gate: gateOf(parsed), isCgroupV1: v1});
-  if (v1) log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
+  if (v1)
+    log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
   if (settings.failSwapOn && (await hasSwap()))
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
   return settings;
@@ -202,4 +197,3 @@ const addressesOf = async ({parsed: {options}, clock, log}: Given, nodeName: str
     return [];
   }
 };
-

@@ -14,7 +14,8 @@ export const servingCertificates = async (
   {host, name, signal}: {readonly host: string; readonly name: string; readonly signal: AbortSignal},
 ): Promise<ServingCertificates> => {
   const common = {files: systemFiles, clock, log, limits: {minVersion: tlsMinVersion, cipherSuites: tlsCipherSuites} as never};
-  if (tlsCertFile && tlsPrivateKeyFile) return ServingCertificates.load({...common, pair: {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile}});
+  if (tlsCertFile && tlsPrivateKeyFile)
+    return ServingCertificates.load({...common, pair: {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile}});
   const own = {files: systemFiles, clock, folder: options.certDir, name, host, hosts: []};
   const pair = await ensureOwnPair(own);
   renewOwnPair(own, log, signal);

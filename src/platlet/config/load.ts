@@ -32,7 +32,10 @@ const defaultEviction: Readonly<Record<string, string>> = {
 };
 
 /** Returns the kind of the agent's configuration. */
-export const configurationKind = (naming: Naming): {readonly apiVersion: string; readonly kind: string} => ({apiVersion: groupOf(naming), kind: kindOf(naming)});
+export const configurationKind = (naming: Naming): {readonly apiVersion: string; readonly kind: string} => ({
+  apiVersion: groupOf(naming),
+  kind: kindOf(naming),
+});
 
 const kindOf = ({agent}: Naming): string => `${agent.charAt(0).toUpperCase()}${agent.slice(1)}Configuration`;
 const groupOf = (naming: Naming): string => `${naming.agent}.config.${naming.apiSuffix}/v1beta1`;
@@ -104,7 +107,8 @@ const decoded = (text: string, namings: readonly Naming[]): PlainObject => {
   if (!isPlainObject(value)) throw new Error('the file is no object');
   const {apiVersion, kind, ...object} = value;
   if (!apiVersion || !kind) throw new Error('no apiVersion/kind');
-  if (!namings.some(naming => apiVersion === groupOf(naming) && kind === kindOf(naming))) throw new Error(`unknown apiVersion/kind: ${String(apiVersion)}, Kind=${String(kind)}`);
+  if (!namings.some(naming => apiVersion === groupOf(naming) && kind === kindOf(naming)))
+    throw new Error(`unknown apiVersion/kind: ${String(apiVersion)}, Kind=${String(kind)}`);
   const unknown = unknownFields(object);
   const all: DecodeProblem[] = [
     ...problems,
@@ -200,8 +204,7 @@ const fieldsOf = (object: PlainObject, hasFile: boolean): Partial<Settings> => {
 const derived = (given: Partial<Settings>, hasFile: boolean): Partial<Settings> => {
   const {nodeStatusUpdateFrequency, nodeStatusReportFrequency, maxParallelImagePulls = 0, serializeImagePulls, evictionHard = {}} = given;
   const isEmpty = Object.keys(evictionHard).length === 0;
-  const eviction =
-    !hasFile || (!isEmpty && !given.mergeDefaultEvictionSettings) ? undefined : {...defaultEviction, ...evictionHard};
+  const eviction = !hasFile || (!isEmpty && !given.mergeDefaultEvictionSettings) ? undefined : {...defaultEviction, ...evictionHard};
   return {
     ...(nodeStatusReportFrequency === undefined && nodeStatusUpdateFrequency !== undefined
       ? {nodeStatusReportFrequency: nodeStatusUpdateFrequency}

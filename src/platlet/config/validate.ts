@@ -119,7 +119,10 @@ const choices: readonly Check[] = [
   },
   ({runOnce}) => when(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
   ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}) => [
-    ...when(critical > total, `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`),
+    ...when(
+      critical > total,
+      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`,
+    ),
     ...when(total !== 0 && total < 1000, `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`),
     ...when(
       critical !== 0 && critical < 1000,

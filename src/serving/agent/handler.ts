@@ -140,7 +140,18 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
 };
 
 /** The paths that serve for debugging, by their first segments. */
-const debugged: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portForward', 'containerLogs', 'configz', 'runningpods', 'checkpoint', 'logs', 'debug']);
+const debugged: ReadonlySet<string> = new Set([
+  'run',
+  'exec',
+  'attach',
+  'portForward',
+  'containerLogs',
+  'configz',
+  'runningpods',
+  'checkpoint',
+  'logs',
+  'debug',
+]);
 
 /** Returns the route of an agent's own for a path, if there is one. */
 const ownRoute = ({debugging = []}: AgentHandlerOptions, path: string): AdministrativeRoute | undefined =>

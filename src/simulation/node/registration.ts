@@ -42,7 +42,10 @@ export const register = async (context: SimulationContext, agent: Agent): Promis
   const reference = nodeReference(naming, machine.name);
   events.normal(reference, 'Starting', `Starting ${naming.agent}.`);
   const {conditions = []} = node.status ?? {};
-  recordConditionEvents({naming, events, name: machine.name}, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
+  recordConditionEvents({naming, events, name: machine.name}, undefined, {
+    ...node.status,
+    conditions: conditions.filter(({type}) => type !== 'Ready'),
+  });
   events.normal(reference, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   return node;
 };

@@ -162,7 +162,9 @@ const settle = async (
     row.missed += written.filter(state => !states.get(follower)!.has(state)).length;
     row.memory.push(memory);
     row.handles.push(handles);
-    progress?.(`${what}: ${row.library} ${row.staleSeconds.at(-1)!.toFixed(1)} s, ${row.missed} of ${row.written} states not seen, ${memory.toFixed(0)} MiB, ${handles} handles`);
+    progress?.(
+      `${what}: ${row.library} ${row.staleSeconds.at(-1)!.toFixed(1)} s, ${row.missed} of ${row.written} states not seen, ${memory.toFixed(0)} MiB, ${handles} handles`,
+    );
   }
 };
 

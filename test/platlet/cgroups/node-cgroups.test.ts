@@ -219,13 +219,6 @@ test('parameters of the kernel are set, or named if they are protected', async t
       /^\[invalid kernel flag: vm\/overcommit_memory, expected value: 1, actual value: 0, invalid kernel flag: kernel\/panic, expected value: 10, actual value: 0, /,
   });
   await setKernelParameters(host, false, host.root);
-  t.deepEqual(await Promise.all(names.map(name => textOf(host, join(host.root, name)))), [
-    '1',
-    '0\n',
-    '10',
-    '1',
-    '1000000',
-    '25000000',
-  ]);
+  t.deepEqual(await Promise.all(names.map(name => textOf(host, join(host.root, name)))), ['1', '0\n', '10', '1', '1000000', '25000000']);
   await t.notThrowsAsync(setKernelParameters(host, true, host.root));
 });

@@ -145,12 +145,10 @@ test('a claim has to be bound to be used', async t => {
   const wrong = (message: string | RegExp) => t.throwsAsync(claims.of(pod, volume), {message});
   await wrong(/^error processing PVC default\/data: failed to fetch PVC from API server: persistentvolumeclaims "data" not found$/);
   const resources = {requests: {storage: '1Gi'}};
-  const claim = await client
-    .resource(kinds.persistentVolumeClaims)
-    .create({
-      metadata: {name: 'data', namespace: 'default'},
-      spec: {accessModes: ['ReadWriteOnce'], resources, volumeName: 'pv', storageClassName: ''},
-    });
+  const claim = await client.resource(kinds.persistentVolumeClaims).create({
+    metadata: {name: 'data', namespace: 'default'},
+    spec: {accessModes: ['ReadWriteOnce'], resources, volumeName: 'pv', storageClassName: ''},
+  });
   await wrong('error processing PVC default/data: PVC is not bound');
   await client.resource(kinds.persistentVolumes).create({
     metadata: {name: 'pv'},
