@@ -101,11 +101,9 @@ export const endpointsReconciler = ({
 
   /** Services may have been deleted while the controller was down. Leader election records never had one. */
   const findLeftovers: Reconcile = async () => {
-    for (const object of endpoints.list()) {
-      if (object.metadata?.annotations?.[names.leader] === undefined) enqueue(keyOf(object), {loop: 'services'});
-    }
+    const all = endpoints.list().filter(({metadata}) => metadata?.annotations?.[names.leader] === undefined);
+    for (const object of all) enqueue(keyOf(object), {loop: 'services'});
     return settled;
   };
-
   return {services: syncService, leftovers: {reconcile: findLeftovers, workers: 1, queueName: 'endpoint_leftovers'}};
 };

@@ -191,13 +191,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   await informers.whenSynced();
   for (const pod of pods.lister.list()) podReconciler.restore(pod);
   const listeners = [pods.listen(onPodChange), nodes.listen(onNodeChange)];
-  const run = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
-    work(
-      queue,
-      concurrency,
-      reconcileHandler({queue, reconcile, clock, log, metrics: metricsOf(meter, queue, concurrency), signal}),
-      (error, key) => log.error({key, err: error}, 'a simulated node failed'),
-    );
+  const run = runner(options, signal);
   if (rules.devices.length > 0) await createDeviceClasses(client, rules.devices);
   for (const name of agents.keys()) nodeQueue.add(name);
   const endDriver = await driver?.start(run);
@@ -219,7 +213,15 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   return {usage: usageReader(context, podReconciler), reported: reported.done, ...lookups(context, podReconciler), stop};
 };
 
-const metricsOf = (meter: Meter, {name}: WorkQueue, workers: number) => new ReconcileMetrics(meter, name, workers);
+/** Returns what starts the workers of a queue. */
+const runner =
+  ({clock, log, meter}: Pick<SimulationOptions, 'clock' | 'log' | 'meter'>, signal: AbortSignal) =>
+  (queue: WorkQueue, concurrency: number, reconcile: Reconcile) => {
+    const metrics = new ReconcileMetrics(meter, queue.name, concurrency);
+    return work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), (error, key) =>
+      log.error({key, err: error}, 'a simulated node failed'),
+    );
+  };
 
 /** Waits for a set of names: `done` resolves when all are complete. */
 const countdown = (names: Iterable<string>): {readonly done: Promise<void>; complete(name: string): void; fail(error: unknown): void} => {

@@ -3,6 +3,7 @@
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {expired, internalError, tooManyRequests} from '#src/api/status.js';
+import type {Frozen} from '#src/api/key.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';

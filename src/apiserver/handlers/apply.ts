@@ -122,7 +122,7 @@ const mergedView = (
   managedFields: ReturnType<typeof entriesOf>,
 ): KubeObject => {
   const isRemoved = () => view.owners(old).length > 0 && view.owners({metadata: {managedFields: [...managedFields]}}).length === 0;
-  const {metadata, ...values} = view.sets(sent) ? sent : isRemoved() ? {} : view.of(old);
+  const {metadata: _metadata, ...values} = view.sets(sent) ? sent : isRemoved() ? {} : view.of(old);
   const {resourceVersion: _, ...address} = view.of(old).metadata ?? {};
   return {...values, metadata: {...address, ...sent.metadata}};
 };

@@ -38,7 +38,7 @@ export const hostPath = (host: Host): VolumePlugin => ({
   isRefreshed: false,
   supports: ({volume, persistent}) => (persistent ? persistent.spec?.hostPath : volume.hostPath) !== undefined,
   async setUp({volume, persistent}) {
-    const {path, type} = (persistent ? persistent.spec?.hostPath : volume.hostPath)!;
+    const {path, type} = (persistent ? persistent.spec!.hostPath : volume.hostPath)!;
     await checkHostPath(host, path, type);
     return {path};
   },
