@@ -19,7 +19,7 @@ type Prometheus = typeof import('prom-client');
 /** A response for scrapers. */
 export interface Exposition {
   readonly contentType: string;
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
 }
 
 export interface MetricsOptions {

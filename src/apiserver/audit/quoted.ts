@@ -1,18 +1,19 @@
-/** How many texts are kept, and the longest of them in characters: at most a few hundred kilobytes. */
-const [most, longest] = [1000, 128];
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 
-const known = new Map<string, string>();
+/** The longest text that is kept, in characters. */
+const longest = 128;
+
+const known = new Lru<string, string>(new CacheBound('audit_texts', 256 << 10), {bytesOf: json => 4 * json.length});
 
 /** Returns a text as JSON. For texts that many requests share: names of resources and verbs, agents, reasons. Short ones are encoded once. */
 export const quoted = (text: string): string => {
   if (text.length > longest) return JSON.stringify(text);
-  const found = known.get(text);
+  // Without a note of the use: it would cost as much as the encoding.
+  const found = known.peek(text);
   if (found !== undefined) return found;
   const json = JSON.stringify(text);
   // A key cut out of the JSON keeps nothing else alive; the text itself may be a part of a long URL.
-  if (json.length === text.length + 2) {
-    if (known.size >= most) known.clear();
-    known.set(json.slice(1, -1), json);
-  }
+  if (json.length === text.length + 2) known.set(json.slice(1, -1), json);
   return json;
 };

@@ -9,8 +9,8 @@ export class ReceivedReview {
   readonly #body: Buffer;
   readonly #pieces: Pieces;
 
-  constructor(body: Buffer, pieces: Pieces) {
-    this.#body = body;
+  constructor(body: Uint8Array, pieces: Pieces) {
+    this.#body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     this.#pieces = pieces;
   }
 

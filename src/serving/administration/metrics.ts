@@ -19,7 +19,7 @@ export const metricsRoute = (registry: MetricsRegistry, {beside = [], resets}: M
       return text('metrics reset\n');
     }
     const {bytes, contentType} = await registry.encoded(beside);
-    return text(bytes, 200, contentType);
+    return text(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), 200, contentType);
   },
 });
 
