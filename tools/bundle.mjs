@@ -12,6 +12,8 @@ const target = 'dist/bundle';
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'platlet'].filter(name =>
   existsSync(`dist/src/cli/${name}.js`),
 );
+/** A program that needs a container runtime, and is not started here. */
+const unrecorded = 'platlet';
 /** Programs that others start, without a command in `bin`. */
 const internal = ['plat-envtest-apiserver', 'plat-envtest-store'];
 const {engines} = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -165,7 +167,7 @@ const {keyOf, scriptOf} = createRequire(import.meta.url)('./launch.cjs');
 const {read} = createRequire(import.meta.url)('./code-cache.cjs');
 const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
 const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(scriptOf(name, fresh)))) !== undefined;
-if (!isSame('launch.cjs') || !programs.every(hasCode)) await recordAll();
+if (!isSame('launch.cjs') || !programs.every(name => name === unrecorded || hasCode(name))) await recordAll();
 
 /** Writes a file atomically. */
 const replace = (file, text, mode) => {
