@@ -36,9 +36,9 @@ build: dist/built
 up: build
 	@bin/plat up
 
-## demo: run the main job from end to end in a temporary directory and narrate it
+## demo: run the main job from end to end in a temporary directory and narrate it; AGENT=1: with a node that runs real containers (docs/nodes.md)
 demo: build
-	@bin/plat demo
+	@bin/plat demo $(if $(AGENT),--agent) $(DEMO_FLAGS)
 
 ## lint: check the format, style and the rules of the house
 lint: node_modules

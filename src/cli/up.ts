@@ -2,14 +2,12 @@ import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
 import type {AgentBeside} from './platlet/beside.js';
-
-/** Agents are reached by their addresses: the names of nodes need not resolve. */
-const agentServerArgs = ['--platlet-preferred-address-types=InternalIP,ExternalIP,Hostname'];
+import {agentServerArgs} from './platlet/server-args.js';
 
 /** Starts the agent of a node of the plane. The plane stops when it cannot. */
 const startBeside = async (plane: Plane, dataDir: string, invocation: Invocation<(typeof upFlags)['rows']>): Promise<AgentBeside> => {
   try {
-    return await (await import('./platlet/beside.js')).startAgentBeside(plane, dataDir, invocation);
+    return await (await import('./platlet/beside.js')).startAgentBeside(plane, dataDir, invocation.parsed.options.agentArg, invocation);
   } catch (error) {
     await plane.stop();
     throw error;

@@ -8,7 +8,6 @@ import {wellKnown} from '#src/api/user.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
-import type {upFlags} from '#src/options/programs/up.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {configurationKind} from '#src/platlet/config/load.js';
@@ -25,13 +24,13 @@ export interface AgentBeside extends AsyncDisposable {
 
 const lifetimeMs = 365 * 24 * 3_600_000;
 
-/** Starts the agent of a node of the plane, with its data in the plane's directory, and resolves once it works. Rejects if it cannot. */
+/** Starts the agent of a node of the plane with flags, with its data in the plane's directory, and resolves once it works. Rejects if it cannot. */
 export const startAgentBeside = async (
   plane: Plane,
   dataDir: string,
-  {parsed: {options}, log, clock, unhandled, verbosity, version, stopping, print}: Invocation<(typeof upFlags)['rows']>,
+  given: readonly string[],
+  {log, clock, unhandled, verbosity, version, stopping, print}: Omit<Invocation<unknown>, 'parsed' | 'argv' | 'ready'>,
 ): Promise<AgentBeside> => {
-  const given = options.agentArg;
   const folder = resolve(dataDir, 'agent');
   const {options: own} = parseFlags(platletFlags, given);
   const name = nodeNameOf(own.hostnameOverride || hostname());

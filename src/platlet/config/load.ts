@@ -145,7 +145,8 @@ const isOfType: Readonly<Record<FieldRow['type'], (value: unknown) => boolean>> 
   string: value => typeof value === 'string',
   duration: value => typeof value === 'string' && parseDuration(value) !== undefined,
   strings: value => Array.isArray(value) && value.every(item => typeof item === 'string'),
-  map: value => isPlainObject(value) && Object.values(value).every(item => typeof item === 'string'),
+  // Null removes an entry.
+  map: value => isPlainObject(value) && Object.values(value).every(item => item === null || typeof item === 'string'),
   multimap: value => isPlainObject(value) && Object.values(value).every(item => Array.isArray(item)),
   bools: value => isPlainObject(value) && Object.values(value).every(item => typeof item === 'boolean'),
   objects: value => Array.isArray(value) && value.every(isPlainObject),

@@ -1,0 +1,59 @@
+import {kinds} from '#src/api/kinds/index.js';
+import {sleep} from '#src/base/clock.js';
+import type {Invocation} from '#src/program/program.js';
+import type {demoFlags} from '#src/options/programs/demo.js';
+import {startAgentBeside} from '#src/cli/platlet/beside.js';
+import type {ScenarioContext} from './scenario.js';
+
+const patienceMs = 60_000;
+
+/** Resolves to what `look` finds, once it does. Rejects after a minute. */
+const found = async <T>({clock}: ScenarioContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
+  const end = clock.monotonic() + patienceMs;
+  for (;;) {
+    const result = await look();
+    if (result) return result;
+    if (clock.monotonic() > end) throw new Error(`expected that ${what} within ${patienceMs / 1000} s`);
+    await sleep(clock, 100);
+  }
+};
+
+/** A node of this machine runs a Deployment in real containers. */
+export const demonstrateContainers = async (
+  context: ScenarioContext,
+  dataDir: string,
+  invocation: Invocation<(typeof demoFlags)['rows']>,
+): Promise<void> => {
+  const {plane, admin, clock, print} = context;
+  const {agentArg, image} = invocation.parsed.options;
+  const since = clock.monotonic();
+  const passed = (): string => `${Math.round(clock.monotonic() - since)} ms`;
+  await using _ = await startAgentBeside(plane, dataDir, agentArg, invocation);
+  const node = await found(context, 'a node is ready', async () =>
+    (await admin.resource(kinds.nodes).list()).items.find(({status}) =>
+      status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True'),
+    ),
+  );
+  print(`The node ${node.metadata?.name} has registered itself with its own certificate and is ready after ${passed()}: ${node.status?.nodeInfo?.containerRuntimeVersion}.`);
+  const labels = {app: 'demo'};
+  const at = {name: 'demo', namespace: 'default'};
+  const command = ['sh', '-c', "trap 'exit 0' TERM; echo a line from a real container; while true; do sleep 0.1; done"];
+  await admin.resource(kinds.deployments).create({
+    metadata: at,
+    spec: {replicas: 2, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'app', image, command}]}}},
+  });
+  await found(context, 'both pods of the deployment are available', async () => {
+    const {status} = await admin.resource(kinds.deployments).get(at.name, {namespace: at.namespace});
+    return status?.availableReplicas === 2;
+  });
+  print(`A Deployment runs two pods of ${image} in real containers, ${passed()} after the agent was started.`);
+  const [pod] = (await admin.resource(kinds.pods).list({namespace: at.namespace, labelSelector: 'app=demo'})).items;
+  const log = await admin.request('GET', `/api/v1/namespaces/default/pods/${pod?.metadata?.name}/log`, {accept: '*/*'});
+  print(`The log of ${pod?.metadata?.name} through the API server: ${JSON.stringify(log)}.`);
+  await admin.resource(kinds.deployments).delete(at.name, {namespace: at.namespace});
+  await found(context, 'its pods are gone', async () => {
+    const {items} = await admin.resource(kinds.pods).list({namespace: at.namespace, labelSelector: 'app=demo'});
+    return items.length === 0;
+  });
+  print('The Deployment is deleted, its pods are gone, and the agent ends.');
+};

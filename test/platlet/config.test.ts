@@ -1,0 +1,165 @@
+import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {naming} from '#src/api/naming.js';
+import {systemFiles} from '#src/base/files/files.js';
+import {parseFlags} from '#src/options/parse.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import {loadSettings} from '#src/platlet/config/load.js';
+import {writtenSettings} from '#src/platlet/config/settings.js';
+import {configurationErrors} from '#src/platlet/config/validate.js';
+
+const head = 'apiVersion: platlet.config.plat.io/v1beta1\nkind: PlatletConfiguration\n';
+
+interface Folder extends Disposable {
+  readonly path: string;
+  load(...argv: readonly string[]): Promise<Settings>;
+}
+
+/** A folder with files; `DIR` in flags stands for it. */
+const aFolder = (files: Readonly<Record<string, string>>): Folder => {
+  const path = mkdtempSync(join(tmpdir(), 'plat-config-'));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(path, name, '..'), {recursive: true});
+    writeFileSync(join(path, name), text);
+  }
+  return {
+    path,
+    async load(...argv) {
+      const {options, set} = parseFlags(
+        platletFlags,
+        argv.map(arg => arg.replace('DIR', path)),
+      );
+      return await loadSettings({options, set, namings: [naming('plat')], files: systemFiles});
+    },
+    [Symbol.dispose]: () => rmSync(path, {recursive: true}),
+  };
+};
+
+const securityOf = (settings: Settings) => [
+  settings['authentication.anonymous.enabled'],
+  settings['authentication.webhook.enabled'],
+  settings['authorization.mode'],
+  settings.readOnlyPort,
+  settings.evictionHard['memory.available'],
+];
+
+test('defaults differ with a file', async t => {
+  using folder = aFolder({config: head, 'dropins/1.conf': head});
+  t.deepEqual(securityOf(await folder.load()), [true, false, 'AlwaysAllow', 10_255, undefined]);
+  t.deepEqual(securityOf(await folder.load('--config=DIR/config')), [false, true, 'Webhook', 0, '100Mi']);
+  t.deepEqual(securityOf(await folder.load('--config-dir=DIR/dropins')), [false, true, 'Webhook', 0, undefined]);
+});
+
+test('files are laid over each other, and flags over them', async t => {
+  using folder = aFolder({
+    config: `${head}maxPods: 1\nkubeReserved: {cpu: 1m, memory: 1Mi}\nclusterDNS: [10.0.0.1]\nsyncFrequency: 0s\nfeatureGates: {AllAlpha: true, AllBeta: true}\n`,
+    'dropins/10.conf': `${head}maxPods: 2\nkubeReserved: {cpu: null, pid: "5"}\n`,
+    'dropins/20/a.conf': `${head}clusterDNS: [10.0.0.2]\n`,
+    'dropins/ignored.yaml': 'nonsense',
+  });
+  const settings = await folder.load('--config=DIR/config', '--config-dir=DIR/dropins', '--max-pods=110', '--feature-gates=AllBeta=false');
+  t.is(settings.maxPods, 110);
+  t.deepEqual(settings.kubeReserved, {memory: '1Mi', pid: '5'});
+  t.deepEqual(settings.clusterDNS, ['10.0.0.2']);
+  t.is(settings.syncFrequency, 60_000);
+  t.deepEqual(settings.featureGates, {AllAlpha: true, AllBeta: false});
+});
+
+test('paths of a file are relative to its folder', async t => {
+  using folder = aFolder({config: `${head}staticPodPath: pods\nauthentication: {x509: {clientCAFile: ../ca.crt}}\n`});
+  const settings = await folder.load('--config=DIR/config');
+  t.is(settings.staticPodPath, join(folder.path, 'pods'));
+  t.is(settings['authentication.x509.clientCAFile'], join(folder.path, '../ca.crt'));
+});
+
+const refusedFiles: readonly (readonly [what: string, text: string, error: RegExp])[] = [
+  ['an empty file', '', /^failed to load platlet config file, path: .*config, error: .* was empty$/],
+  ['no kind', 'maxPods: 1\n', /no apiVersion\/kind$/],
+  ['another kind', 'apiVersion: v1\nkind: Pod\n', /unknown apiVersion\/kind: v1, Kind=Pod$/],
+  ['an unknown field', `${head}maxPod: 1\n`, /strict decoding error: unknown field "maxPod"$/],
+  ['an unknown field below another', `${head}authentication: {x: 1}\n`, /unknown field "authentication.x"$/],
+  ['a repeated field', `${head}maxPods: 1\nmaxPods: 2\n`, /strict decoding error: .*maxPods/s],
+  ['a wrong type', `${head}maxPods: many\n`, /the field maxPods must be a whole number$/],
+];
+
+for (const [what, text, error] of refusedFiles)
+  test(`a file with ${what} is refused`, async t => {
+    using folder = aFolder({config: text});
+    await t.throwsAsync(folder.load('--config=DIR/config'), {message: error});
+  });
+
+const invalid: readonly (readonly [change: Partial<Settings>, ...errors: string[]])[] = [
+  [{nodeLeaseDurationSeconds: -1}, 'nodeLeaseDurationSeconds must be greater than 0'],
+  [{maxPods: -1}, 'maxPods (--max-pods) -1 must not be a negative number'],
+  [{healthzPort: 0}],
+  [{healthzPort: 70_000}, 'healthzPort (--healthz-port) 70000 must be between 1 and 65535, inclusive'],
+  [{oomScoreAdj: 1001}, 'oomScoreAdj (--oom-score-adj) 1001 must be between -1000 and 1000, inclusive'],
+  [
+    {imageGCLowThresholdPercent: 90},
+    'imageGCLowThresholdPercent (--image-gc-low-threshold) 90 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 85',
+  ],
+  [{cpuCFSQuotaPeriod: 50}, 'cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 50ms requires feature gate CustomCPUCFSQuotaPeriod'],
+  [{systemCgroups: '/system'}, 'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified'],
+  [{containerRuntimeEndpoint: ''}, 'the containerRuntimeEndpoint was not specified or empty'],
+  [{podLogsDir: 'logs'}, 'pod logs path "logs" must be absolute path'],
+  [{podLogsDir: '/a//b'}, 'pod logs path "/a//b" must be normalized'],
+  [
+    {maxParallelImagePulls: 2},
+    'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
+  ],
+  [{topologyManagerScope: 'x'}, 'topologyManagerScope (--topology-manager-scope) "x" must be one of: "container", or "pod"'],
+  [{hairpinMode: 'x'}, 'option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"'],
+  [{runOnce: true}, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'],
+  [{shutdownGracePeriodCriticalPods: 2000, shutdownGracePeriod: 1000}, 'shutdownGracePeriodCriticalPods 2s must be <= shutdownGracePeriod 1s'],
+  [
+    {enforceNodeAllocatable: ['system-reserved']},
+    'systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" or "system-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
+  ],
+  [
+    {enforceNodeAllocatable: ['none', 'pods']},
+    'enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "none" is specified',
+  ],
+  [
+    {cgroupsPerQOS: false},
+    'cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in enforceNodeAllocatable (--enforce-node-allocatable)',
+  ],
+  [{containerLogMaxFiles: 1}, 'containerLogMaxFiles must be greater than 1'],
+  [{memoryThrottlingFactor: 0}, 'memoryThrottlingFactor 0 must be greater than 0 and less than or equal to 1.0'],
+  [
+    {'crashLoopBackOff.maxContainerRestartPeriod': 500},
+    'CrashLoopBackOff.MaxContainerRestartPeriod (got: 0.5 seconds) must be set between 1s and 300s',
+  ],
+];
+
+for (const [change, ...errors] of invalid)
+  test(`the configuration ${JSON.stringify(change)} has ${errors.length} errors`, async t => {
+    using folder = aFolder({});
+    const settings = {...(await folder.load()), ...change};
+    t.deepEqual(
+      configurationErrors(settings, {naming: naming('plat'), isCgroupV1: false, gate: () => false}),
+      errors.map(error => `invalid configuration: ${error}`),
+    );
+  });
+
+test('cgroups of version 1 are refused unless they are allowed', async t => {
+  using folder = aFolder({});
+  const context = {naming: naming('kubernetes'), isCgroupV1: true, gate: () => false};
+  t.deepEqual(configurationErrors(await folder.load(), context), [
+    'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release',
+  ]);
+  t.deepEqual(configurationErrors(await folder.load('--fail-cgroupv1=false'), context), []);
+});
+
+test('the configuration is shown with the names of its fields, and without values of headers', async t => {
+  using folder = aFolder({});
+  const written = writtenSettings(await folder.load('--manifest-url-header=Authorization:secret'));
+  t.like(written, {
+    port: 10_250,
+    syncFrequency: '1m0s',
+    authentication: {anonymous: {enabled: true}, webhook: {cacheTTL: '2m0s'}},
+    staticPodURLHeader: {Authorization: ['<masked>']},
+  });
+});
