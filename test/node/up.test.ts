@@ -29,12 +29,25 @@ contained('plat up --agent runs a deployment in real containers', async t => {
   ]);
   try {
     await plane.waitFor(/^ready: /m);
-    const kubectl = (...args: readonly string[]): Promise<string> => run('kubectl', `--kubeconfig=${join(directory, 'kubeconfig')}`, ...args);
-    await kubectl('create', 'deployment', 'web', `--image=${recipes.busybox.reference}`, '--', 'sh', '-c', "trap 'exit 0' TERM; echo up; while true; do sleep 0.1; done");
+    const kubectl = (...args: readonly string[]): Promise<string> =>
+      run('kubectl', `--kubeconfig=${join(directory, 'kubeconfig')}`, ...args);
+    await kubectl(
+      'create',
+      'deployment',
+      'web',
+      `--image=${recipes.busybox.reference}`,
+      '--',
+      'sh',
+      '-c',
+      "trap 'exit 0' TERM; echo up; while true; do sleep 0.1; done",
+    );
     await kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=30s');
     t.is(await kubectl('logs', 'deployment/web'), 'up\n');
     t.regex(await kubectl('get', 'nodes'), /real +Ready/);
-    t.is((await kubectl('exec', 'deployment/web', '--', 'cat', '/var/run/secrets/kubernetes.io/serviceaccount/namespace')).trim(), 'default');
+    t.is(
+      (await kubectl('exec', 'deployment/web', '--', 'cat', '/var/run/secrets/kubernetes.io/serviceaccount/namespace')).trim(),
+      'default',
+    );
     await kubectl('delete', 'deployment', 'web', '--wait=false');
     await kubectl('wait', '--for=delete', 'pod', '-l', 'app=web', '--timeout=60s');
   } finally {

@@ -111,9 +111,15 @@ const invalid: readonly (readonly [change: Partial<Settings>, ...errors: string[
     'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
   ],
   [{topologyManagerScope: 'x'}, 'topologyManagerScope (--topology-manager-scope) "x" must be one of: "container", or "pod"'],
-  [{hairpinMode: 'x'}, 'option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"'],
+  [
+    {hairpinMode: 'x'},
+    'option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
+  ],
   [{runOnce: true}, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'],
-  [{shutdownGracePeriodCriticalPods: 2000, shutdownGracePeriod: 1000}, 'shutdownGracePeriodCriticalPods 2s must be <= shutdownGracePeriod 1s'],
+  [
+    {shutdownGracePeriodCriticalPods: 2000, shutdownGracePeriod: 1000},
+    'shutdownGracePeriodCriticalPods 2s must be <= shutdownGracePeriod 1s',
+  ],
   [
     {enforceNodeAllocatable: ['system-reserved']},
     'systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" or "system-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',

@@ -34,13 +34,19 @@ export const demonstrateContainers = async (
       status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True'),
     ),
   );
-  print(`The node ${node.metadata?.name} has registered itself with its own certificate and is ready after ${passed()}: ${node.status?.nodeInfo?.containerRuntimeVersion}.`);
+  print(
+    `The node ${node.metadata?.name} has registered itself with its own certificate and is ready after ${passed()}: ${node.status?.nodeInfo?.containerRuntimeVersion}.`,
+  );
   const labels = {app: 'demo'};
   const at = {name: 'demo', namespace: 'default'};
   const command = ['sh', '-c', "trap 'exit 0' TERM; echo a line from a real container; while true; do sleep 0.1; done"];
   await admin.resource(kinds.deployments).create({
     metadata: at,
-    spec: {replicas: 2, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'app', image, command}]}}},
+    spec: {
+      replicas: 2,
+      selector: {matchLabels: labels},
+      template: {metadata: {labels}, spec: {containers: [{name: 'app', image, command}]}},
+    },
   });
   await found(context, 'both pods of the deployment are available', async () => {
     const {status} = await admin.resource(kinds.deployments).get(at.name, {namespace: at.namespace});

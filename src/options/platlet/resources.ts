@@ -28,23 +28,28 @@ const validateMemoryReservations = (items: readonly string[]): string | undefine
 /** Flags of reserved resources and of CPU, memory and topology management. */
 export const resources = flagSection('Limits, rates, timeouts', {
   'plat-reserved': {
-    ...row,
+    ...inFile,
     type: 'map',
     help: "Resources (cpu, memory, pid, ephemeral-storage) kept for the platform's own components, for example cpu=200m,memory=500Mi.",
     shownDefault: 'none',
     aliases: [original('reserved')],
   },
-  'system-reserved': {...row, type: 'map', help: 'Resources kept for everything else on the node.', shownDefault: 'none'},
+  'system-reserved': {...inFile, type: 'map', help: 'Resources kept for everything else on the node.', shownDefault: 'none'},
   'plat-reserved-cgroup': {
-    ...row,
+    ...inFile,
     type: 'string',
     help: "The top-level cgroup of the platform's own components.",
     shownDefault: 'empty',
     aliases: [original('reserved-cgroup')],
   },
-  'system-reserved-cgroup': {...row, type: 'string', help: 'The top-level cgroup of everything else on the node.', shownDefault: 'empty'},
+  'system-reserved-cgroup': {
+    ...inFile,
+    type: 'string',
+    help: 'The top-level cgroup of everything else on the node.',
+    shownDefault: 'empty',
+  },
   'enforce-node-allocatable': {
-    ...row,
+    ...inFile,
     type: 'strings',
     help: `The parts of the node whose limits are enforced: ${enforceable.join(', ')}. Reserved shares need their cgroup flag; nothing goes beside none.`,
     default: 'pods',
@@ -64,14 +69,14 @@ export const resources = flagSection('Limits, rates, timeouts', {
     check: validateMemoryReservations,
   },
   'qos-reserved': {
-    ...row,
+    ...inFile,
     type: 'map',
     help: '[alpha] The percentage of memory reserved for each QoS class, for example memory=50%. Needs the gate QOSReserved.',
     gate: 'QOSReserved',
   },
-  'cpu-cfs-quota': {...row, type: 'bool', help: 'Enforce CPU limits of containers by CFS quota.', default: 'true'},
+  'cpu-cfs-quota': {...inFile, type: 'bool', help: 'Enforce CPU limits of containers by CFS quota.', default: 'true'},
   'cpu-cfs-quota-period': {
-    ...row,
+    ...inFile,
     type: 'duration',
     help: 'The period of that quota, from 1ms to 1s. Values other than 100ms need the gate CustomCPUCFSQuotaPeriod.',
     default: '100ms',
@@ -121,7 +126,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     default: '-999',
     range: {min: -1000, max: 1000},
   },
-  'fail-swap-on': {...row, type: 'bool', help: 'Refuse to start when swap is on.', default: 'true'},
-  'fail-cgroupv1': {...pending, type: 'bool', help: 'Refuse to start on a host with cgroup v1.', default: 'true'},
-  'local-storage-capacity-isolation': {...row, type: 'bool', help: 'Enforce limits of local ephemeral storage.', default: 'true'},
+  'fail-swap-on': {...inFile, type: 'bool', help: 'Refuse to start when swap is on.', default: 'true'},
+  'fail-cgroupv1': {type: 'bool', help: 'Refuse to start on a host with cgroup v1.', default: 'true'},
+  'local-storage-capacity-isolation': {...inFile, type: 'bool', help: 'Enforce limits of local ephemeral storage.', default: 'true'},
 });

@@ -3,12 +3,11 @@ import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {gateDependencies, gateTable} from '#src/options/gate-table.js';
 import type {GateName, GateRow, GateState} from '#src/options/gate-table.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
-import {platletFlags} from './platlet.js';
 import {flagTables} from './tables.js';
 import {emulatedVersions} from '#src/options/versions.js';
 
 /** `plat version` has the flags of the programs only. */
-const programs = [...flagTables.filter(({program}) => program !== 'plat version'), platletFlags as unknown as FlagTable];
+const programs = flagTables.filter(({program}) => program !== 'plat version');
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;

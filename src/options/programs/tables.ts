@@ -8,6 +8,7 @@ import {demoFlags} from './demo.js';
 import {envtestFlags} from './envtest.js';
 import {generateFlags} from './generate.js';
 import {nodesFlags} from './nodes.js';
+import {platletFlags} from './platlet.js';
 import {schedulerFlags} from './scheduler.js';
 import {snapshotFlags} from './snapshot.js';
 import {upFlags} from './up.js';
@@ -17,6 +18,7 @@ export const flagTables = [
   apiserverFlags,
   controllerManagerFlags,
   schedulerFlags,
+  platletFlags,
   upFlags,
   nodesFlags,
   certificateFlags,
