@@ -2,6 +2,7 @@
 
 import {setMaxListeners} from 'node:events';
 import {InformerFactory} from '#informers/factory.js';
+import type {NodeAgent} from '#src/api/node/agent.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -16,7 +17,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
-import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
 import {podParts} from '#src/platlet/pod-parts.js';
 import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
 import {nodeAgent} from '#src/platlet/server/node-agent.js';
@@ -24,7 +25,7 @@ import {NodeStatsReader} from '#src/platlet/server/node-stats.js';
 import {fileSource} from '#src/platlet/sources/file-source.js';
 import {urlSource} from '#src/platlet/sources/url-source.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
-import {Recorder} from '#src/runtime/events/events.js';
+import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {AgentNode} from './agent-node.js';
 import type {AgentParts} from './agent-parts.js';
 
@@ -39,7 +40,7 @@ const folderModes = {private: 0o750, shared: 0o755} as const;
 
 /** Starts an agent. Rejects with an error of one line if it cannot work. */
 export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
-  const {identity, settings, clients, runtime, naming, clock, random, log, host, files, rootDir} = parts;
+  const {identity, settings, clients, naming, clock, random, log, host, rootDir} = parts;
   const {nodeName, machine} = identity;
   const lifetime = new AbortController();
   const {signal} = lifetime;
@@ -53,16 +54,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   });
   await makeFolders(host, folders);
   const events = new Recorder({client: clients.events, clock, random, log, component: naming.agent, host: nodeName, signal});
-  const informers = new InformerFactory({
-    client: clients.main,
-    clock,
-    random,
-    log,
-    meter: parts.meter,
-    component: naming.agent,
-    minResyncMs: 0,
-    signal,
-  });
+  const informers = informersOf(parts, signal);
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   const apiPods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
   const cached = (): Frozen<Node> | undefined => nodes.lister.get(nodeName);
@@ -83,25 +75,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
     activePods: () => pods?.workers.active ?? [],
   });
-  const agent = nodeAgent({
-    runtime,
-    clock,
-    log,
-    files,
-    open: openBlocks,
-    pods: () => (pods ? shownPods(pods) : []),
-    stats: () => stats.read(),
-    configuration: () => writtenSettings(settings),
-    healthProblem: () => pods?.runtimeError(),
-  });
-  const stats = new NodeStatsReader({
-    ...parts,
-    name: nodeName,
-    machine,
-    signal,
-    pods: () => (pods ? shownPods(pods) : []),
-    listed: () => pods?.listed() ?? [],
-  });
+  const agent = answering(parts, () => pods, signal);
   const ports = await openAgentPorts({...parts, agent, nodeName, signal});
   undo.defer(() => ports[Symbol.asyncDispose]());
   await node.health.start();
@@ -119,18 +93,58 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     runtimeName: parts.runtimeVersion.name,
     networkError: () => node.health.networkProblem,
     crashLoop: {firstMs: 10_000, maxMs: settings['crashLoopBackOff.maxContainerRestartPeriod']},
-    nodeState: () => ({
-      pressures: [],
-      allowedSysctls: settings.allowedUnsafeSysctls,
-      features: {podLevelResources: parts.gate('PodLevelResources'), declared: []},
-      isShuttingDown: false,
-    }),
+    nodeState: nodeStateOf(parts),
     signal,
   });
+  keepTidy(parts, events, signal);
+  const cleanup = undo.move();
+  return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
+};
+
+const informersOf = ({clients, clock, random, log, meter, naming}: AgentParts, signal: AbortSignal): InformerFactory =>
+  new InformerFactory({client: clients.main, clock, random, log, meter, component: naming.agent, minResyncMs: 0, signal});
+
+/** What the node is for new pods, beside what its pods use. */
+const nodeStateOf =
+  ({settings, gate}: AgentParts): NodePodsParts['nodeState'] =>
+  () => ({
+    pressures: [],
+    allowedSysctls: settings.allowedUnsafeSysctls,
+    features: {podLevelResources: gate('PodLevelResources'), declared: []},
+    isShuttingDown: false,
+  });
+
+/** Returns what answers requests about the pods, which may come later. */
+const answering = (parts: AgentParts, pods: () => NodePods | undefined, signal: AbortSignal): NodeAgent => {
+  const shown = (): readonly Frozen<Pod>[] => {
+    const now = pods();
+    return now ? shownPods(now) : [];
+  };
+  const stats = new NodeStatsReader({
+    ...parts,
+    name: parts.identity.nodeName,
+    machine: parts.identity.machine,
+    signal,
+    pods: shown,
+    listed: () => pods()?.listed() ?? [],
+  });
+  return nodeAgent({
+    ...parts,
+    open: openBlocks,
+    pods: shown,
+    stats: () => stats.read(),
+    configuration: () => writtenSettings(parts.settings),
+    healthProblem: () => pods()?.runtimeError(),
+  });
+};
+
+/** Removes images that nothing uses, and rotates logs, until the agent stops. */
+const keepTidy = (parts: AgentParts, events: EventRecorder, signal: AbortSignal): void => {
+  const {settings, naming, identity} = parts;
   new ImageGarbage({
     ...parts,
     events,
-    node: nodeReference(naming, nodeName),
+    node: nodeReference(naming, identity.nodeName),
     signal,
     settings: {
       highPercent: settings.imageGCHighThresholdPercent,
@@ -148,8 +162,6 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
       periodMs: settings.containerLogMonitorInterval,
     },
   }).start();
-  const cleanup = undo.move();
-  return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
 
 const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {

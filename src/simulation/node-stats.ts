@@ -2,7 +2,7 @@ import type {AnyContainer} from '#src/api/pod.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node/stats.js';
 import type {ResourceUsage} from '#src/api/node/usage.js';
-import {amountOf, limitsOf} from '#src/platlet/server/container-limits.js';
+import {amountOf, limitsOf} from '#src/platlet/pod/container-limits.js';
 import {machineIds} from './node/node-object.js';
 import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';

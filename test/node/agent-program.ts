@@ -25,7 +25,7 @@ export interface AgentProgram extends AsyncDisposable {
 export const runAgent = (argv: readonly string[], log: Log = noLog): AgentProgram => {
   const stopping = new AbortController();
   const parsed = parseFlags(platletFlags, argv);
-  let ready = (_: string): void => {};
+  let ready: (line: string) => void = () => {};
   const isReady = new Promise<string>(resolve => (ready = resolve));
   const ended = runPlatlet({
     parsed,

@@ -19,7 +19,10 @@ import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
-import {openConnection} from '#src/cli/program/connection.js';
+import type {AgentClients} from '#src/platlet/agent-parts.js';
+import type {Meter} from '#src/base/meter.js';
+import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
+import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
@@ -44,32 +47,10 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const settings = await checkedSettings(given);
   const host = options.hostnameOverride.trim() || hostname();
   const nodeName = nodeNameOf(host);
-  const connection = await openConnection({
-    program: 'platlet',
-    options: {
-      ...options,
-      master: '',
-      platApiQps: settings.kubeAPIQPS,
-      platApiBurst: settings.kubeAPIBurst,
-      platApiContentType: settings.contentType,
-    },
-    version,
-    clock,
-    meter,
-    log,
-    env: {},
-    signal: stopping,
-    gate,
-  });
+  const connection = await connectionOf(given, settings, meter);
   undo.defer(() => connection[Symbol.asyncDispose]());
   const {naming} = connection;
-  const runtime = new CriRuntime({
-    endpoint: settings.containerRuntimeEndpoint,
-    imageEndpoint: settings.imageServiceEndpoint || undefined,
-    requestTimeoutMs: settings.runtimeRequestTimeout,
-    clock,
-    log,
-  });
+  const runtime = runtimeOf(given, settings);
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
   const machine = await readMachine({
@@ -83,7 +64,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
-  const delegate = connection.client('reviews', {rateLimit: {qps: -1, burst: 0}, timeoutMs: 10_000});
+  const delegate = connection.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
   const security = await agentSecurity({
     settings,
     delegate,
@@ -108,14 +89,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
       version: version.gitVersion,
     },
     settings,
-    clients: {
-      main: connection.client(''),
-      events: connection.client('events', {rateLimit: {qps: settings.eventRecordQPS || 5, burst: settings.eventBurst || 10}}),
-      heartbeats: connection.client('heartbeat', {
-        rateLimit: {qps: -1, burst: 0},
-        timeoutMs: Math.min(settings.nodeStatusUpdateFrequency, settings.nodeLeaseDurationSeconds * 1000),
-      }),
-    },
+    clients: clientsOf(connection, settings),
     runtime,
     runtimeVersion,
     host: systemHost,
@@ -135,9 +109,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     meter,
     gate,
     tls: certificates.tlsOptions,
-    debugging: settings.enableProfilingHandler
-      ? profilingRoutes({clock, argv: process.argv, contention: settings.enableContentionProfiling})
-      : [],
+    debugging: profilesOf(clock, settings),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
   certificates.follow(signal, context => agent.ports.setSecureContext(context));
@@ -146,6 +118,49 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   );
   await untilStopped(stopping);
 };
+
+const connectionOf = ({parsed, version, clock, log, stopping}: Given, settings: Settings, meter: Meter): Promise<ServerConnection> =>
+  openConnection({
+    program: 'platlet',
+    options: {
+      ...parsed.options,
+      master: '',
+      platApiQps: settings.kubeAPIQPS,
+      platApiBurst: settings.kubeAPIBurst,
+      platApiContentType: settings.contentType,
+    },
+    version,
+    clock,
+    meter,
+    log,
+    env: {},
+    signal: stopping,
+    gate: gateOf(parsed),
+  });
+
+const runtimeOf = ({clock, log}: Given, settings: Settings): CriRuntime =>
+  new CriRuntime({
+    endpoint: settings.containerRuntimeEndpoint,
+    imageEndpoint: settings.imageServiceEndpoint || undefined,
+    requestTimeoutMs: settings.runtimeRequestTimeout,
+    clock,
+    log,
+  });
+
+const profilesOf = (clock: Clock, {enableProfilingHandler, enableContentionProfiling: contention}: Settings): AdministrativeRoute[] =>
+  enableProfilingHandler ? profilingRoutes({clock, argv: process.argv, contention}) : [];
+
+const unlimited = {qps: -1, burst: 0};
+
+/** Heartbeats and events do not wait behind other requests. */
+const clientsOf = (connection: ServerConnection, settings: Settings): AgentClients => ({
+  main: connection.client(''),
+  events: connection.client('events', {rateLimit: {qps: settings.eventRecordQPS || 5, burst: settings.eventBurst || 10}}),
+  heartbeats: connection.client('heartbeat', {
+    rateLimit: unlimited,
+    timeoutMs: Math.min(settings.nodeStatusUpdateFrequency, settings.nodeLeaseDurationSeconds * 1000),
+  }),
+});
 
 /** Returns the configuration, if the agent can work with it on this machine. */
 const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {

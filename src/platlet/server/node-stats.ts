@@ -13,7 +13,7 @@ import type {Machine} from '#src/platlet/node/machine.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import type {ContainerUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
-import {limitsOf} from './container-limits.js';
+import {limitsOf} from '#src/platlet/pod/container-limits.js';
 import {UsageRates} from './usage-rates.js';
 
 export interface NodeStatsParts {

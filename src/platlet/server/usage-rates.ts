@@ -23,7 +23,7 @@ export class UsageRates {
 
   /** Called before a round of readings: those that are missing in it are forgotten by the next. */
   begin(): void {
-    this.#samples = new Map([...this.#next]);
+    this.#samples = new Map(this.#next);
     this.#next = new Map();
   }
 
