@@ -9,6 +9,8 @@ export interface CgroupHierarchy {
   readonly version: 1 | 2;
   /** The folders of a group. */
   foldersOf(group: string): readonly string[];
+  /** The folders of a group in all trees of the machine: the runtime makes it in more of them than pods are limited by. */
+  allFoldersOf(group: string): readonly string[];
   create(group: string): Promise<void>;
   apply(group: string, limits: CgroupLimits): Promise<void>;
 }
@@ -33,13 +35,13 @@ const writeAll = async (host: Host, files: readonly (readonly [path: string, val
 };
 
 /** Cgroups of version 1. */
-const trees = (host: Host, mounts: ReadonlyMap<string, string>, unified: string | undefined): CgroupHierarchy => {
+const trees = (host: Host, mounts: ReadonlyMap<string, string>, all: readonly string[]): CgroupHierarchy => {
   const roots = [...new Set(mounts.values())];
   const fileOf = (controller: string, group: string, file: string): string => join(mounts.get(controller)!, group, file);
   return {
     version: 1,
-    // The runtime makes groups in the unified tree too, if there is one beside the others.
-    foldersOf: group => [...roots, ...(unified === undefined ? [] : [unified])].map(root => join(root, group)),
+    foldersOf: group => roots.map(root => join(root, group)),
+    allFoldersOf: group => all.map(root => join(root, group)),
     async create(group) {
       for (const root of roots) await host.makeFolder(join(root, group), folderMode);
       // Without these no process can enter. They are of the parent, whose own may be missing.
@@ -73,6 +75,7 @@ const trees = (host: Host, mounts: ReadonlyMap<string, string>, unified: string 
 const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
   version: 2,
   foldersOf: group => [join(root, group)],
+  allFoldersOf: group => [join(root, group)],
   async create(group) {
     const available = (await textOf(host, join(root, 'cgroup.controllers'))).split(' ');
     let parent = '/';
@@ -113,7 +116,8 @@ export const cgroupHierarchy = async (host: Host): Promise<CgroupHierarchy> => {
   if (byController.size === 0 && unified !== undefined) return unifiedTree(host, unified);
   const missing = required.filter(name => !byController.has(name));
   if (missing.length > 0) throw new Error(`system validation failed - Following Cgroup subsystem not mounted: [${missing.join(' ')}]`);
-  return trees(host, byController, unified);
+  const all = mounts.filter(({type}) => type === 'cgroup' || type === 'cgroup2').map(({path}) => path);
+  return trees(host, byController, [...new Set(all)]);
 };
 
 const removalTries = 5;
@@ -129,7 +133,7 @@ const foldersBelow = async (host: Host, folder: string): Promise<string[]> => {
 /** Kills what is in a group and removes it. Returns whether it is gone. */
 export const removeGroup = async (host: Host, hierarchy: CgroupHierarchy, group: string): Promise<boolean> => {
   const folders: string[] = [];
-  for (const folder of hierarchy.foldersOf(group)) folders.push(...(await foldersBelow(host, folder)));
+  for (const folder of hierarchy.allFoldersOf(group)) folders.push(...(await foldersBelow(host, folder)));
   for (let attempt = 0; attempt < removalTries; attempt++) {
     const pids = new Set<string>();
     for (const folder of folders) for (const pid of (await textOf(host, join(folder, 'cgroup.procs'))).split('\n')) if (pid) pids.add(pid);

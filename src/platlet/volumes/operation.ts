@@ -6,6 +6,7 @@ import {exponential} from '#src/base/backoff.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
@@ -35,6 +36,7 @@ export class VolumeOperation {
   #running: Promise<void> | undefined;
   #retry: Disposable | undefined;
   #failures = 0;
+  readonly #ending: Disposable | undefined;
   #isStopped = false;
   #isProcessed = false;
   #isRefreshed = true;
@@ -43,6 +45,7 @@ export class VolumeOperation {
   constructor(parts: OperationParts, name: string) {
     this.#parts = parts;
     this.name = name;
+    this.#ending = onAbort(parts.signal, () => this.stop());
   }
 
   /** Where the volume is; undefined while it is not mounted. */
@@ -70,6 +73,7 @@ export class VolumeOperation {
   /** Begins nothing more. What goes on is still to end. */
   stop(): void {
     this.#isStopped = true;
+    this.#ending?.[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
   }

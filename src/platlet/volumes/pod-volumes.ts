@@ -8,6 +8,7 @@ import type {AnyContainer, Pod, VolumeMount} from '#src/api/pod.js';
 import {held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {unlessAborted} from '#src/base/signals.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import {expand} from '#src/model/pod/expansion.js';
 import {pluginOfFolder, type NodeFolders} from '#src/platlet/host/folders.js';
@@ -70,11 +71,10 @@ export class NodeVolumes implements PodVolumes {
     let timer: Disposable | undefined;
     const limit = new Promise<symbol>(resolve => (timer = clock.schedule(waitMs, () => resolve(late))));
     try {
-      if ((await Promise.race([all, limit])) !== late) return;
+      if ((await unlessAborted(Promise.race([all, limit]), signal)) !== late) return;
     } finally {
       timer?.[Symbol.dispose]();
     }
-    signal.throwIfAborted();
     throw new Error(this.#lateText(operations));
   }
 

@@ -65,10 +65,10 @@ const collect = async ({runtime, workers, limits, clock, sources, output}: House
 /** Cleans up until the signal aborts. */
 export const keepHouse = (parts: HousekeepingParts): void => {
   const {clock, signal, log} = parts;
-  every(clock, cleanMs, signal, () => clean(parts));
-  every(clock, cleanMs, signal, () =>
-    sweep(parts).catch((error: unknown) => log.warn({err: error}, 'what pods left could not be removed')),
-  );
+  every(clock, cleanMs, signal, () => {
+    clean(parts);
+    return sweep(parts).catch((error: unknown) => log.warn({err: error}, 'what pods left could not be removed'));
+  });
   every(clock, collectMs, signal, () =>
     collect(parts).catch((error: unknown) => log.warn({err: error}, 'ended containers could not be removed')),
   );

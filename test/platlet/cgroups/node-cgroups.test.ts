@@ -46,6 +46,8 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
       host.mounted.push({path: join(root, name), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', name]});
       await fill(join(root, name));
     }
+  if (version === 1)
+    host.mounted.push({path: join(root, 'freezer'), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', 'freezer']});
   await put(host, join(root, 'cpuset/cpuset.cpus'), '0-1');
   await put(host, join(root, 'cpuset/cpuset.mems'), '0');
   return {
@@ -146,7 +148,11 @@ test('the group of a pod goes with what is in it, and so do those of pods that a
   const folder = join(host.root, 'cgroup/memory/kubepods');
   await host.makeFolder(join(folder, 'podu/container'), 0o755);
   await put(host, join(folder, 'podu/container/cgroup.procs'), '41\n42\n');
+  // The runtime makes groups in the other trees.
+  const frozen = join(host.root, 'cgroup/freezer/kubepods/podu');
+  await host.makeFolder(frozen, 0o755);
   t.true(await cgroups.remove('u'));
+  t.is(await host.status(frozen), undefined);
   t.deepEqual([...new Set(host.killed)], [41, 42]);
   t.is(await host.status(join(folder, 'podu')), undefined);
   await cgroups.sweep(uid => uid !== 'b');
