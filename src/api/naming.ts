@@ -287,6 +287,9 @@ export const knownApiSuffixes: readonly string[] = [vocabularies.plat.apiSuffix,
 /** The suffix of the stream protocols that container runtimes speak, whatever the naming. */
 export const runtimeApiSuffix = vocabularies.kubernetes.apiSuffix;
 
+/** How the names of folders of volumes on nodes begin, whatever the naming: an agent of the other naming finds its pods by them. */
+export const volumeFolderPrefix = `${vocabularies.kubernetes.domain}~`;
+
 /** The naming whose binary form a media type without parameters means. */
 export const namingOfMediaType = (type: string): Naming | undefined =>
   Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

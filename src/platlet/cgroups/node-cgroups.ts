@@ -2,6 +2,7 @@
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {every, held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -31,6 +32,7 @@ export interface NodeCgroupSettings extends PodCgroupSettings {
 }
 
 export interface NodeCgroupsParts {
+  readonly naming: Naming;
   readonly host: Host;
   readonly hierarchy: CgroupHierarchy;
   readonly clock: Clock;
@@ -168,10 +170,17 @@ export class NodeCgroups implements PodCgroups {
   }
 
   async #limitReserved(): Promise<void> {
-    const {reservation, settings} = this.#parts;
+    const {reservation, settings, naming} = this.#parts;
+    const {prefix} = naming;
     const all = [
       {flag: 'system-reserved', name: 'system', title: 'System', group: settings.systemGroup, reserved: reservation.system},
-      {flag: 'kube-reserved', name: 'kube', title: 'Kube', group: settings.agentGroup, reserved: reservation.agent},
+      {
+        flag: `${prefix}-reserved`,
+        name: prefix,
+        title: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}`,
+        group: settings.agentGroup,
+        reserved: reservation.agent,
+      },
     ];
     for (const {flag, name, title, group, reserved} of all)
       for (const part of ['all', 'compressible'] as const) {

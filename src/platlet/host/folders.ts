@@ -2,6 +2,7 @@
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
+import {volumeFolderPrefix} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 
 export interface FolderSettings {
@@ -12,9 +13,6 @@ export interface FolderSettings {
   /** The folder with a link to each log of a container; undefined if there is none. */
   readonly containerLogs?: string;
 }
-
-/** How the name of a plugin's folder begins. */
-const pluginPrefix = 'kubernetes.io~';
 
 /** Returns the paths of the agent's files. */
 export class NodeFolders {
@@ -53,12 +51,12 @@ export class NodeFolders {
   }
 
   volume(uid: string, plugin: string, name: string): string {
-    return join(this.volumes(uid), `${pluginPrefix}${plugin}`, name);
+    return join(this.volumes(uid), `${volumeFolderPrefix}${plugin}`, name);
   }
 
   /** The folder with a plugin's notes about a volume of a pod. */
   pluginState(uid: string, plugin: string, name: string): string {
-    return join(this.pod(uid), 'plugins', `${pluginPrefix}${plugin}`, name);
+    return join(this.pod(uid), 'plugins', `${volumeFolderPrefix}${plugin}`, name);
   }
 
   subPaths(uid: string): string {
@@ -73,4 +71,4 @@ export class NodeFolders {
 
 /** Returns the name of the plugin that a folder belongs to; undefined if it is no plugin's. */
 export const pluginOfFolder = (folder: string): string | undefined =>
-  folder.startsWith(pluginPrefix) ? folder.slice(pluginPrefix.length) : undefined;
+  folder.startsWith(volumeFolderPrefix) ? folder.slice(volumeFolderPrefix.length) : undefined;

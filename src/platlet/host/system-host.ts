@@ -3,6 +3,7 @@
 import {execFile} from 'node:child_process';
 import {constants, createReadStream, createWriteStream, type Stats} from 'node:fs';
 import * as fs from 'node:fs/promises';
+import {dirname} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
@@ -61,9 +62,11 @@ const readPart = async (path: string, bytes: number, part: 'start' | 'end'): Pro
   }
 };
 
+/** Not by a recursive mkdir, which never returns on file systems that refuse to create folders. */
 const makeFolder = async (path: string, mode: number): Promise<void> => {
-  const first = await fs.mkdir(path, {recursive: true, mode});
-  if (first !== undefined) await fs.chmod(path, mode);
+  if (await orElse(fs.stat(path), undefined)) return;
+  await makeFolder(dirname(path), mode);
+  await fs.mkdir(path, {mode}).then(() => fs.chmod(path, mode), ignoreExisting);
 };
 
 /** The folder of the open files of this process, as all processes see it. */

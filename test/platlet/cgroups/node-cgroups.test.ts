@@ -1,5 +1,6 @@
 import {join} from 'node:path';
 import test from 'ava';
+import {naming} from '#src/api/naming.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -79,6 +80,7 @@ const aNode = async (host: FolderHost, settings: Partial<NodeCgroupSettings> = {
   const events: string[] = [];
   const record = (_: object, reason: string, message: string): void => void events.push(`${reason}: ${message}`);
   const cgroups = new NodeCgroups({
+    naming: naming('plat'),
     host,
     hierarchy: await cgroupHierarchy(host),
     clock,
