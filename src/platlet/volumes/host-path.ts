@@ -38,7 +38,9 @@ export const hostPath = (host: Host): VolumePlugin => ({
   isRefreshed: false,
   supports: ({volume, persistent}) => (persistent ? persistent.spec?.hostPath : volume.hostPath) !== undefined,
   async setUp({volume, persistent}) {
-    const {path, type} = (persistent ? persistent.spec!.hostPath : volume.hostPath)!;
+    const source = persistent ? persistent.spec?.hostPath : volume.hostPath;
+    if (!source) throw new Error('the volume has no path of the host');
+    const {path, type} = source;
     await checkHostPath(host, path, type);
     return {path};
   },
