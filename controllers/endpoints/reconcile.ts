@@ -14,9 +14,14 @@ import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Rec
 import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
 import {desiredEndpoints, endpointsNames, type FoundSubsets} from './desired.js';
-import {subsetsFor, type Endpoints} from './subsets.js';
+import {subsetsFor, type Endpoints, type Subset} from './subsets.js';
 
 export type Options = Pick<ControllerManagerOptions, 'concurrentEndpointSyncs' | 'endpointUpdatesBatchPeriod'>;
+
+const withinCapacity = (all: readonly Subset[]): FoundSubsets => {
+  const kept = truncated(all);
+  return {subsets: kept ?? all, isTruncated: kept !== undefined};
+};
 
 /** Reconciles the Endpoints of services, and once after the start deletes those whose service is gone. */
 export const endpointsReconciler = ({
@@ -81,9 +86,7 @@ export const endpointsReconciler = ({
 
     const selected = podsOfService(pods, service);
     const time = times.next(service, selected);
-    const all = await runStepsInPieces(subsetsFor(service, selected), pieces);
-    const kept = truncated(all);
-    const found: FoundSubsets = {subsets: kept ?? all, isTruncated: kept !== undefined};
+    const found = withinCapacity(await runStepsInPieces(subsetsFor(service, selected), pieces));
     const current = endpoints.get(key);
     if (!current) {
       await create(desiredOf(service, undefined, found, time), text);

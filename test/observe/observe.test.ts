@@ -313,3 +313,23 @@ test('a log that fails does not make an error handler fail', t => {
 
   t.notThrows(() => new UnhandledErrors({...noLog, error: fail}).handle(new Error('broken')));
 });
+
+test('an exposition of many series is formatted some lines at a time, and others have a turn between them', async t => {
+  const registry = new MetricsRegistry();
+  const counter = registry.counter({name: 'many_total', help: 'Many.', labels: ['n']});
+  for (let index = 0; index < 5_000; index++) counter.add({n: `${index}`});
+  await registry.encoded();
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+
+  const {bytes} = await registry.encoded();
+  isOver = true;
+
+  t.is(bytes.toString().match(/^many_total/gm)?.length, 5_000);
+  t.true(turns >= 10, `${turns} turns`);
+});
