@@ -135,3 +135,29 @@ test('very many rules are gathered and compared in steps', t => {
   t.false(counted(sameRules(rules, rules.toReversed())).value);
   t.false(counted(sameRules(rules, [])).value);
 });
+
+test('very many selectors are matched in steps, and what several match is read once', t => {
+  let looks = 0;
+  const parts = Array.from({length: 50}, (_, index) => ({
+    metadata: {name: `part-${index}`, labels: {[`l${index}`]: 'true', joins: 'true'}},
+    get rules() {
+      looks++;
+      return [rule('get', `r${index}`)];
+    },
+  }));
+  const selectorsOf = (of: (index: number) => object) => Array.from({length: 1_000}, (_, index) => of(index));
+  const gathered = (selectors: object[]) => {
+    const work = aggregatedRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: selectors}} as ClusterRole, parts);
+    for (let steps = 0; ; steps++) {
+      const {done, value} = work.next();
+      if (done) return {steps, rules: value.length};
+    }
+  };
+
+  const unlike = gathered(selectorsOf(index => toLabel(`none-${index}`)));
+  t.is(unlike.rules, 0);
+  t.true(unlike.steps >= (1_000 * 50) / 1_000, `${unlike.steps} steps`);
+  looks = 0;
+  t.is(gathered(selectorsOf(() => toLabel('joins'))).rules, 50);
+  t.is(looks, 50);
+});
