@@ -10,8 +10,7 @@ import {
   type AddressFamily,
 } from '#controllers/shared/endpoints/pod-endpoints.js';
 import {hasFixedPorts, type Service} from '#controllers/shared/endpoints/services.js';
-import {sameInSteps} from '#src/api/equal-steps.js';
-import {sameJson} from '#src/api/equal.js';
+import {sameJson, sameInSteps} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';

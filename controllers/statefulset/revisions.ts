@@ -12,8 +12,7 @@ import {
   type ControllerRevision,
   type RevisionOf,
 } from '#controllers/shared/children/revisions.js';
-import {sameContent} from '#src/api/equal.js';
-import {sameInSteps} from '#src/api/equal-steps.js';
+import {sameContent, sameInSteps} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';

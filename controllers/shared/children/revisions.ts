@@ -1,8 +1,7 @@
 // Controller revisions, the history of the templates of stateful sets and daemon sets: their data, hashes, order and names.
 
 import type {Lister} from '#informers/lister.js';
-import {sameJson} from '#src/api/equal.js';
-import {sameInSteps} from '#src/api/equal-steps.js';
+import {sameJson, sameInSteps} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

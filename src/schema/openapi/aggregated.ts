@@ -1,5 +1,4 @@
-import {sameContent} from '#src/api/equal.js';
-import {sameInSteps} from '#src/api/equal-steps.js';
+import {sameContent, sameInSteps} from '#src/api/equal.js';
 import {jsonText} from '#src/base/json/json.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import type {Steps} from '#src/base/steps.js';
