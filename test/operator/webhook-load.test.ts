@@ -22,10 +22,10 @@ const cpuOf = async (work: () => unknown): Promise<number> => {
 
 /** Runs an action and returns the most CPU time that one turn of the event loop took meanwhile. */
 const longestTurn = async (action: () => Promise<unknown>): Promise<number> => {
-  const state = {isOver: false};
+  const over = new AbortController();
   let longest = 0;
-  const ended = action().finally(() => (state.isOver = true));
-  while (!state.isOver) longest = Math.max(longest, await cpuOf(nextTurn));
+  const ended = action().finally(() => over.abort());
+  while (!over.signal.aborted) longest = Math.max(longest, await cpuOf(nextTurn));
   await ended;
   return longest;
 };
@@ -74,17 +74,13 @@ test('large reviews are read, compared and answered without holding up the event
 });
 
 test('beyond fifty requests of a webhook in progress, further ones are refused until one has ended', async t => {
-  const calls = {waiting: 0};
   const answers: (() => void)[] = [];
   const {review, send, manager} = await serve(t, [
-    validating(Backup, () => {
-      calls.waiting++;
-      return new Promise(resolve => answers.push(() => resolve([])));
-    }),
+    validating(Backup, () => new Promise(resolve => answers.push(() => resolve([])))),
     defaulting(Backup, () => {}),
   ]);
   const held = Array.from({length: 50}, () => review({spec: {}}));
-  while (calls.waiting < 50) await nextTurn();
+  while (answers.length < 50) await nextTurn();
 
   const refused = await send(path, '{}');
   t.is(refused.status, 429);
@@ -115,13 +111,13 @@ test('a manager that stops lets requests in progress end, and cuts those off tha
   answers[0]!();
 
   t.is((await Promise.race(sent)).status, 200);
-  const state: {outcome?: unknown} = {};
-  void ended.then(result => (state.outcome = result));
-  while (state.outcome === undefined) {
+  const ends: unknown[] = [];
+  void ended.then(outcome => ends.push(outcome));
+  while (ends.length === 0) {
     await nextTurn();
     await clock.advance(1000);
   }
-  t.is(state.outcome, 'stopped');
+  t.deepEqual(ends, ['stopped']);
   t.deepEqual((await outcomes).map(({status}) => status).sort(), ['fulfilled', 'rejected']);
 });
 
