@@ -75,26 +75,32 @@ export class VirtualClock implements Clock {
     return {[Symbol.dispose]() {}};
   }
 
-  /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
-  async drain(): Promise<void> {
-    await this.quiet();
+  /** How many pieces of work hold the time. */
+  get holds(): number {
+    return this.#holds;
+  }
+
+  /** Resolves once nothing is held and the event loop has been quiet; time does not move. Rejects with the reason of the signal once that is aborted. */
+  async drain(signal?: AbortSignal): Promise<void> {
+    await this.quiet(0, signal);
     const failures = this.#failures;
     this.#failures = [];
     if (failures.length > 0) throw failures[0];
   }
 
   /** Resolves once nothing but the caller's own holds is held and the event loop has been quiet. Leaves errors to `advance` and `drain`. */
-  async quiet(ownHolds = 0): Promise<void> {
+  async quiet(ownHolds = 0, signal?: AbortSignal): Promise<void> {
     for (let quiet = 0; quiet < quietTurns;) {
+      signal?.throwIfAborted();
       await new Promise(resolve => setImmediate(resolve));
       quiet = this.#holds <= ownHolds ? quiet + 1 : 0;
     }
   }
 
-  /** Moves time by `ms`, running every timer that falls due on the way at its own moment. */
-  async advance(ms: number): Promise<void> {
+  /** Moves time by `ms`, running every timer that falls due on the way at its own moment. Rejects with the reason of the signal once that is aborted. */
+  async advance(ms: number, signal?: AbortSignal): Promise<void> {
     const target = this.#now + ms;
-    await this.drain();
+    await this.drain(signal);
     for (;;) {
       const next = this.#timers.peek();
       if (!next || next.at > target) break;
@@ -102,7 +108,7 @@ export class VirtualClock implements Clock {
       if (!next.run) continue;
       this.#now = Math.max(this.#now, next.at);
       guarded(next.run, error => this.unhandled(error));
-      await this.drain();
+      await this.drain(signal);
     }
     this.#now = target;
   }

@@ -59,7 +59,13 @@ type Setting = Awaited<ReturnType<typeof informing>>;
 /** What strikes, and the seconds after which the cache must be right: after three failures in a row the waits add up to 11.2 s at most. */
 const faults: Readonly<Record<string, readonly [within: number, strike: (setting: Setting) => void | Promise<void>]>> = {
   'the connection is cut': [2, ({api}) => api.cut()],
-  'the stream stalls without an end': [37, ({api}) => api.goSilent()],
+  'the stream stalls without an end': [
+    37, // A watch of 30 s at most, 5 s in which its end may be late, and a wait of 1.6 s.
+    async ({api, set}) => {
+      await set('before', 'a last sign of life');
+      api.goSilent();
+    },
+  ],
   'a line is garbage, and is sent again to a watch from there': [
     5,
     ({api}) => {
@@ -91,14 +97,14 @@ const faults: Readonly<Record<string, readonly [within: number, strike: (setting
     },
   ],
   'the server goes back to a backup': [
-    70,
+    6,
     async ({clock, set, replaceBy, store}) => {
       const backup = store().snapshot!();
       for (let version = 9; version < 19; version++) await set('before', String(version));
       replaceBy(startServer({clock, store: backup.open(clock)}));
     },
   ],
-  'the store of the server is emptied': [70, ({clock, replaceBy}) => replaceBy(startServer({clock, store: memoryStore({clock})}))],
+  'the store of the server is emptied': [6, ({clock, replaceBy}) => replaceBy(startServer({clock, store: memoryStore({clock})}))],
 };
 
 for (const [title, [within, strike]] of Object.entries(faults)) {

@@ -78,6 +78,42 @@ test('an error that does not say that something is missing rejects at once', asy
   t.is(clock.monotonic(), start);
 });
 
+test('what takes more real time than it may rejects with what was going on', async t => {
+  const {clock, plane} = await aPlane(t);
+  const options = {within: '1h', timeLimit: '200ms', what: 'the map is there'} as const;
+
+  await t.throwsAsync(
+    until(plane, () => new Promise<boolean>(() => {}), options),
+    {message: 'the map is there: the condition has not resolved, 0s of virtual time after the start: more than 200ms of real time'},
+  );
+
+  const hold = clock.hold();
+  await t.throwsAsync(
+    until(plane, () => false, options),
+    {message: /^the map is there: time is held by work that has not ended \(1\), /},
+  );
+  hold[Symbol.dispose]();
+
+  const again = (): unknown => clock.schedule(0, again);
+  again();
+  await t.throwsAsync(
+    until(plane, () => false, options),
+    {message: /^the map is there: work goes on without an end at one moment, or at many, 0s of virtual time/},
+  );
+});
+
+test('waiting ends with the reason of its signal', async t => {
+  const {clock, plane} = await aPlane(t);
+  const stopping = new AbortController();
+  clock.schedule(10_000, () => stopping.abort(new Error('enough')));
+
+  await t.throwsAsync(
+    until(plane, () => false, {within: '1h', signal: stopping.signal}),
+    {message: 'enough'},
+  );
+  t.true(clock.monotonic() < 60_000);
+});
+
 test('a clock that runs by itself, and steps that do not move time, are refused', async t => {
   const {plane} = await aPlane(t);
 

@@ -107,10 +107,15 @@ export class OperatorLives {
     this.#lives.push({number, stop, streams, ended});
   }
 
-  /** Ends the operator for good. */
-  async end(): Promise<void> {
+  /** Stops the operator, without waiting for its end. */
+  stop(): void {
     this.#kill(this.#life);
-    await this.#parts.clock.advance(2_000);
+  }
+
+  /** Ends the operator for good. */
+  async end(signal: AbortSignal): Promise<void> {
+    this.stop();
+    await this.#parts.clock.advance(2_000, signal);
     await Promise.all(this.#lives.map(({ended}) => ended));
   }
 

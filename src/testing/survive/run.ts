@@ -4,12 +4,15 @@ import type {InterceptedRequest, Interceptor} from '#src/api/faults/interceptor.
 import type {Kind} from '#src/api/kind.js';
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
+import {formatDuration} from '#src/api/duration.js';
 import {messageOf} from '#src/base/message.js';
+import {unlessAborted} from '#src/base/signals.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {OperatorController} from '#src/operator/index.js';
 import {msOf} from '#src/operator/result.js';
 import {kindOf} from '#src/operator/sources.js';
 import {comparable} from '#src/testing/faults/comparable.js';
+import {atWork, limited, TimeLimitExceeded} from '#src/testing/waiting/time-limit.js';
 import {until} from '#src/testing/waiting/until.js';
 import type {Plane, PlaneSnapshot} from '#src/plane/inputs/embedded.js';
 import {OperatorLives, wordsOf, type Write} from './operator-lives.js';
@@ -31,29 +34,63 @@ export interface Outcome {
 
 const writing = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Plays the scenario on a fork of the snapshot. */
-export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, {random, schedule}: Seed): Promise<Outcome> => {
-  await using plane = await snapshot.fork();
+/** How long a plane whose run was left may take to stop, in real time. */
+const stopMs = 10_000;
+
+/** Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is left, and fails. */
+export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, seed: Seed, limitMs: number): Promise<Outcome> => {
+  const plane = await snapshot.fork();
   const clock = plane.clock as VirtualClock;
-  await clock.drain();
   const trace = new Trace(clock);
+  const start = clock.monotonic();
+  let isLeft = false;
+  const doing = () =>
+    `the run has not ended, ${formatDuration(clock.monotonic() - start)} of virtual time after its start: ${atWork(clock)}`;
+  try {
+    return await limited(limitMs, doing, signal => unlessAborted(playOn(plane, options, seed, {trace, signal}), signal));
+  } catch (error) {
+    if (!(error instanceof TimeLimitExceeded)) throw error;
+    isLeft = true;
+    return {writes: [], events: 0, end: undefined, failure: error.message, faults: [], trace: trace.lines};
+  } finally {
+    // What hangs may keep its plane from stopping.
+    if (isLeft)
+      await limited(
+        stopMs,
+        () => 'stopping',
+        signal => unlessAborted(plane.stop(), signal),
+      ).catch(() => {});
+    else await plane.stop();
+  }
+};
+
+const playOn = async (
+  plane: Plane,
+  options: SurviveOptions,
+  {random, schedule}: Seed,
+  {trace, signal}: {readonly trace: Trace; readonly signal: AbortSignal},
+): Promise<Outcome> => {
+  const clock = plane.clock as VirtualClock;
+  await clock.drain(signal);
   const controllers = (): readonly OperatorController[] =>
     typeof options.controllers === 'function' ? options.controllers() : options.controllers;
   const kinds = kindsOf(controllers());
   const operator = new OperatorLives({plane, clock, trace, schedule, seed: random, controllers, kinds});
+  signal.addEventListener('abort', () => operator.stop(), {once: true});
   using _tracing = plane.intercept(tracing(trace));
   using _striking = plane.intercept(request => operator.interception(request));
   operator.begin();
-  await clock.drain();
+  await clock.drain(signal);
   const failure = await failureOf(async () => {
-    await options.scenario(stageOf(plane, clock));
-    await clock.advance(msOf(options.settle ?? '2m'));
+    await options.scenario(stageOf(plane, clock, signal));
+    await clock.advance(msOf(options.settle ?? '2m'), signal);
   });
+  signal.throwIfAborted();
   const end = failure === undefined ? await endOf(plane, kinds, options) : undefined;
   const overwritten = await operator.overwritten();
   const {writes, events} = operator;
   const faults = [...operator.bugs, ...(overwritten === undefined ? [] : [overwritten])];
-  await operator.end();
+  await operator.end(signal);
   return {writes, events, end, failure, faults, trace: trace.lines};
 };
 
@@ -82,12 +119,12 @@ const endOf = async (plane: Plane, kinds: readonly Kind[], {end}: SurviveOptions
   return JSON.parse(JSON.stringify(value ?? null)) as unknown;
 };
 
-const stageOf = (plane: Plane, clock: VirtualClock): Stage => ({
+const stageOf = (plane: Plane, clock: VirtualClock, signal: AbortSignal): Stage => ({
   plane,
   client: plane.client(),
   clock,
-  until: (condition, options = {}) => until(plane, condition, {within: '5m', ...options}),
-  advance: duration => clock.advance(msOf(duration)),
+  until: (condition, options = {}) => until(plane, condition, {within: '5m', signal, ...options}),
+  advance: duration => clock.advance(msOf(duration), signal),
 });
 
 /** Traces the writes of all clients, but not those of the server itself. */

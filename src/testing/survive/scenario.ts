@@ -47,7 +47,10 @@ export interface SurviveOptions {
   readonly seed?: string | number;
   /** The most runs with faults: if there are more schedules, those that run are spread evenly. Default 200. */
   readonly maxRuns?: number;
-  /** The real time after which no run begins. Default 5 minutes. */
+  /**
+   * The real time after which no run begins. Default 5 minutes. A run that takes 20 times as long as the undisturbed one, and 30 seconds or the `timeLimit`, is left and reported as one that
+   * hangs; the undisturbed one may take the longer of both.
+   */
   readonly timeLimit?: Duration;
 }
 

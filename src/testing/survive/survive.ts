@@ -9,6 +9,9 @@ import {play, type Outcome} from './run.js';
 import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
 import {parseSeed, schedulesOf, seedText, spread, type Schedule, type Seed} from './schedule.js';
 
+/** A run hangs when it takes this much longer than the undisturbed one, and this long at least unless the time limit is shorter, in real time. */
+const hangs = {factor: 20, atLeastMs: 30_000};
+
 /**
  * Runs an operator through a scenario undisturbed, and then again and again: stopped before and after each of its writes, with stale caches, with lost answers, with objects that others
  * change meanwhile, and with each event missed, delayed and doubled. Each run begins from the same state, on a plane of its own with a virtual clock, and must end as the undisturbed one. Stops at the
@@ -28,7 +31,9 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
     random: seededRandom(random),
   });
   using snapshot = plane.snapshot();
-  const calm = await play(snapshot, options, {random});
+  const begunAt = systemClock.monotonic();
+  const calm = await play(snapshot, options, {random}, Math.max(msOf(timeLimit), hangs.atLeastMs));
+  const longestMs = Math.max(hangs.factor * (systemClock.monotonic() - begunAt), Math.min(hangs.atLeastMs, msOf(timeLimit)));
   if (calm.failure !== undefined) throw new Error(`the scenario fails without any fault: ${calm.failure}\n${calm.trace.join('\n')}`);
   const all = only ? [only] : schedulesOf(calm);
   const differences: Difference[] = [];
@@ -40,7 +45,7 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   let runs = 0;
   for (const each of seeds) {
     if (differences.length > 0 || systemClock.monotonic() >= end) break;
-    const outcome = await play(snapshot, options, each);
+    const outcome = await play(snapshot, options, each, longestMs);
     if (each.schedule) runs++;
     const difference = differenceOf(calm, outcome, each);
     if (difference) differences.push(difference);
@@ -52,7 +57,13 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
 const differenceOf = (calm: Outcome, run: Outcome, seed: Seed): Difference | undefined => {
   const [expected, actual] = [endIn(calm), endIn(run)];
   if (isDeepStrictEqual(expected, actual) && run.faults.length === 0) return undefined;
-  return {seed: seedText(seed), schedule: scheduleText(seed.schedule, run), expected, actual, trace: run.trace};
+  return {
+    seed: seedText(seed),
+    schedule: scheduleText(seed.schedule, run.writes.length > 0 ? run : calm),
+    expected,
+    actual,
+    trace: run.trace,
+  };
 };
 
 /** The end as it is reported: with the failure of the scenario, and faults that show whatever the end. */

@@ -1,8 +1,10 @@
 import {formatDuration} from '#src/api/duration.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
+import {unlessAborted} from '#src/base/signals.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf, type Duration} from '#src/operator/result.js';
+import {atWork, limited} from './time-limit.js';
 
 export interface UntilOptions {
   /** The virtual time in which the condition must hold. It is checked before time moves and a last time when this has passed. */
@@ -11,6 +13,10 @@ export interface UntilOptions {
   readonly step?: Duration;
   /** What is awaited, for the message of the rejection. By default the text of the condition. */
   readonly what?: string;
+  /** The most real time that it may take: what waits for something that never happens rejects, with an error that says what was going on. None by default. */
+  readonly timeLimit?: Duration;
+  /** Rejects with the signal's reason once it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 /** The longest text of a condition in a message. */
@@ -24,21 +30,31 @@ const mostText = 160;
 export const until = async <T>(
   plane: {readonly clock: Clock},
   condition: () => T | Promise<T>,
-  {within, step = '1s', what = textOf(condition)}: UntilOptions,
+  {within, step = '1s', what = textOf(condition), timeLimit, signal}: UntilOptions,
 ): Promise<NonNullable<T>> => {
   const {clock} = plane;
   if (!(clock instanceof VirtualClock)) throw new TypeError('until needs a virtual clock: startPlane({clock: new VirtualClock()})');
   const [withinMs, stepMs] = [msOf(within), msOf(step)];
   if (!(stepMs > 0)) throw new RangeError(`a step of ${step} does not move time`);
   const start = clock.monotonic();
-  for (;;) {
-    await clock.drain();
-    const {value, error} = await checked(condition);
-    if (value) return value;
-    const passedMs = clock.monotonic() - start;
-    if (passedMs >= withinMs) throw notReached(what, passedMs, value, error);
-    await clock.advance(Math.min(stepMs, withinMs - passedMs));
-  }
+  let isChecking = false;
+  const wait = async (ending: AbortSignal): Promise<NonNullable<T>> => {
+    for (;;) {
+      await clock.drain(ending);
+      isChecking = true;
+      const {value, error} = await checked(condition);
+      isChecking = false;
+      if (value) return value;
+      const passedMs = clock.monotonic() - start;
+      if (passedMs >= withinMs) throw notReached(what, passedMs, value, error);
+      await clock.advance(Math.min(stepMs, withinMs - passedMs), ending);
+    }
+  };
+  const tooLong = (): string => {
+    const doing = isChecking ? 'the condition has not resolved' : atWork(clock);
+    return `${what}: ${doing}, ${formatDuration(clock.monotonic() - start)} of virtual time after the start`;
+  };
+  return limited(timeLimit, tooLong, ending => unlessAborted(wait(ending), ending), signal);
 };
 
 /** The value of a condition, or the error that says that an object is not there yet. */
