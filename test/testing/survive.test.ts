@@ -1,4 +1,5 @@
 import test from 'ava';
+import {defineController} from '#src/operator/index.js';
 import {ConfigMap} from '#src/operator/kinds.js';
 import {survive, type Stage, type SurviveOptions} from '#src/testing/index.js';
 import {aSite, mistakes, namespace, Site, siteDefinition} from './operators.js';
@@ -73,6 +74,31 @@ test.serial(
     });
   },
 );
+
+test.serial('an operator that waits forever after a stop is left and reported, with what was going on', async t => {
+  t.timeout(120_000);
+  const waiting = () => [
+    defineController<Site>({
+      name: 'sites',
+      for: Site,
+      reads: [ConfigMap],
+      async reconcile({key, object, client, caches}) {
+        if (!object || object.metadata?.labels?.['seen']) return;
+        const map = caches.get(ConfigMap, {namespace, name: key.name});
+        // The one that made the map has ended, and with it what this waits for.
+        if (map) await new Promise(() => {});
+        const metadata = {namespace, name: key.name, labels: {site: key.name}};
+        await client.apply<ConfigMap>({apiVersion: 'v1', kind: 'ConfigMap', metadata});
+        await client.apply<Site>({...aSite(key.name), metadata: {namespace, name: key.name, labels: {seen: 'true'}}});
+      },
+    }),
+  ];
+  const report = await survive({...described, controllers: waiting, seed: '1/write 1/stopped after', timeLimit: '1s'});
+
+  t.deepEqual([report.runs, report.differences.length], [1, 1]);
+  t.regex(report.explain(), /the scenario failed: the run has not ended, \S+ of virtual time after its start: time is held by work that has not ended \(\d+\)/);
+  t.regex(report.explain(), /the operator's write 1 \(patch configmaps default\/a\)/);
+});
 
 test('seeds that are none are refused', async t => {
   const {correct} = mistakes['a change of others that is overwritten']!;

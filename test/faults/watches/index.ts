@@ -29,7 +29,7 @@ const lineOf = ({library, written, missed, staleSeconds, memory, handles}: Row):
   const cells = [
     library,
     cycles.length,
-    `${median(cycles).toFixed(1)} s`,
+    longest([median(cycles)]),
     longest(cycles),
     wrong,
     longest([backup!]),
