@@ -96,7 +96,10 @@ test.serial('an operator that waits forever after a stop is left and reported, w
   const report = await survive({...described, controllers: waiting, seed: '1/write 1/stopped after', timeLimit: '1s'});
 
   t.deepEqual([report.runs, report.differences.length], [1, 1]);
-  t.regex(report.explain(), /the scenario failed: the run has not ended, \S+ of virtual time after its start: time is held by work that has not ended \(\d+\)/);
+  t.regex(
+    report.explain(),
+    /the scenario failed: the run has not ended, \S+ of virtual time after its start: time is held by work that has not ended \(\d+\)/,
+  );
   t.regex(report.explain(), /the operator's write 1 \(patch configmaps default\/a\)/);
 });
 
