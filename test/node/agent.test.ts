@@ -135,9 +135,10 @@ contained('kubectl reads logs, runs commands, copies files and forwards ports', 
     },
   });
   await reached(t, 'web', /^Running: app ready$/);
-  t.is((await kubectl('logs', 'web', '--tail=1')).split('\n').length, 2);
+  // A log that grows may have more lines than were asked for by the time that they are read.
+  t.regex(await kubectl('logs', 'hello', '--tail=1'), /^(hello|more)\n$/);
   t.is(await kubectl('logs', 'web', '--limit-bytes=6'), 'line 1');
-  t.regex(await kubectl('logs', 'web', '--timestamps', '--tail=1'), /^\d{4}-\d\d-\d\dT[\d:]+\.\d{9}Z line \d+\n$/);
+  t.regex(await kubectl('logs', 'hello', '--timestamps', '--tail=1'), /^\d{4}-\d\d-\d\dT[\d:]+\.\d{9}Z \w+\n$/);
   t.is(await kubectl('exec', 'web', '--', 'echo', 'hi'), 'hi\n');
   t.is(await exits('exec', 'web', '--', 'sh', '-c', 'exit 7'), 7);
   const file = join(directory, 'file');
