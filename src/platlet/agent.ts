@@ -18,6 +18,7 @@ import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
+import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import {podParts} from '#src/platlet/pod-parts.js';
 import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
 import {nodeAgent} from '#src/platlet/server/node-agent.js';
@@ -92,7 +93,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     addresses: node.addresses,
     runtimeName: parts.runtimeVersion.name,
     networkError: () => node.health.networkProblem,
-    crashLoop: {firstMs: 10_000, maxMs: settings['crashLoopBackOff.maxContainerRestartPeriod']},
+    crashLoop: crashLoopOf(parts),
     nodeState: nodeStateOf(parts),
     signal,
   });
@@ -103,6 +104,13 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
 
 const informersOf = ({clients, clock, random, log, meter, naming}: AgentParts, signal: AbortSignal): InformerFactory =>
   new InformerFactory({client: clients.main, clock, random, log, meter, component: naming.agent, minResyncMs: 0, signal});
+
+/** The delays of containers that are started again. */
+const crashLoopOf = ({settings, gate}: AgentParts): BackoffLimits => {
+  const {firstMs, maxMs} = gate('ReduceDefaultCrashLoopBackOffDecay') ? reducedCrashLoopLimits : crashLoopLimits;
+  const longest = Math.min(maxMs, settings['crashLoopBackOff.maxContainerRestartPeriod']);
+  return {firstMs: Math.min(firstMs, longest), maxMs: longest};
+};
 
 /** What the node is for new pods, beside what its pods use. */
 const nodeStateOf =
