@@ -67,6 +67,7 @@ export const gateTable = {
     CRDObservedGenerationTracking: [absent, absent, absent, beta],
     CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
+    CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
     DRAAdminAccess: [alpha, alpha, betaOn, betaOn],
     DRAConsumableCapacity: [absent, absent, alpha, alpha],
@@ -107,11 +108,14 @@ export const gateTable = {
     PodLogsQuerySplitStreams: [alpha, alpha, alpha, alpha],
     PodTopologyLabelsAdmission: [absent, alpha, alpha, betaOn],
     PortForwardWebsockets: [betaOn, betaOn, betaOn, betaOn],
+    PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
     ProcMountType: [beta, betaOn, betaOn, betaOn],
+    ReduceDefaultCrashLoopBackOffDecay: [absent, alpha, alpha, alpha],
     RelaxedServiceNameValidation: [absent, absent, alpha, alpha],
     RemoteRequestHeaderUID: [alpha, betaOn, betaOn, betaOn],
     ResourceHealthStatus: [alpha, alpha, alpha, alpha],
     RestartAllContainersOnContainerExits: [absent, absent, absent, alpha],
+    RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
     SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
     SELinuxChangePolicy: [alpha, betaOn, betaOn, betaOn],
     SELinuxMount: [alpha, beta, beta, beta],
@@ -155,9 +159,6 @@ export const gateTable = {
   ...withoutEffect('simulated nodes always report the condition', {
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...withoutEffect('mirror pods are always checked by the same rules', {
-    PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
-  }),
   ...withoutEffect('pods are scheduled one at a time, independently of each other', {
     GangScheduling: [absent, absent, absent, alpha],
     OpportunisticBatching: [absent, absent, absent, betaOn],
@@ -175,12 +176,11 @@ export const gateTable = {
   ...withoutEffect('it concerns the webhooks of a cloud controller manager, which is another program', {
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
-  ...withoutEffect('it concerns the node agent, which is not implemented yet', {
+  ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
-    CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
     EventedPLEG: [alpha, alpha, alpha, alpha],
     GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
@@ -200,9 +200,7 @@ export const gateTable = {
     PlatletSeparateDiskGC: [betaOn, betaOn, betaOn, betaOn],
     PodAndContainerStatsFromCRI: [alpha, alpha, alpha, alpha],
     QOSReserved: [alpha, alpha, alpha, alpha],
-    ReduceDefaultCrashLoopBackOffDecay: [absent, alpha, alpha, alpha],
     ReloadPlatletServerCertificateFile: [betaOn, betaOn, betaOn, betaOn],
-    RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),

@@ -31,7 +31,7 @@ const gateUses = [
   /\bsettings\.get\('(\w+)'\)/g, // AllAlpha and AllBeta.
 ];
 
-/** The gates of flags that do something; the node agent, which has flags of its own, is no program yet. */
+/** The gates of flags that do something. */
 const flags: readonly FlagRow[] = [apiserverFlags, controllerManagerFlags, schedulerFlags].flatMap(({rows: table}) =>
   Object.values<FlagRow>(table),
 );

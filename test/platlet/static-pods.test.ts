@@ -203,7 +203,7 @@ test('pods come from a URL, and stay when it fails', async t => {
 test('a static pod that leaves and comes back the same begins anew once it has ended', async t => {
   await using plane = await aPlaneWithNode();
   await using runtime = new MemoryRuntime(plane.clock, () => ({stopsAfter: 3_000}));
-  let deliver = (_: readonly Pod[]): void => {};
+  let deliver: (pods: readonly Pod[]) => void = () => {};
   await using _ = await anAgent(plane, runtime, {sources: [{name: 'file', start: to => void (deliver = to)}]});
   const pod = staticPod(manifest(), origin, settings);
   deliver([pod]);
@@ -227,7 +227,7 @@ test('a static pod that leaves and comes back the same begins anew once it has e
 test('an agent without an API server runs the pods of its sources', async t => {
   await using plane = await aPlaneWithNode();
   await using runtime = new MemoryRuntime(plane.clock);
-  let deliver = (_: readonly Pod[]): void => {};
+  let deliver: (pods: readonly Pod[]) => void = () => {};
   await using agent = await anAgent(plane, runtime, {hasApi: false, sources: [{name: 'file', start: to => void (deliver = to)}]});
   const pod = staticPod(manifest(), origin, settings);
   deliver([pod]);
