@@ -54,7 +54,7 @@ export class ManagedWebhooks {
       this.#opened = resolve;
       this.#failed = reject;
     });
-    this.port.catch(() => {}); // Handled by those who await it.
+    this.port.catch(() => {}); // Handled where it is awaited.
   }
 
   /** Opens the port. Returns the controllers that keep the CA in what refers to the webhooks. Rejects with an error of one line. */

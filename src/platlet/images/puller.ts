@@ -197,7 +197,7 @@ const pullFailure = (image: string, error: unknown): {reason: string; message: s
   return {reason: own.reason, message: `image pull failed for ${image} ${own.why}${rest}`};
 };
 
-/** Returns what a runtime may look at of the sandbox for which an image is pulled: who the pod is. */
+/** Returns the sandbox for which an image is pulled, with the identity of the pod alone. */
 const sandboxOf = (pod: Frozen<Pod>): SandboxConfig => ({
   pod: identityOfPod(pod),
   attempt: 0,

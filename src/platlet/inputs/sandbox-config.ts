@@ -18,7 +18,7 @@ export interface SandboxFacts extends SecurityFacts {
   readonly resources: {readonly resources: ContainerResources; readonly overhead?: ContainerResources};
 }
 
-/** Returns who a pod is. */
+/** Returns the identity of a pod. */
 export const identityOfPod = ({metadata: {uid = '', namespace = '', name = ''} = {}}: Frozen<Pod>): PodIdentity => ({uid, namespace, name});
 
 const portMappings = ({spec}: Frozen<Pod>): PortMapping[] =>

@@ -1,4 +1,4 @@
-// The Lease by which a node shows that its agent lives.
+// The Lease by which a node shows that its agent runs.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -42,7 +42,7 @@ const pageSize = (kib: number): string =>
 
 const hugepagesFolder = '/sys/kernel/mm/hugepages';
 
-/** Reads what the machine is. What the system does not tell is empty. */
+/** Reads the description of the machine. What the system does not report is empty. */
 export const readMachine = async ({files, storageBytes, platform, arch}: MachineParts): Promise<Machine> => {
   const read = async (path: string): Promise<string> => (await files.read(path).catch(() => undefined))?.toString().trim() ?? '';
   const [machineId, legacyId, systemId, bootId, kernelVersion, release, memory, cpus] = await Promise.all(

@@ -1,4 +1,4 @@
-// Registers a node, and reports its status and its Lease as long as its agent lives.
+// Registers a node, and reports its status and its Lease as long as its agent runs.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';

@@ -49,7 +49,7 @@ const isSame = async (host: Host, folder: string, payload: Payload): Promise<boo
 };
 
 export interface WriteOptions {
-  /** A number below a thousand million that tells two writes of one second apart. */
+  /** A number below a thousand million that distinguishes two writes of one second. */
   readonly number: number;
   readonly now: number;
   /** Called with the folder of the new files before they can be seen. */

@@ -19,7 +19,7 @@ export interface PodTokensParts {
   readonly log: Log;
 }
 
-export interface TokenWish {
+export interface TokenOptions {
   readonly audience: string | undefined;
   readonly expirationSeconds: number;
 }
@@ -46,21 +46,21 @@ export class PodTokens {
   }
 
   /** Returns a token for a pod. While a new one cannot be had, the old one stays until it expires. */
-  async get(pod: Frozen<Pod>, wish: TokenWish): Promise<string> {
+  async get(pod: Frozen<Pod>, options: TokenOptions): Promise<string> {
     const {clock, log} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const account = pod.spec?.serviceAccountName ?? '';
-    const key = JSON.stringify([account, wish.audience ?? '', wish.expirationSeconds]);
+    const key = JSON.stringify([account, options.audience ?? '', options.expirationSeconds]);
     const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
     const known = tokens.get(key);
     if (known && !this.#isDue(known)) return known.text;
     try {
-      const token = await this.#request(pod, account, wish);
+      const token = await this.#request(pod, account, options);
       this.#tokens.set(uid, tokens.set(key, token));
       return token.text;
     } catch (error) {
       if (!known) throw new Error(`failed to fetch token: ${messageOf(error)}`, {cause: error});
-      const name = `${JSON.stringify(account)}/${JSON.stringify(pod.metadata?.namespace ?? '')}/${formatDuration(wish.expirationSeconds * 1000)}`;
+      const name = `${JSON.stringify(account)}/${JSON.stringify(pod.metadata?.namespace ?? '')}/${formatDuration(options.expirationSeconds * 1000)}`;
       if (clock.now() > known.expiresAt) throw new Error(`token ${name} expired and refresh failed: ${messageOf(error)}`, {cause: error});
       log.error({serviceAccount: account, err: error}, 'could not update token');
       return known.text;
@@ -78,7 +78,7 @@ export class PodTokens {
     return now > expiresAt - lifeMs + oldestMs || now > expiresAt - lifeMs * renewalFraction;
   }
 
-  async #request({metadata}: Frozen<Pod>, account: string, {audience, expirationSeconds}: TokenWish): Promise<Token> {
+  async #request({metadata}: Frozen<Pod>, account: string, {audience, expirationSeconds}: TokenOptions): Promise<Token> {
     const {client, clock} = this.#parts;
     const {name = '', namespace = '', uid = ''} = metadata ?? {};
     const body = {

@@ -28,7 +28,7 @@ const digestOf = ({sandboxes, containers}: RuntimePod): string =>
     .sort()
     .join('\n');
 
-/** Lists the runtime each second, and tells of changes. A runtime with events is told of at once besides. */
+/** Lists the runtime each second, and reports changes. Those that a runtime reports itself are reported at once. */
 export class LifecycleEvents {
   readonly #parts: LifecycleParts;
   #pods: readonly RuntimePod[] = [];

@@ -52,7 +52,7 @@ interface Interceptable {
 
 /**
  * Makes authorized requests for resources meet a fault, whoever makes them: clients, informers, controllers, other processes. Faults that match the same request
- * apply in the order they were injected. A refused request changes nothing. Faults of events strike watches that begin after the injection; `namespace` and `name` are those of
+ * apply in the order they were injected. A refused request changes nothing. Faults of events affect watches that begin after the injection; `namespace` and `name` are those of
  * the event's object then. What a stale cache withholds is delivered when the fault is disposed of. Throws RangeError for a count that is not a positive integer.
  */
 export const inject = (plane: Interceptable, options: InjectOptions): Injected => {

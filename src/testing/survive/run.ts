@@ -15,7 +15,7 @@ import {comparable} from '#src/testing/faults/comparable.js';
 import {atWork, limited, TimeLimitExceeded} from '#src/testing/waiting/time-limit.js';
 import {until} from '#src/testing/waiting/until.js';
 import type {Plane, PlaneSnapshot} from '#src/plane/inputs/embedded.js';
-import {OperatorLives, wordsOf, type Write} from './operator-lives.js';
+import {OperatorInstances, wordsOf, type Write} from './operator-instances.js';
 import type {EndView, Stage, SurviveOptions} from './scenario.js';
 import type {Seed} from './schedule.js';
 import {Trace} from './trace.js';
@@ -75,7 +75,7 @@ const playOn = async (
   const controllers = (): readonly OperatorController[] =>
     typeof options.controllers === 'function' ? options.controllers() : options.controllers;
   const kinds = kindsOf(controllers());
-  const operator = new OperatorLives({plane, clock, trace, schedule, seed: random, controllers, kinds});
+  const operator = new OperatorInstances({plane, clock, trace, schedule, seed: random, controllers, kinds});
   signal.addEventListener('abort', () => operator.stop(), {once: true});
   using _tracing = plane.intercept(tracing(trace));
   using _striking = plane.intercept(request => operator.interception(request));

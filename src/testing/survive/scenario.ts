@@ -63,7 +63,7 @@ export interface Difference {
   /** The end of the undisturbed run, and of this one. */
   readonly expected: unknown;
   readonly actual: unknown;
-  /** Everything that was written, received and struck, with its virtual time. */
+  /** Everything that was written, received and injected, with its virtual time. */
   readonly trace: readonly string[];
 }
 

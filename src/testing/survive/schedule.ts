@@ -32,7 +32,7 @@ export const parseSeed = (seed: string | number): Seed => {
   return {random: Number(random), schedule: {at, number: Number(number), fault} as Schedule};
 };
 
-/** What an undisturbed run did, where faults can strike. */
+/** What an undisturbed run did, where faults can be injected. */
 export interface Strikable {
   /** Of each write, whether another client can change its object before it. */
   readonly writes: readonly {readonly isChange: boolean}[];

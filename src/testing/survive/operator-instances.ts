@@ -48,8 +48,8 @@ export interface OperatorParts {
   readonly kinds: readonly Kind[];
 }
 
-/** One life of the operator's process. */
-interface Life {
+/** One instance of the operator's process. */
+interface Instance {
   readonly number: number;
   readonly stop: AbortController;
   readonly streams: WatchStreams;
@@ -71,12 +71,12 @@ interface Touched {
   readonly uid: string | undefined;
 }
 
-export class OperatorLives {
+export class OperatorInstances {
   readonly writes: Write[] = [];
   readonly bugs: string[] = [];
   events = 0;
   readonly #parts: OperatorParts;
-  readonly #lives: Life[] = [];
+  readonly #instances: Instance[] = [];
   #touched: Touched | undefined;
   /** The writes that it may make now, as of a time. */
   #budget = {at: 0, writes: writesAtOnce};
@@ -87,7 +87,7 @@ export class OperatorLives {
 
   begin(): void {
     const {plane, clock, seed, trace} = this.#parts;
-    const number = this.#lives.length + 1;
+    const number = this.#instances.length + 1;
     const streams: WatchStreams = new WatchStreams({clock, deliveryOf: ({resource}, event) => this.#deliveryOf(streams, resource, event)});
     const stop = new AbortController();
     trace.add(agent, number === 1 ? 'begins' : 'begins again');
@@ -104,27 +104,27 @@ export class OperatorLives {
     const ended = manager.run(stop.signal).catch((error: unknown) => {
       if (!stop.signal.aborted) this.#bug(error);
     });
-    this.#lives.push({number, stop, streams, ended});
+    this.#instances.push({number, stop, streams, ended});
   }
 
   /** Stops the operator, without waiting for its end. */
   stop(): void {
-    this.#kill(this.#life);
+    this.#kill(this.#instance);
   }
 
   /** Ends the operator for good. */
   async end(signal: AbortSignal): Promise<void> {
     this.stop();
     await this.#parts.clock.advance(2_000, signal);
-    await Promise.all(this.#lives.map(({ended}) => ended));
+    await Promise.all(this.#instances.map(({ended}) => ended));
   }
 
   /** Returns what a request meets; undefined for requests of others. */
   interception(request: InterceptedRequest): Interception | undefined {
     const [name, number] = request.userAgent.split('/');
     if (name !== agent || request.user !== operatorUser.name) return undefined;
-    const life = this.#lives[Number(number) - 1]!;
-    return {kind: 'around', around: handle => this.#handle(life, request, handle as () => Promise<ApiResponse>)};
+    const instance = this.#instances[Number(number) - 1]!;
+    return {kind: 'around', around: handle => this.#handle(instance, request, handle as () => Promise<ApiResponse>)};
   }
 
   /** Returns which change of another client was overwritten; undefined if none was. */
@@ -142,17 +142,17 @@ export class OperatorLives {
     return `a change of ${kind.plural} ${nameOf(namespace, name)} by another client was overwritten`;
   }
 
-  get #life(): Life {
-    return this.#lives.at(-1)!;
+  get #instance(): Instance {
+    return this.#instances.at(-1)!;
   }
 
-  async #handle(life: Life, request: InterceptedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    if (life.stop.signal.aborted) throw stopped();
+  async #handle(instance: Instance, request: InterceptedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    if (instance.stop.signal.aborted) throw stopped();
     const {verb, resource} = request;
     if (verb === 'watch') {
       const watched = groupResource(request);
-      if (life.streams.takeOutdated(watched)) throw expired('too old resource version');
-      return life.streams.around(watched, await handle());
+      if (instance.streams.takeOutdated(watched)) throw expired('too old resource version');
+      return instance.streams.around(watched, await handle());
     }
     if (!changing.has(verb) || untracked.has(resource)) return handle();
     this.#limit();
@@ -161,7 +161,7 @@ export class OperatorLives {
     const number = this.writes.push({text: wordsOf(request), isChange});
     const {schedule} = this.#parts;
     if (schedule?.at !== 'write' || schedule.number !== number) return handle();
-    return this.#strike(schedule.fault, {life, request, kind}, handle);
+    return this.#inject(schedule.fault, {instance, request, kind}, handle);
   }
 
   /** Throws for a write beyond the budget. */
@@ -176,25 +176,25 @@ export class OperatorLives {
     throw new Error(problem);
   }
 
-  async #strike(
+  async #inject(
     fault: (Schedule & {readonly at: 'write'})['fault'],
-    {life, request, kind}: {readonly life: Life; readonly request: InterceptedRequest; readonly kind: Kind | undefined},
+    {instance, request, kind}: {readonly instance: Instance; readonly request: InterceptedRequest; readonly kind: Kind | undefined},
     handle: () => Promise<ApiResponse>,
   ): Promise<ApiResponse> {
     this.#parts.trace.add('FAULT', faultWords[fault]);
     switch (fault) {
       case 'stopped before':
-        return this.#restart(life);
+        return this.#restart(instance);
       case 'stopped after':
         await handle();
-        return this.#restart(life);
+        return this.#restart(instance);
       case 'answer lost':
-        life.streams.holdBack(heldMs);
+        instance.streams.holdBack(heldMs);
         await handle();
         throw new Error('the answer was lost');
       case 'stale caches':
         await this.#touchAll();
-        life.streams.holdBack(heldMs);
+        instance.streams.holdBack(heldMs);
         return handle();
       case 'changed meanwhile':
         if (kind) this.#touched = await this.#touch(kind, request);
@@ -223,7 +223,7 @@ export class OperatorLives {
     }
   }
 
-  /** Changes all objects that the operator caches, so that it reconciles again, and lets it hear of them. */
+  /** Changes all objects that the operator caches, so that it reconciles again, and delivers the changes. */
   async #touchAll(): Promise<void> {
     const {plane, kinds} = this.#parts;
     for (const kind of kinds) {
@@ -246,13 +246,13 @@ export class OperatorLives {
     return object && {kind, name, namespace, uid: object.metadata?.uid};
   }
 
-  #restart(life: Life): never {
-    this.#kill(life);
+  #restart(instance: Instance): never {
+    this.#kill(instance);
     this.begin();
     throw stopped();
   }
 
-  #kill({stop, streams}: Life): void {
+  #kill({stop, streams}: Instance): void {
     this.#parts.trace.add(agent, 'stops');
     stop.abort(stopped());
     streams.end();
@@ -263,9 +263,9 @@ export class OperatorLives {
   }
 
   /** A log that traces failures, and keeps those which only a fault of the program can cause, such as a change of a frozen object. */
-  #log(life: number): Log {
+  #log(instance: number): Log {
     const record = (first: string | LogFields, message?: string) => {
-      if (this.#lives[life - 1]?.stop.signal.aborted) return;
+      if (this.#instances[instance - 1]?.stop.signal.aborted) return;
       const {err} = typeof first === 'string' ? {err: undefined} : first;
       this.#parts.trace.add(agent, `${message ?? String(first)}${err === undefined ? '' : `: ${messageOf(err)}`}`);
       if (err instanceof TypeError || err instanceof ReferenceError || err instanceof RangeError) this.#bug(err);
