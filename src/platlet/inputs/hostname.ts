@@ -18,8 +18,15 @@ export const podNames = ({metadata, spec}: Frozen<Pod>, clusterDomain: string): 
   const {hostname, subdomain} = spec ?? {};
   const override = (spec as {readonly hostnameOverride?: string} | undefined)?.hostnameOverride;
   if (override) return {hostname: override, domain: ''};
-  const own = hostname || (metadata?.name ?? '').slice(0, longestLabel).replace(/[-.]+$/, '');
+  const own = hostname || withoutEnd((metadata?.name ?? '').slice(0, longestLabel));
   return {hostname: own, domain: subdomain ? `${subdomain}.${metadata?.namespace ?? ''}.svc.${clusterDomain}` : ''};
+};
+
+/** Returns a name without the dashes and dots at its end. */
+const withoutEnd = (name: string): string => {
+  let end = name.length;
+  while (end > 0 && (name[end - 1] === '-' || name[end - 1] === '.')) end--;
+  return name.slice(0, end);
 };
 
 /** Returns the name that the kernel of the pod has. Throws if it would be too long. */
