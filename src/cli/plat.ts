@@ -18,10 +18,7 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
   },
   platlet: {
     about: 'run the agent of a node, which runs pods in real containers',
-    run: async argv =>
-      runProgram((await import('#src/options/programs/platlet.js')).platletFlags, argv, async invocation =>
-        (await import('./platlet/run.js')).runPlatlet(invocation),
-      ),
+    run: async argv => (await import('./platlet/start.js')).startPlatlet(argv),
   },
   certificate: {
     about: 'approve or deny certificate signing requests',

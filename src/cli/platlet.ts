@@ -1,4 +1,3 @@
-import {platletFlags} from '#src/options/programs/platlet.js';
-import {runProgram} from '#src/program/program.js';
+import {startPlatlet} from './platlet/start.js';
 
-void runProgram(platletFlags, process.argv.slice(2), async invocation => (await import('./platlet/run.js')).runPlatlet(invocation));
+void startPlatlet(process.argv.slice(2));

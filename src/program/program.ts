@@ -17,8 +17,8 @@ import {releaseIdleMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
 
 /** The context of a running program. */
-export interface Invocation<R> {
-  readonly parsed: Parsed<R>;
+export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
+  readonly parsed: P;
   /** The arguments that were parsed. */
   readonly argv: readonly string[];
   readonly log: Log;
@@ -99,10 +99,12 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
  * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with one line on standard error and exit
  * code 1, as do arguments that are computed and cannot be. When `run` resolves the process ends with its result as the exit code, 0 by default.
  */
-export const runProgram = async <R = FlagRows>(
+export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   table: FlagTable<R>,
   given: readonly string[] | (() => readonly string[]),
-  run: (invocation: Invocation<R>) => Promise<number | void>,
+  run: (invocation: Invocation<R, P>) => Promise<number | void>,
+  /** Lays the command line over a configuration file, before there is a log. */
+  configure: (parsed: Parsed<R>) => P | Promise<P> = parsed => parsed as P,
 ): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const fail = (error: unknown): never => {
@@ -112,11 +114,12 @@ export const runProgram = async <R = FlagRows>(
   let fatal: ReturnType<typeof handleUncaught> = () => undefined;
   try {
     const argv = typeof given === 'function' ? given() : given;
-    const parsed = parseFlags(table, argv);
-    if (parsed.help) return print(helpText(table as never));
-    const version = versionInfoOf(parsed);
-    if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
-    if (parsed.version === 'raw') return print(JSON.stringify(version));
+    const flags = parseFlags(table, argv);
+    if (flags.help) return print(helpText(table as never));
+    const version = versionInfoOf(flags);
+    if (flags.version === 'line') return print(`${table.program} ${version.gitVersion}`);
+    if (flags.version === 'raw') return print(JSON.stringify(version));
+    const parsed = await configure(flags);
     const {v = 0, vmodule = [], loggingFormat: format = 'text', quiet = false} = parsed.options as CommonOptions;
     if (format === 'json') checkJson(parsed, vmodule);
     // Not needed for help and versions.

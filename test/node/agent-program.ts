@@ -5,6 +5,7 @@ import {readFileSync} from 'node:fs';
 import {writeFile} from 'node:fs/promises';
 import {systemClock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {configured} from '#src/cli/platlet/configuration.js';
 import {runPlatlet} from '#src/cli/platlet/run.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
@@ -24,21 +25,22 @@ export interface AgentProgram extends AsyncDisposable {
 /** Runs the agent with flags. */
 export const runAgent = (argv: readonly string[], log: Log = noLog): AgentProgram => {
   const stopping = new AbortController();
-  const parsed = parseFlags(platletFlags, argv);
   let ready: (line: string) => void = () => {};
   const isReady = new Promise<string>(resolve => (ready = resolve));
-  const ended = runPlatlet({
-    parsed,
-    argv,
-    log,
-    clock: systemClock,
-    unhandled: new UnhandledErrors(log),
-    verbosity: new Verbosity(0, ''),
-    version: versionInfoOf(parsed),
-    stopping: stopping.signal,
-    print: () => {},
-    ready,
-  });
+  const run = async (): Promise<number> =>
+    runPlatlet({
+      parsed: await configured(parseFlags(platletFlags, argv)),
+      argv,
+      log,
+      clock: systemClock,
+      unhandled: new UnhandledErrors(log),
+      verbosity: new Verbosity(0, ''),
+      version: versionInfoOf(parseFlags(platletFlags, argv)),
+      stopping: stopping.signal,
+      print: () => {},
+      ready,
+    });
+  const ended = run();
   ended.catch(() => {});
   return {
     ready: Promise.race([isReady, ended.then(code => Promise.reject(new Error(`the agent ended with ${code}`)))]),

@@ -4,17 +4,21 @@ import {join} from 'node:path';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {systemFiles} from '#src/base/files/files.js';
+import {configured, type Configured} from '#src/cli/platlet/configuration.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
-import type {Settings} from '#src/platlet/config/fields.js';
+import {fieldRows, type Settings} from '#src/platlet/config/fields.js';
 import {loadSettings} from '#src/platlet/config/load.js';
-import {writtenSettings} from '#src/platlet/config/settings.js';
+import {hasEffect, writtenSettings} from '#src/platlet/config/settings.js';
 import {configurationErrors} from '#src/platlet/config/validate.js';
+import {sources} from '#test/sources.js';
 
 const head = 'apiVersion: platlet.config.plat.io/v1beta1\nkind: PlatletConfiguration\n';
 
 interface Folder extends Disposable {
   readonly path: string;
+  /** Parses a command line as the program does. */
+  configure(...argv: readonly string[]): Promise<Configured>;
   load(...argv: readonly string[]): Promise<Settings>;
 }
 
@@ -25,14 +29,17 @@ const aFolder = (files: Readonly<Record<string, string>>): Folder => {
     mkdirSync(join(path, name, '..'), {recursive: true});
     writeFileSync(join(path, name), text);
   }
+  const parsed = (argv: readonly string[]) =>
+    parseFlags(
+      platletFlags,
+      argv.map(arg => arg.replace('DIR', path)),
+    );
   return {
     path,
+    configure: async (...argv) => configured(parsed(argv)),
     async load(...argv) {
-      const {options, set} = parseFlags(
-        platletFlags,
-        argv.map(arg => arg.replace('DIR', path)),
-      );
-      return await loadSettings({options, set, namings: [naming('plat')], files: systemFiles});
+      const {options, set} = parsed(argv);
+      return (await loadSettings({options, set, namings: [naming('plat')], files: systemFiles})).settings;
     },
     [Symbol.dispose]: () => rmSync(path, {recursive: true}),
   };
@@ -168,4 +175,80 @@ test('the configuration is shown with the names of its fields, and without value
     authentication: {anonymous: {enabled: true}, webhook: {cacheTTL: '2m0s'}},
     staticPodURLHeader: {Authorization: ['<masked>']},
   });
+});
+
+test('gates of a file are applied, and those of the command line over them', async t => {
+  using folder = aFolder({config: `${head}featureGates: {CustomCPUCFSQuotaPeriod: true, LoggingAlphaOptions: true}\n`});
+  const {gates, warnings} = await folder.configure('--config=DIR/config', '--feature-gates=LoggingAlphaOptions=0,ContextualLogging=T');
+  t.is(gates.enabled('CustomCPUCFSQuotaPeriod'), true);
+  t.is(gates.enabled('LoggingAlphaOptions'), false);
+  t.is(gates.enabled('ContextualLogging'), true);
+  t.is(warnings.filter(warning => warning.startsWith('Flag --feature-gates has been deprecated')).length, 1);
+  t.deepEqual(warnings, [...new Set(warnings)]);
+});
+
+test('a gate of a file that is unknown is refused', async t => {
+  using folder = aFolder({config: `${head}featureGates: {Nonsense: true}\n`});
+  await t.throwsAsync(folder.configure('--config=DIR/config'), {
+    message: /^failed to set feature gates from initial flags-based config: .*unrecognized feature gate: Nonsense$/,
+  });
+});
+
+test('the log of a file is that of the flags', async t => {
+  const logging = 'logging: {verbosity: 3, flushFrequency: 2000000000, vmodule: [{filePattern: "pod*", verbosity: 5}]}\n';
+  using folder = aFolder({config: `${head}${logging}`, json: `${head}logging: {format: json}\n`});
+  t.like((await folder.configure('--config=DIR/config')).options, {
+    v: 3,
+    vmodule: ['pod*=5'],
+    logFlushFrequency: 2000,
+    loggingFormat: 'text',
+  });
+  t.like((await folder.configure('--config=DIR/config', '--v=1', '--vmodule=x=2')).options, {v: 1, vmodule: ['x=2']});
+  t.is((await folder.configure('--config=DIR/json')).options.loggingFormat, 'json');
+});
+
+const refusedLogs: readonly (readonly [logging: string, error: string])[] = [
+  ['format: xml', 'logging.format: Invalid value: "xml": Unsupported log format'],
+  ['format: json, vmodule: [{filePattern: a, verbosity: 1}]', 'logging.vmodule: Forbidden: Only supported for text log format'],
+  ['vmodule: [{filePattern: "", verbosity: 1}]', 'logging.vmodule[0]: Required value: File pattern must not be empty'],
+  [
+    'vmodule: [{filePattern: "a=b", verbosity: 1}]',
+    'logging.vmodule[0]: Invalid value: "a=b": File pattern must not contain equal sign or comma',
+  ],
+  ['verbosity: 2147483648', 'logging.verbosity: Invalid value: 2147483648: Must be <= 2147483647'],
+  ['options: {text: {splitStream: true}}', 'logging.options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled'],
+  ['options: {text: {infoBufferSize: 1Mi}}', 'logging.options.text.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled'],
+];
+
+for (const [logging, error] of refusedLogs)
+  test(`a file with the log {${logging}} is refused`, async t => {
+    using folder = aFolder({config: `${head}logging: {${logging}}\n`});
+    await t.throwsAsync(folder.configure('--config=DIR/config'), {message: `initialize logging: ${error}`});
+  });
+
+test('the fields of a file without an effect are named in one warning', async t => {
+  using folder = aFolder({
+    config: `${head}maxPods: 5\nmemorySwap: {swapBehavior: LimitedSwap}\nshutdownGracePeriod: 30s\ncpuManagerPolicy: static\n`,
+    zeros: `${head}shutdownGracePeriod: 0s\nmemorySwap: {}\nlogging: {flushFrequency: 0, options: {json: {infoBufferSize: "0"}, text: {infoBufferSize: "0"}}}\n`,
+  });
+  const {warnings} = await folder.configure('--config=DIR/config');
+  t.deepEqual(warnings, [
+    'Fields of the configuration file have no effect: cpuManagerPolicy, memorySwap.swapBehavior, shutdownGracePeriod',
+  ]);
+  t.deepEqual((await folder.configure('--config=DIR/zeros')).warnings, []);
+});
+
+test('a field has an effect if some code reads it', t => {
+  const isAgents = ({path}: {readonly path: string}) =>
+    /^src\/(cli\/)?platlet\//.test(path) && !/config\/(fields|validate|logging)\.ts$/.test(path);
+  const agent = sources('src').filter(isAgents);
+  const text = agent.map(({code}) => code).join('\n') + agent.flatMap(({literals}) => literals).join('\n');
+  const isRead = (name: string) => new RegExp(`(?:settings\\.|given\\.|(?<![\\w.]))${name.replaceAll('.', '\\.')}(?!\\w)`).test(text);
+  // The first is only kept free of pods, by no eviction; the others are also members of other types.
+  const known = ['evictionHard', 'cgroupDriver', 'oomScoreAdj'];
+  const wrong = fieldRows.filter(([name, row]) => isRead(name) !== hasEffect(row)).map(([name]) => name);
+  t.deepEqual(
+    wrong.filter(name => !known.includes(name)),
+    [],
+  );
 });

@@ -14,6 +14,7 @@ import {configurationKind} from '#src/platlet/config/load.js';
 import {nodeNameOf} from '#src/platlet/node/addresses.js';
 import type {Plane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
+import {configured} from './configuration.js';
 import {runPlatlet} from './run.js';
 
 /** A running agent beside a plane. */
@@ -52,7 +53,8 @@ export const startAgentBeside = async (
   void untilStopped(stopping).then(() => ending.abort());
   let isReady = (): void => {};
   const ready = new Promise<void>(done => (isReady = done));
-  const parsed = parseFlags(platletFlags, argv);
+  const parsed = await configured(parseFlags(platletFlags, argv));
+  for (const warning of parsed.warnings) log.warn(warning);
   const run = runPlatlet({
     parsed,
     argv,

@@ -1,16 +1,13 @@
 import {hostname, networkInterfaces} from 'node:os';
-import {naming as namingOf} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import type {platletFlags} from '#src/options/programs/platlet.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
-import {loadSettings} from '#src/platlet/config/load.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
@@ -18,17 +15,18 @@ import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/add
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
-import {untilStopped, type Invocation} from '#src/program/program.js';
+import {untilStopped} from '#src/program/program.js';
 import type {AgentClients} from '#src/platlet/agent-parts.js';
 import type {Meter} from '#src/base/meter.js';
 import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {systemNetwork} from '#src/transport/network.js';
+import {namingsOf, type AgentInvocation} from './configuration.js';
 import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
 import {servingCertificates} from './serving.js';
 
-type Given = Invocation<(typeof platletFlags)['rows']>;
+type Given = AgentInvocation;
 
 /** `platlet`: the agent of this machine, until it is stopped. */
 export const runPlatlet = async (given: Given): Promise<number> => {
@@ -164,11 +162,9 @@ const clientsOf = (connection: ServerConnection, settings: Settings): AgentClien
 
 /** Returns the configuration, if the agent can work with it on this machine. */
 const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
-  const {options, set} = parsed;
-  const namings = (options.naming === 'auto' ? (['plat', 'kubernetes'] as const) : [options.naming]).map(namingOf);
-  const settings = await loadSettings({options, set, namings, files: systemFiles});
+  const {options, settings} = parsed;
   const v1 = await isCgroupV1();
-  checkConfiguration(settings, options.config, {naming: namings[0]!, gate: gateOf(parsed), isCgroupV1: v1});
+  checkConfiguration(settings, options.config, {naming: namingsOf(parsed)[0]!, gate: gateOf(parsed), isCgroupV1: v1});
   if (v1)
     log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
   if (settings.failSwapOn && (await hasSwap()))

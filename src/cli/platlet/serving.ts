@@ -1,15 +1,12 @@
 import {systemFiles} from '#src/base/files/files.js';
-import type {platletFlags} from '#src/options/programs/platlet.js';
 import type {Settings} from '#src/platlet/config/fields.js';
-import type {Invocation} from '#src/program/program.js';
 import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
-
-type Given = Invocation<(typeof platletFlags)['rows']>;
+import type {AgentInvocation} from './configuration.js';
 
 /** Returns the serving certificates of an agent: the configured ones, or a self-signed one for the host that is kept in the folder of certificates. */
 export const servingCertificates = async (
-  {parsed: {options}, clock, log}: Given,
+  {parsed: {options}, clock, log}: AgentInvocation,
   {tlsCertFile, tlsPrivateKeyFile, tlsMinVersion, tlsCipherSuites}: Settings,
   {host, name, signal}: {readonly host: string; readonly name: string; readonly signal: AbortSignal},
 ): Promise<ServingCertificates> => {

@@ -8,6 +8,8 @@ export interface FieldTypes {
   string: string;
   /** In milliseconds. */
   duration: number;
+  /** In milliseconds. A file has a duration, or a number of nanoseconds. */
+  interval: number;
   strings: readonly string[];
   map: Readonly<Record<string, string>>;
   /** A map of lists. */
@@ -30,6 +32,8 @@ export interface FieldRow {
   readonly isPath?: true;
   /** Whether a file means the default by the zero value. */
   readonly keepsZero?: true;
+  /** Whether no code reads it. Of a field with a flag the flag's row says so. */
+  readonly withoutEffect?: true;
 }
 
 /** By the paths of the fields, with the names of the original. */
@@ -41,9 +45,9 @@ export const fields = {
   enableDebuggingHandlers: {type: 'bool', default: true, flag: 'enable-debugging-handlers', keepsZero: true},
   enableContentionProfiling: {type: 'bool', flag: 'contention-profiling'},
   enableProfilingHandler: {type: 'bool', default: true, keepsZero: true},
-  enableDebugFlagsHandler: {type: 'bool', default: true, keepsZero: true},
-  enableSystemLogHandler: {type: 'bool', default: true, keepsZero: true},
-  enableSystemLogQuery: {type: 'bool'},
+  enableDebugFlagsHandler: {type: 'bool', default: true, keepsZero: true, withoutEffect: true},
+  enableSystemLogHandler: {type: 'bool', default: true, keepsZero: true, withoutEffect: true},
+  enableSystemLogQuery: {type: 'bool', withoutEffect: true},
   healthzBindAddress: {type: 'string', default: '127.0.0.1', flag: 'healthz-bind-address'},
   healthzPort: {type: 'int', default: 10_248, flag: 'healthz-port', keepsZero: true},
   'authentication.anonymous.enabled': {type: 'bool', default: false, flag: 'anonymous-auth', flagDefault: true, keepsZero: true},
@@ -93,8 +97,8 @@ export const fields = {
   maxParallelImagePulls: {type: 'int', keepsZero: true},
   registryPullQPS: {type: 'int', default: 5, flag: 'registry-qps', keepsZero: true},
   registryBurst: {type: 'int', default: 10, flag: 'registry-burst'},
-  imagePullCredentialsVerificationPolicy: {type: 'string', default: 'NeverVerifyPreloadedImages'},
-  preloadedImagesVerificationAllowlist: {type: 'strings'},
+  imagePullCredentialsVerificationPolicy: {type: 'string', default: 'NeverVerifyPreloadedImages', withoutEffect: true},
+  preloadedImagesVerificationAllowlist: {type: 'strings', withoutEffect: true},
   imageGCHighThresholdPercent: {type: 'int', default: 85, flag: 'image-gc-high-threshold', keepsZero: true},
   imageGCLowThresholdPercent: {type: 'int', default: 80, flag: 'image-gc-low-threshold', keepsZero: true},
   imageMinimumGCAge: {type: 'duration', default: '2m0s', flag: 'minimum-image-ttl-duration'},
@@ -106,8 +110,8 @@ export const fields = {
   cgroupDriver: {type: 'string', default: 'cgroupfs', flag: 'cgroup-driver'},
   hairpinMode: {type: 'string', default: 'promiscuous-bridge', flag: 'hairpin-mode'},
   makeIPTablesUtilChains: {type: 'bool', default: true, flag: 'make-iptables-util-chains', keepsZero: true},
-  iptablesMasqueradeBit: {type: 'int', default: 14, keepsZero: true},
-  iptablesDropBit: {type: 'int', default: 15, keepsZero: true},
+  iptablesMasqueradeBit: {type: 'int', default: 14, keepsZero: true, withoutEffect: true},
+  iptablesDropBit: {type: 'int', default: 15, keepsZero: true, withoutEffect: true},
   allowedUnsafeSysctls: {type: 'strings', flag: 'allowed-unsafe-sysctls'},
   protectKernelDefaults: {type: 'bool', flag: 'protect-kernel-defaults'},
   seccompDefault: {type: 'bool', flag: 'seccomp-default'},
@@ -121,7 +125,7 @@ export const fields = {
   oomScoreAdj: {type: 'int', default: -999, flag: 'oom-score-adj', keepsZero: true},
   containerLogMaxSize: {type: 'string', default: '10Mi', flag: 'container-log-max-size'},
   containerLogMaxFiles: {type: 'int', default: 5, flag: 'container-log-max-files', keepsZero: true},
-  containerLogMaxWorkers: {type: 'int', default: 1, keepsZero: true},
+  containerLogMaxWorkers: {type: 'int', default: 1, keepsZero: true, withoutEffect: true},
   containerLogMonitorInterval: {type: 'duration', default: '10s'},
   podLogsDir: {type: 'string', default: '/var/log/pods', isPath: true},
   cpuCFSQuota: {type: 'bool', default: true, flag: 'cpu-cfs-quota', keepsZero: true},
@@ -143,7 +147,7 @@ export const fields = {
   evictionPressureTransitionPeriod: {type: 'duration', default: '5m0s', flag: 'eviction-pressure-transition-period'},
   mergeDefaultEvictionSettings: {type: 'bool'},
   kernelMemcgNotification: {type: 'bool', flag: 'kernel-memcg-notification'},
-  singleProcessOOMKill: {type: 'bool'},
+  singleProcessOOMKill: {type: 'bool', withoutEffect: true},
   kubeReserved: {type: 'map', flag: 'plat-reserved'},
   kubeReservedCgroup: {type: 'string', flag: 'plat-reserved-cgroup'},
   systemReserved: {type: 'map', flag: 'system-reserved'},
@@ -162,22 +166,24 @@ export const fields = {
   topologyManagerScope: {type: 'string', default: 'container', flag: 'topology-manager-scope'},
   failSwapOn: {type: 'bool', default: true, flag: 'fail-swap-on', keepsZero: true},
   failCgroupV1: {type: 'bool', default: true, flag: 'fail-cgroupv1', keepsZero: true},
-  'memorySwap.swapBehavior': {type: 'string'},
-  memoryThrottlingFactor: {type: 'float', default: 0.9, keepsZero: true},
-  shutdownGracePeriod: {type: 'duration'},
-  shutdownGracePeriodCriticalPods: {type: 'duration'},
-  shutdownGracePeriodByPodPriority: {type: 'objects'},
+  'memorySwap.swapBehavior': {type: 'string', withoutEffect: true},
+  memoryThrottlingFactor: {type: 'float', default: 0.9, keepsZero: true, withoutEffect: true},
+  shutdownGracePeriod: {type: 'duration', withoutEffect: true},
+  shutdownGracePeriodCriticalPods: {type: 'duration', withoutEffect: true},
+  shutdownGracePeriodByPodPriority: {type: 'objects', withoutEffect: true},
   'crashLoopBackOff.maxContainerRestartPeriod': {type: 'duration', default: '300s'},
-  'userNamespaces.idsPerPod': {type: 'int', default: 65_536, keepsZero: true},
-  showHiddenMetricsForVersion: {type: 'string'},
-  tracing: {type: 'object'},
+  'userNamespaces.idsPerPod': {type: 'int', default: 65_536, keepsZero: true, withoutEffect: true},
+  showHiddenMetricsForVersion: {type: 'string', withoutEffect: true},
+  tracing: {type: 'object', withoutEffect: true},
   featureGates: {type: 'bools', flag: 'feature-gates'},
   'logging.format': {type: 'string', default: 'text', flag: 'logging-format'},
-  'logging.flushFrequency': {type: 'duration', default: '5s', flag: 'log-flush-frequency'},
+  'logging.flushFrequency': {type: 'interval', default: '5s', flag: 'log-flush-frequency'},
   'logging.verbosity': {type: 'int', flag: 'v'},
   'logging.vmodule': {type: 'objects', flag: 'vmodule'},
   'logging.options.text.splitStream': {type: 'bool', flag: 'log-text-split-stream'},
   'logging.options.text.infoBufferSize': {type: 'string', default: '0', flag: 'log-text-info-buffer-size'},
+  'logging.options.json.splitStream': {type: 'bool', withoutEffect: true},
+  'logging.options.json.infoBufferSize': {type: 'string', default: '0', withoutEffect: true},
 } as const satisfies Readonly<Record<string, FieldRow>>;
 
 export type FieldName = keyof typeof fields;

@@ -10,8 +10,8 @@ import {applyMergePatch} from '#src/schema/patch/merge-patch.js';
 import {strictDecodingText, type DecodeProblem} from '#src/schema/decode/error.js';
 import {parseYaml} from '#src/schema/decode/yaml.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {fieldRows, type FieldRow, type Settings} from './fields.js';
-import {settingsOfFlags, valueOf, type PlatletOptions} from './settings.js';
+import {fieldRows, type FieldName, type FieldRow, type Settings} from './fields.js';
+import {hasEffect, settingsOfFlags, valueOf, type PlatletOptions} from './settings.js';
 
 export interface LoadParts {
   readonly options: PlatletOptions;
@@ -40,13 +40,25 @@ export const configurationKind = (naming: Naming): {readonly apiVersion: string;
 const kindOf = ({agent}: Naming): string => `${agent.charAt(0).toUpperCase()}${agent.slice(1)}Configuration`;
 const groupOf = (naming: Naming): string => `${naming.agent}.config.${naming.apiSuffix}/v1beta1`;
 
+/** The configuration of an agent. */
+export interface LoadedSettings {
+  /** What is in effect: the files, and over them the flags. */
+  readonly settings: Settings;
+  /** The fields that files set to something and that have no effect here. */
+  readonly withoutEffect: readonly FieldName[];
+}
+
 /** Returns the configuration in effect. Rejects with an error of one line that names the file. */
-export const loadSettings = async (parts: LoadParts): Promise<Settings> => {
+export const loadSettings = async (parts: LoadParts): Promise<LoadedSettings> => {
   const {options, set} = parts;
   const base = options.config ? await baseOf(parts, options.config) : undefined;
   const merged = options.configDir ? await withDropIns(parts, options.configDir, base ?? {}) : base;
-  if (!merged) return settingsOfFlags(options, set);
-  return settingsOfFlags(options, set, fieldsOf(merged, Boolean(options.config)), true);
+  if (!merged) return {settings: settingsOfFlags(options, set), withoutEffect: []};
+  const given = fieldsOf(merged);
+  return {
+    settings: settingsOfFlags(options, set, {...given, ...derived(given, Boolean(options.config))}, true),
+    withoutEffect: fieldRows.flatMap(([name, row]) => (hasEffect(row) || !(name in given) ? [] : [name])),
+  };
 };
 
 const baseOf = async (parts: LoadParts, given: string): Promise<PlainObject> => {
@@ -144,6 +156,7 @@ const isOfType: Readonly<Record<FieldRow['type'], (value: unknown) => boolean>> 
   float: value => typeof value === 'number',
   string: value => typeof value === 'string',
   duration: value => typeof value === 'string' && parseDuration(value) !== undefined,
+  interval: value => Number.isInteger(value) || (typeof value === 'string' && parseDuration(value) !== undefined),
   strings: value => Array.isArray(value) && value.every(item => typeof item === 'string'),
   // Null removes an entry.
   map: value => isPlainObject(value) && Object.values(value).every(item => item === null || typeof item === 'string'),
@@ -159,6 +172,7 @@ const typeNames: Readonly<Record<FieldRow['type'], string>> = {
   float: 'a number',
   string: 'a string',
   duration: 'a duration such as 1m30s',
+  interval: 'a duration such as 5s, or a number of nanoseconds',
   strings: 'a list of strings',
   map: 'a map of strings',
   multimap: 'a map of lists',
@@ -191,14 +205,14 @@ const isZero = (value: unknown): boolean =>
   value === 0 || value === '' || value === false || (typeof value === 'string' && /^0(s|ms|m|h)?$/.test(value));
 
 /** Returns the fields that files have set. A zero value means the default where a field cannot be zero. */
-const fieldsOf = (object: PlainObject, hasFile: boolean): Partial<Settings> => {
+const fieldsOf = (object: PlainObject): Partial<Settings> => {
   const found: Record<string, unknown> = {};
   for (const [name, row] of fieldRows) {
     const value = at(object, name);
     if (value === undefined || value === null || (!row.keepsZero && isZero(value))) continue;
     found[name] = valueOf(row, value);
   }
-  return {...found, ...derived(found as Partial<Settings>, hasFile)};
+  return found;
 };
 
 /** Defaults that depend on other fields. */

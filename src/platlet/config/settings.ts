@@ -1,9 +1,8 @@
 // The configuration that an agent works with, from its flags and its file.
 
 import {formatDuration, parseDuration} from '#src/api/duration.js';
-import type {OptionsOf} from '#src/options/flag.js';
-import {optionName} from '#src/options/flag.js';
-import type {platletFlags} from '#src/options/programs/platlet.js';
+import {optionName, type FlagRow, type OptionsOf} from '#src/options/flag.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import {fieldRows, type FieldRow, type FieldTypes, type Settings} from './fields.js';
 
 export type PlatletOptions = OptionsOf<typeof platletFlags>;
@@ -16,6 +15,7 @@ const zeros: FieldTypes = {
   float: 0,
   string: '',
   duration: 0,
+  interval: 0,
   strings: [],
   map: {},
   multimap: {},
@@ -26,10 +26,16 @@ const zeros: FieldTypes = {
 
 /** Returns the value of a field that a file has in a written form. */
 export const valueOf = (row: FieldRow, written: unknown): Value =>
-  row.type === 'duration' ? (parseDuration(written as string) ?? 0) : (written as Value);
+  !isTime(row) ? (written as Value) : typeof written === 'number' ? written / 1_000_000 : (parseDuration(written as string) ?? 0);
+
+const isTime = ({type}: FieldRow): boolean => type === 'duration' || type === 'interval';
 
 /** Returns the written form of a value. */
-export const writtenOf = (row: FieldRow, value: Value): unknown => (row.type === 'duration' ? formatDuration(value as number) : value);
+export const writtenOf = (row: FieldRow, value: Value): unknown => (isTime(row) ? formatDuration(value as number) : value);
+
+/** Whether some code reads a field. */
+export const hasEffect = ({flag, withoutEffect}: FieldRow): boolean =>
+  flag === undefined ? !withoutEffect : (platletFlags.rows as Readonly<Record<string, FlagRow>>)[flag]?.implementation !== 'pending';
 
 /** Returns the default of a field: with a file, or where there are only flags. */
 export const defaultOf = (row: FieldRow, withFile: boolean): Value => {
@@ -60,7 +66,9 @@ const flagValue = (flag: string, options: PlatletOptions): Value => {
     case 'reserved-memory':
       return memoryReservations(value as readonly string[]);
     case 'feature-gates':
-      return Object.fromEntries(Object.entries(value as Record<string, string>).map(([gate, text]) => [gate, text === 'true']));
+      return Object.fromEntries(
+        Object.entries(value as Record<string, string>).map(([gate, text]) => [gate, /^(?:1|t|true)$/i.test(text)]),
+      );
     case 'vmodule':
       return (value as readonly string[]).map(item => {
         const [filePattern = '', verbosity = '0'] = item.split('=');
