@@ -16,6 +16,7 @@ import {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
+import {checkMachine} from '#src/platlet/machine-checks.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
 import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
@@ -60,6 +61,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const apiPods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
   const cached = (): Frozen<Node> | undefined => nodes.lister.get(nodeName);
   events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
+  await checkMachine({...parts, nodeName, events});
   let pods: NodePods | undefined;
   const node = new AgentNode({...parts, events, signal, cached, runtimeError: () => pods?.runtimeError()});
   const of = await podParts({

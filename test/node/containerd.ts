@@ -9,6 +9,7 @@ import {join} from 'node:path';
 import {cgroupsAt, removeCgroups} from './cgroups.js';
 import {writeConfiguration, writePodNetwork} from './configuration.js';
 import {imageArchive, type ImageName} from './images/index.js';
+import {keepKernelParameters} from './kernel-parameters.js';
 import {leftInside, mountsBelow} from './leftovers.js';
 import {Namespaces} from './namespaces.js';
 import {connectNetwork, type NodeNetwork} from './network.js';
@@ -57,6 +58,7 @@ export class Containerd implements AsyncDisposable {
   /** The parent for the groups of pods, which is this containerd's alone. */
   readonly cgroup: string;
   readonly #snapshotter: string;
+  readonly #resetKernel = keepKernelParameters();
   #running: {readonly child: ChildProcess; readonly pid: number} | undefined;
 
   constructor(parts: {
@@ -184,6 +186,7 @@ export class Containerd implements AsyncDisposable {
     );
     for (const path of mountsBelow(this.folder).toReversed()) await run('umount', path);
     rmSync(this.folder, {recursive: true, force: true});
+    this.#resetKernel();
     await until(
       () => this.leftovers().length === 0,
       () => this.leftovers().join('\n'),

@@ -80,7 +80,11 @@ export const node = flagSection('Remaining node agent options', {
   'make-iptables-util-chains': {...row, type: 'bool', help: 'Create the utility chains of iptables.', default: 'true'},
   'enable-controller-attach-detach': {...inFile, type: 'bool', help: 'Leave attaching volumes to the controller.', default: 'true'},
   'allowed-unsafe-sysctls': {...inFile, type: 'strings', help: 'Unsafe sysctls pods may set: names, or patterns that end in *.'},
-  'protect-kernel-defaults': {...row, type: 'bool', help: "Refuse to start when kernel parameters differ from the agent's defaults."},
+  'protect-kernel-defaults': {
+    ...inFile,
+    type: 'bool',
+    help: "Refuse to start when kernel parameters differ from the agent's defaults. Without it they are set.",
+  },
   'kernel-memcg-notification': {...row, type: 'bool', help: 'Use kernel notifications of memory thresholds instead of polling.'},
   'pod-manifest-path': {
     ...inFile,

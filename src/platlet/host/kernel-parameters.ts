@@ -11,8 +11,11 @@ const wanted: readonly (readonly [name: string, value: number])[] = [
   ['kernel/keys/root_maxbytes', 25_000_000],
 ];
 
-/** Sets the parameters that differ. Rejects with all that do if they are protected, or that cannot be set. `folder`: that of the parameters. */
-export const setKernelParameters = async (host: Host, isProtected: boolean, folder = '/proc/sys'): Promise<void> => {
+/**
+ * Sets the parameters that differ. Returns why some could not be set, in one line. Rejects with all that differ if they are protected. `folder`: that of the
+ * parameters.
+ */
+export const setKernelParameters = async (host: Host, isProtected: boolean, folder = '/proc/sys'): Promise<string | undefined> => {
   const errors: string[] = [];
   for (const [name, value] of wanted) {
     const path = `${folder}/${name}`;
@@ -21,5 +24,7 @@ export const setKernelParameters = async (host: Host, isProtected: boolean, fold
     if (isProtected) errors.push(`invalid kernel flag: ${name}, expected value: ${value}, actual value: ${actual}`);
     else await host.writeInto(path, String(value)).catch((error: unknown) => errors.push(`open ${path}: ${(error as Error).message}`));
   }
-  if (errors.length > 0) throw new Error(errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`);
+  const text = errors.length > 1 ? `[${errors.join(', ')}]` : errors[0];
+  if (isProtected && text !== undefined) throw new Error(text);
+  return text;
 };

@@ -20,7 +20,9 @@ export interface Resolver {
   readonly warnings: readonly (readonly [reason: string, message: string])[];
 }
 
-const limits = {servers: 3, searches: 32, searchCharacters: 2048} as const;
+const limits = {servers: 3, searches: 32, searchCharacters: 2048, domainCharacters: 253} as const;
+/** The search domains of a pod in a cluster with a domain, beside those of the host. */
+const clusterSearches = 3;
 const clusterOptions = ['ndots:5'];
 
 /** Returns what the text of a resolver file says: all its servers, and its last searches and options. */
@@ -100,13 +102,16 @@ const limited = (dns: DnsConfig): Resolver => {
   return {dns: {servers, searches, options: dns.options}, warnings};
 };
 
-/** Returns what is wrong with the host's resolver file, as the message of an event; undefined if nothing is. */
-export const checkHostResolver = (hostFile: string): string | undefined => {
-  const {servers, searches} = parseResolverFile(hostFile);
-  if (servers.length > limits.servers) return `Resolv.conf file contains more than ${limits.servers} nameservers`;
-  if (searches.length > limits.searches) return `Resolv.conf file contains search line consisting of more than ${limits.searches} domains!`;
+/** Returns what is wrong with the host's resolver file at a path, as the message of an event; undefined if nothing is. Domains of the cluster need room too. */
+export const checkHostResolver = (path: string, hostFile: string | undefined, clusterDomain: string): string | undefined => {
+  if (hostFile === undefined) return `open ${path}: no such file or directory`;
+  const {searches} = parseResolverFile(hostFile);
+  const fitting = limits.searches - (clusterDomain ? clusterSearches : 0);
+  if (searches.length > fitting) return `Resolv.conf file '${path}' contains search line consisting of more than ${fitting} domains!`;
+  if (searches.some(search => search.length > limits.domainCharacters))
+    return `Resolv.conf file ${JSON.stringify(path)} contains a search path which length is more than allowed ${limits.domainCharacters} chars!`;
   if (searches.join(' ').length > limits.searchCharacters)
-    return `Resolv.conf file contains search line which length is more than allowed ${limits.searchCharacters}!`;
+    return `Resolv.conf file '${path}' contains search line which length is more than allowed ${limits.searchCharacters} chars!`;
   return undefined;
 };
 

@@ -6,7 +6,6 @@ import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
-import {setKernelParameters} from '#src/platlet/host/kernel-parameters.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 import {aPod} from '#test/platlet/pod/objects.js';
 
@@ -209,24 +208,4 @@ test('controllers that are missing are named', async t => {
   await t.throwsAsync(cgroupHierarchy(host), {
     message: 'system validation failed - Following Cgroup subsystem not mounted: [cpuset memory]',
   });
-});
-
-test('parameters of the kernel are set, or named if they are protected', async t => {
-  using host = folderHost();
-  const names = [
-    'vm/overcommit_memory',
-    'vm/panic_on_oom',
-    'kernel/panic',
-    'kernel/panic_on_oops',
-    'kernel/keys/root_maxkeys',
-    'kernel/keys/root_maxbytes',
-  ];
-  for (const name of names) await put(host, join(host.root, name), '0\n');
-  await t.throwsAsync(setKernelParameters(host, true, host.root), {
-    message:
-      /^\[invalid kernel flag: vm\/overcommit_memory, expected value: 1, actual value: 0, invalid kernel flag: kernel\/panic, expected value: 10, actual value: 0, /,
-  });
-  await setKernelParameters(host, false, host.root);
-  t.deepEqual(await Promise.all(names.map(name => textOf(host, join(host.root, name)))), ['1', '0\n', '10', '1', '1000000', '25000000']);
-  await t.notThrowsAsync(setKernelParameters(host, true, host.root));
 });

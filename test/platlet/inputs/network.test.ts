@@ -2,7 +2,7 @@ import test from 'ava';
 import type {Pod} from '#src/api/pod.js';
 import {hostNetworkHostsFile, podHostsFile} from '#src/platlet/inputs/hosts-file.js';
 import {kernelHostname, podNames} from '#src/platlet/inputs/hostname.js';
-import {checkHostResolver, parseResolverFile, podResolver, type ResolverSettings} from '#src/platlet/inputs/resolver.js';
+import {parseResolverFile, podResolver, type ResolverSettings} from '#src/platlet/inputs/resolver.js';
 import {aPod} from '#test/platlet/pod/objects.js';
 
 const local = [
@@ -138,6 +138,4 @@ test('what is more than resolvers take is left out, with warnings', t => {
   ]);
   const long = resolverOf({dnsPolicy: 'None', dnsConfig: {searches: ['a'.repeat(2000), 'b'.repeat(47), 'c']}});
   t.is(long.dns.searches.length, 2);
-  t.is(checkHostResolver('nameserver 1\nnameserver 2\nnameserver 3\nnameserver 4'), 'Resolv.conf file contains more than 3 nameservers');
-  t.is(checkHostResolver(settings.hostFile!), undefined);
 });

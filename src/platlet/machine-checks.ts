@@ -1,0 +1,32 @@
+// What the agent checks of the machine when it starts.
+
+import type {Naming} from '#src/api/naming.js';
+import type {Log} from '#src/base/log.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {setKernelParameters} from '#src/platlet/host/kernel-parameters.js';
+import {checkHostResolver} from '#src/platlet/inputs/resolver.js';
+import {nodeReference} from '#src/platlet/node/conditions.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+
+export interface MachineChecksParts {
+  readonly settings: Pick<Settings, 'protectKernelDefaults' | 'resolvConf' | 'clusterDomain'>;
+  readonly host: Host;
+  readonly naming: Naming;
+  readonly nodeName: string;
+  readonly events: EventRecorder;
+  readonly log: Log;
+  /** The folder of the kernel's parameters. */
+  readonly parameters?: string;
+}
+
+/** Sets the parameters of the kernel and checks the resolver file. Rejects if parameters are protected and differ. */
+export const checkMachine = async (parts: MachineChecksParts): Promise<void> => {
+  const {settings, host, naming, nodeName, events, log, parameters} = parts;
+  const {protectKernelDefaults, resolvConf, clusterDomain} = settings;
+  const unset = await setKernelParameters(host, protectKernelDefaults, parameters);
+  if (unset !== undefined) log.warn({reason: unset}, 'parameters of the kernel could not be set');
+  if (!resolvConf) return;
+  const problem = checkHostResolver(resolvConf, (await host.read(resolvConf))?.toString(), clusterDomain);
+  if (problem !== undefined) events.warning(nodeReference(naming, nodeName), 'CheckLimitsForResolvConf', problem);
+};
