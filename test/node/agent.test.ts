@@ -124,7 +124,7 @@ const serving = `
   trap 'exit 0' TERM
   n=0; while true; do n=$((n+1)); echo "line $n"; sleep 0.1; done`;
 
-contained('kubectl reads logs, runs commands, copies files and forwards ports', async t => {
+contained('kubectl reads logs, runs commands and copies files', async t => {
   await pods().create({
     metadata: {name: 'web', namespace: 'default'},
     spec: {

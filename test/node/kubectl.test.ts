@@ -1,0 +1,171 @@
+import {spawn, type ChildProcessWithoutNullStreams} from 'node:child_process';
+import {once} from 'node:events';
+import {join} from 'node:path';
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Pod} from '#src/api/pod.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {aDirectory, Program} from '#test/cli/programs.js';
+import {nodeSettings} from './agent-program.js';
+import {startContainerd, type Containerd} from './containerd.js';
+import {recipes} from './images/index.js';
+import {containersMissing} from './requirements.js';
+import {run} from './run.js';
+
+if (containersMissing) console.log(`skipped: ${containersMissing}`);
+const contained = containersMissing ? test.skip : test.serial;
+
+let node: Containerd;
+let plane: Plane;
+let agent: Program;
+const directory = aDirectory();
+const name = 'worker';
+
+const startAgent = async (): Promise<Program> => {
+  const program = new Program('platlet', [
+    `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
+    `--hostname-override=${name}`,
+    `--container-runtime-endpoint=${node.endpoint}`,
+    `--root-dir=${join(node.agentFolder, 'root')}`,
+    `--cert-dir=${join(node.agentFolder, 'pki')}`,
+    `--cgroup-root=${node.cgroup}`,
+    '--port=19450',
+    '--read-only-port=0',
+    '--healthz-port=19448',
+    '--fail-cgroupv1=false',
+  ]);
+  await program.waitFor(/^ready: /m);
+  return program;
+};
+
+test.before(async () => {
+  if (containersMissing) return;
+  node = await startContainerd();
+  plane = await startPlane({
+    naming: 'kubernetes',
+    dataDir: directory,
+    bootstrapTokens: true,
+    apiserverArgs: ['--platlet-preferred-address-types=InternalIP'],
+    controllers: ['serviceaccount-controller', 'root-ca-certificate-publisher-controller'],
+  });
+  agent = await startAgent();
+});
+
+test.after.always(async () => {
+  if (containersMissing) return;
+  await agent?.stop();
+  await plane?.stop();
+  await node?.stop();
+});
+
+const pods = () => plane.client().resource(kinds.pods);
+const kubectl = (...args: readonly string[]): Promise<string> => run('kubectl', '--kubeconfig', join(directory, 'kubeconfig'), ...args);
+
+/** Creates a pod of a container that runs a script, and waits until it is as wanted. */
+const aPod = async (t: ExecutionContext, pod: string, script: string, isWanted: (pod: Pod) => boolean, stdin = false): Promise<Pod> => {
+  await pods().create({
+    metadata: {name: pod, namespace: 'default'},
+    spec: {
+      nodeName: name,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 1,
+      containers: [{name: 'app', image: recipes.busybox.reference, command: ['sh', '-c', script], stdin}],
+    },
+  });
+  return becomes(t, pod, isWanted);
+};
+
+const becomes = async (t: ExecutionContext, pod: string, isWanted: (pod: Pod) => boolean): Promise<Pod> => {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const found = await pods().get(pod, {namespace: 'default'});
+    if (isWanted(found)) return found;
+    if (Date.now() > end) t.fail(`waited in vain for ${pod}: ${JSON.stringify(found.status)}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+};
+
+const isReady = ({status}: Pod): boolean => status?.containerStatuses?.[0]?.ready === true;
+
+/** A kubectl that runs, with what it prints. */
+class Session implements AsyncDisposable {
+  readonly child: ChildProcessWithoutNullStreams;
+  output = '';
+
+  constructor(program: string, args: readonly string[]) {
+    this.child = spawn(program, args, {env: {...process.env, KUBECONFIG: join(directory, 'kubeconfig')}});
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => void (this.output += text));
+  }
+
+  /** Waits until it has printed something. */
+  async shows(t: ExecutionContext, pattern: RegExp): Promise<void> {
+    const end = Date.now() + 10_000;
+    while (!pattern.test(this.output) && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 20));
+    t.regex(this.output, pattern);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const closed = once(this.child, 'close');
+    this.child.kill('SIGKILL');
+    await closed;
+  }
+}
+
+contained('kubectl follows a log until the container ends', async t => {
+  await aPod(t, 'counter', 'n=0; while [ ! -e /stop ]; do n=$((n+1)); echo "line $n"; sleep 0.1; done; echo last', isReady);
+  await using session = new Session('kubectl', ['logs', '-f', 'counter']);
+  await session.shows(t, /^line 1\nline 2\nline 3\n/);
+  const closed = once(session.child, 'close');
+  await kubectl('exec', 'counter', '--', 'touch', '/stop');
+  t.deepEqual((await closed)[0], 0);
+  t.regex(session.output, /\nlast\n$/);
+});
+
+contained('kubectl shows the log of the container before', async t => {
+  await aPod(t, 'restarting', 'echo run; sleep 0.2; exit 1', ({status}) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+  t.is(await kubectl('logs', '--previous', 'restarting'), 'run\n');
+});
+
+contained('kubectl attaches to a container and writes to it', async t => {
+  await aPod(t, 'reader', 'while read line; do echo "read $line"; done', isReady, true);
+  await using session = new Session('kubectl', ['attach', '-i', 'reader']);
+  session.child.stdin.write('one\n');
+  await session.shows(t, /read one\n/);
+});
+
+contained('kubectl forwards a port to a pod', async t => {
+  await aPod(t, 'web', 'mkdir /www; echo page > /www/index.html; exec httpd -f -p 8080 -h /www', isReady);
+  await using session = new Session('kubectl', ['port-forward', 'pod/web', ':8080']);
+  await session.shows(t, /Forwarding from 127\.0\.0\.1:\d+/);
+  const port = /127\.0\.0\.1:(\d+)/.exec(session.output)![1]!;
+  for (let count = 0; count < 3; count++) {
+    const response = await fetch(`http://127.0.0.1:${port}/`, {headers: {connection: 'close'}});
+    t.is(await response.text(), 'page\n');
+  }
+});
+
+contained('kubectl runs a command with a terminal of its size', async t => {
+  const command = 'stty rows 33 cols 77; kubectl exec -it web -- sh -c "sleep 0.3; stty size; echo done"';
+  await using session = new Session('script', ['-qec', command, '/dev/null']);
+  await session.shows(t, /33 77\r*\n+done/);
+});
+
+contained('an agent that was killed finds its containers again', async t => {
+  const states = async () =>
+    (await pods().list({namespace: 'default'})).items
+      .filter(pod => pod.metadata?.name !== 'restarting')
+      .flatMap(({status}) => status?.containerStatuses ?? [])
+      .filter(({state}) => state?.running)
+      .map(({containerID, restartCount, state}) => `${containerID} ${restartCount} ${String(state?.running?.startedAt)}`);
+  await kubectl('delete', 'pod', 'restarting', '--wait=false');
+  const before = await states();
+  t.true(before.length >= 2);
+  await agent.stop('SIGKILL');
+  agent = await startAgent();
+  await aPod(t, 'later', 'exec sleep 600', isReady); // It works on pods again.
+  const after = await states();
+  for (const state of before) t.true(after.includes(state), state);
+  t.is(await kubectl('exec', 'web', '--', 'cat', '/www/index.html'), 'page\n');
+});
