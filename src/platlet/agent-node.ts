@@ -7,6 +7,7 @@ import type {AgentParts} from './agent-parts.js';
 import {NodeLifecycle} from './node/node-lifecycle.js';
 import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from './node/capacity.js';
 import type {NodeStatus} from './node/conditions.js';
+import {newNode, type NodeIdentity} from './node/node-object.js';
 import {nodeStatusOf} from './node/node-status.js';
 import {joinedProblems, RuntimeHealth} from './node/runtime-health.js';
 import type {Image} from './runtime/images.js';
@@ -28,6 +29,7 @@ export class AgentNode {
   readonly #parts: AgentNodeParts;
   readonly #lifecycle: NodeLifecycle;
   readonly #capacity: CapacitySettings;
+  readonly #identity: NodeIdentity;
   #port: number;
   #images: readonly Image[] | undefined;
   #imagesAt = -Infinity;
@@ -42,6 +44,16 @@ export class AgentNode {
       localStorage: settings.localStorageCapacityIsolation,
       reservation: reservationOf(settings),
     };
+    this.#identity = {
+      name: identity.nodeName,
+      hostname: identity.hostname,
+      architecture: identity.machine.architecture,
+      operatingSystem: identity.machine.operatingSystem,
+      labels: identity.labels,
+      taints: identity.taints,
+      controllerAttaches: settings.enableControllerAttachDetach,
+      providerId: settings.providerID,
+    };
     this.health = new RuntimeHealth(parts);
     this.#lifecycle = new NodeLifecycle({
       client: clients.heartbeats,
@@ -50,16 +62,7 @@ export class AgentNode {
       random,
       log,
       signal,
-      identity: {
-        name: identity.nodeName,
-        hostname: identity.hostname,
-        architecture: identity.machine.architecture,
-        operatingSystem: identity.machine.operatingSystem,
-        labels: identity.labels,
-        taints: identity.taints,
-        controllerAttaches: settings.enableControllerAttachDetach,
-        providerId: settings.providerID,
-      },
+      identity: this.#identity,
       updateMs: settings.nodeStatusUpdateFrequency,
       reportMs: settings.nodeStatusReportFrequency,
       leaseSeconds: settings.nodeLeaseDurationSeconds,
@@ -81,6 +84,11 @@ export class AgentNode {
   /** What pods may use, before the Node shows it. */
   get allocatable(): Readonly<Record<string, string>> {
     return allocatableOf(this.capacity, this.#capacity);
+  }
+
+  /** Returns the Node as it would be registered, for an agent that has no API server. */
+  async local(): Promise<Frozen<Node>> {
+    return {...newNode(this.#parts.naming, this.#identity), status: await this.status(undefined)};
   }
 
   get isRegistered(): boolean {

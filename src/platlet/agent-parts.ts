@@ -40,6 +40,8 @@ export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'an
   readonly identity: AgentIdentity;
   readonly settings: Settings;
   readonly clients: AgentClients;
+  /** Whether there is no API server: the clients refuse, and there are the pods of files and URLs alone. */
+  readonly isStandalone?: boolean;
   readonly runtime: Runtime;
   readonly runtimeVersion: RuntimeVersion;
   readonly host: Host;

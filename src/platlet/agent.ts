@@ -30,6 +30,7 @@ import type {PodSource} from '#src/platlet/sources/source.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {AgentNode} from './agent-node.js';
 import type {AgentParts} from './agent-parts.js';
+import {loggedEvents} from './standalone.js';
 
 /** A running agent. Disposing of it stops the agent; pods go on. */
 export interface RunningAgent extends AsyncDisposable {
@@ -42,7 +43,7 @@ const folderModes = {private: 0o750, shared: 0o755} as const;
 
 /** Starts an agent. Rejects with an error of one line if it cannot work. */
 export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
-  const {identity, settings, clients, naming, clock, random, log, host, rootDir} = parts;
+  const {identity, settings, clients, isStandalone, naming, host, rootDir} = parts;
   const {nodeName, machine} = identity;
   const lifetime = new AbortController();
   const {signal} = lifetime;
@@ -55,11 +56,12 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     ...(parts.containerLogs ? {containerLogs: parts.containerLogs} : {}),
   });
   await makeFolders(host, folders);
-  const events = new Recorder({client: clients.events, clock, random, log, component: naming.agent, host: nodeName, signal});
+  const events = eventsOf(parts, signal);
   const informers = informersOf(parts, signal);
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   const apiPods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
-  const cached = (): Frozen<Node> | undefined => nodes.lister.get(nodeName);
+  let local: Frozen<Node> | undefined;
+  const cached = (): Frozen<Node> | undefined => local ?? nodes.lister.get(nodeName);
   events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
   await checkMachine({...parts, nodeName, events});
   let pods: NodePods | undefined;
@@ -82,15 +84,19 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const ports = await openAgentPorts({...parts, agent, nodeName, signal});
   undo.defer(() => ports[Symbol.asyncDispose]());
   await node.health.start();
-  informers.start();
-  node.start(ports.port);
-  await nodes.whenSynced(signal);
+  if (isStandalone) local = await node.local();
+  else {
+    informers.start();
+    node.start(ports.port);
+    await nodes.whenSynced(signal);
+  }
   pods = await startPods({
     ...parts,
     ...of,
     nodeName,
     node: cached,
-    api: {client: clients.main, pods: apiPods},
+    api: isStandalone ? undefined : {client: clients.main, pods: apiPods},
+    events,
     sources: sourcesOf(parts, signal),
     addresses: node.addresses,
     runtimeName: parts.runtimeVersion.name,
@@ -103,6 +109,11 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const cleanup = undo.move();
   return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
+
+const eventsOf = ({isStandalone, identity, clients, naming, clock, random, log}: AgentParts, signal: AbortSignal): EventRecorder =>
+  isStandalone
+    ? loggedEvents(log)
+    : new Recorder({client: clients.events, clock, random, log, component: naming.agent, host: identity.nodeName, signal});
 
 const informersOf = ({clients, clock, random, log, meter, naming}: AgentParts, signal: AbortSignal): InformerFactory =>
   new InformerFactory({client: clients.main, clock, random, log, meter, component: naming.agent, minResyncMs: 0, signal});

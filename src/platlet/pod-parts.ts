@@ -46,6 +46,8 @@ export interface PodPartsContext {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly client: Client;
+  /** Whether the client refuses, and there are no services and runtime classes. */
+  readonly isStandalone?: boolean | undefined;
   readonly informers: InformerFactory;
   readonly events: EventRecorder;
   readonly runtime: Runtime;
@@ -81,18 +83,18 @@ const maskedFolders = async (host: Host, cores: number): Promise<readonly string
 
 /** Composes the parts of a node's pods. */
 export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
-  const {settings, naming, clock, random, log, informers, events, runtime, host, folders, machine, addresses} = context;
+  const {settings, naming, clock, random, log, informers, events, runtime, host, folders, machine, addresses, isStandalone} = context;
   const services = informers.informer<Service>({kind: kinds.services});
   const runtimeClasses = informers.informer({kind: kinds.runtimeClasses});
   const objects = podObjects({
     ...context,
-    strategy: settings.configMapAndSecretChangeDetectionStrategy as ReadStrategy,
+    strategy: isStandalone ? 'Get' : (settings.configMapAndSecretChangeDetectionStrategy as ReadStrategy),
     cacheMs: () => settings.syncFrequency,
   });
   const volumes = nodeVolumes(context, objects);
   const environments = new Environments({
     objects,
-    services: () => (services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
+    services: () => (isStandalone ? [] : services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
     self: naming.self,
     hostAddresses: addresses,
     allocatable: context.allocatable,
@@ -104,7 +106,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
     events,
     environments,
     volumes,
-    handlerOf: runtimeClassHandlers(naming, runtimeClasses.lister),
+    handlerOf: isStandalone ? () => Promise.resolve('') : runtimeClassHandlers(naming, runtimeClasses.lister),
     settings: {
       agent: naming.agent,
       clusterDns: settings.clusterDNS,

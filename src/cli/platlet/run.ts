@@ -1,4 +1,5 @@
 import {hostname, networkInterfaces} from 'node:os';
+import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
@@ -14,9 +15,10 @@ import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
+import {standaloneClient} from '#src/platlet/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
-import type {AgentClients} from '#src/platlet/agent-parts.js';
+import type {AgentClients, AgentIdentity} from '#src/platlet/agent-parts.js';
 import type {Meter} from '#src/base/meter.js';
 import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
@@ -37,7 +39,7 @@ export const runPlatlet = async (given: Given): Promise<number> => {
 };
 
 const runAgent = async (given: Given, undo: Undo): Promise<void> => {
-  const {parsed, clock, log, version, stopping, ready, unhandled} = given;
+  const {parsed, clock, log, stopping, ready, unhandled} = given;
   const {options} = parsed;
   const gate = gateOf(parsed);
   const meter = new MetricsRegistry({process: true});
@@ -45,9 +47,9 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const settings = await checkedSettings(given);
   const host = options.hostnameOverride.trim() || hostname();
   const nodeName = nodeNameOf(host);
-  const connection = await connectionOf(given, settings, meter);
-  undo.defer(() => connection[Symbol.asyncDispose]());
-  const {naming} = connection;
+  const connection = options.platconfig ? await connectionOf(given, settings, meter) : undefined;
+  undo.defer(() => connection?.[Symbol.asyncDispose]());
+  const naming = connection?.naming ?? namingsOf(parsed)[0]!;
   const runtime = runtimeOf(given, settings);
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
@@ -62,7 +64,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
-  const delegate = connection.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
+  const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
   const security = await agentSecurity({
     settings,
     delegate,
@@ -77,17 +79,10 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const certificates = await servingCertificates(given, settings, {host, name: naming.agent, signal});
   const agent = await startAgent({
     ...security,
-    identity: {
-      nodeName,
-      hostname: nodeName,
-      addresses,
-      labels: Object.fromEntries(options.nodeLabels),
-      taints: settings.registerWithTaints as never,
-      machine,
-      version: version.gitVersion,
-    },
+    identity: {...identityOf(given, settings), nodeName, hostname: nodeName, addresses, machine},
     settings,
-    clients: clientsOf(connection, settings),
+    clients: connection ? clientsOf(connection, settings) : standaloneClients(naming),
+    isStandalone: !connection,
     runtime,
     runtimeVersion,
     host: systemHost,
@@ -112,10 +107,16 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   undo.defer(() => agent[Symbol.asyncDispose]());
   certificates.follow(signal, context => agent.ports.setSecureContext(context));
   ready(
-    `node ${nodeName} at work against ${connection.server} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
+    `node ${nodeName} at work ${connection ? `against ${connection.server}` : 'without an API server'} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
   );
   await untilStopped(stopping);
 };
+
+const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIdentity, 'labels' | 'taints' | 'version'> => ({
+  labels: Object.fromEntries(parsed.options.nodeLabels),
+  taints: settings.registerWithTaints as never,
+  version: version.gitVersion,
+});
 
 const connectionOf = ({parsed, version, clock, log, stopping}: Given, settings: Settings, meter: Meter): Promise<ServerConnection> =>
   openConnection({
@@ -144,6 +145,11 @@ const runtimeOf = ({clock, log}: Given, settings: Settings): CriRuntime =>
     clock,
     log,
   });
+
+const standaloneClients = (naming: Naming): AgentClients => {
+  const client = standaloneClient(naming);
+  return {main: client, events: client, heartbeats: client};
+};
 
 const profilesOf = (clock: Clock, {enableProfilingHandler, enableContentionProfiling: contention}: Settings): AdministrativeRoute[] =>
   enableProfilingHandler ? profilingRoutes({clock, argv: process.argv, contention}) : [];

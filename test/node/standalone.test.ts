@@ -1,0 +1,70 @@
+import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test, {type ExecutionContext} from 'ava';
+import type {Pod} from '#src/api/pod.js';
+import {systemClock} from '#src/base/clock.js';
+import {createLog} from '#src/observe/log.js';
+import {runAgent} from './agent-program.js';
+import {startContainerd} from './containerd.js';
+import {recipes} from './images/index.js';
+import {containersMissing} from './requirements.js';
+
+if (containersMissing) console.log(`skipped: ${containersMissing}`);
+const contained = containersMissing ? test.skip : test.serial;
+
+const port = 19555;
+const pods = async (): Promise<readonly Pod[]> =>
+  ((await (await fetch(`http://127.0.0.1:${port}/pods`)).json()) as {readonly items: readonly Pod[]}).items;
+
+const until = async (t: ExecutionContext, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  const end = Date.now() + 20_000;
+  while (!(await isSo())) {
+    if (Date.now() > end) return t.fail(`waited in vain until ${what}: ${JSON.stringify(await pods())}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+};
+
+const manifest = (name: string, spec: object): string => JSON.stringify({apiVersion: 'v1', kind: 'Pod', metadata: {name}, spec});
+
+contained('an agent without an API server runs the pods of its files', async t => {
+  await using node = await startContainerd();
+  const manifests = join(node.agentFolder, 'manifests');
+  mkdirSync(manifests);
+  const app = {name: 'app', image: recipes.busybox.reference, command: ['sh', '-c', 'exec sleep 600'], env: [{name: 'A', value: 'b'}]};
+  writeFileSync(join(manifests, 'plain.json'), manifest('plain', {terminationGracePeriodSeconds: 0, containers: [app]}));
+  writeFileSync(
+    join(manifests, 'mapped.json'),
+    manifest('mapped', {
+      containers: [{...app, volumeMounts: [{name: 'v', mountPath: '/v'}]}],
+      volumes: [{name: 'v', configMap: {name: 'c'}}],
+    }),
+  );
+  const lines: string[] = [];
+  await using agent = runAgent(
+    [
+      '--hostname-override=alone',
+      '--naming=kubernetes',
+      `--container-runtime-endpoint=${node.endpoint}`,
+      `--root-dir=${join(node.agentFolder, 'root')}`,
+      `--cert-dir=${join(node.agentFolder, 'pki')}`,
+      `--cgroup-root=${node.cgroup}`,
+      `--pod-manifest-path=${manifests}`,
+      '--file-check-frequency=100ms',
+      '--feature-gates=PreventStaticPodAPIReferences=false',
+      '--port=19550',
+      `--read-only-port=${port}`,
+      '--healthz-port=19548',
+      '--fail-cgroupv1=false',
+    ],
+    createLog({clock: systemClock, program: 'platlet', write: line => void lines.push(line)}),
+  );
+  t.regex(await agent.ready, /^node alone at work without an API server \(kubernetes naming\)/);
+  const plain = async () => (await pods()).find(({metadata}) => metadata?.name === 'plain-alone');
+  await until(t, 'the pod runs', async () => (await plain())?.status?.containerStatuses?.[0]?.ready === true);
+  const text = "couldn't get configMap default/c, no kubeClient defined";
+  await until(t, 'the volume is refused', () => lines.some(line => line.includes('FailedMount') && line.includes(text)));
+  rmSync(join(manifests, 'plain.json'));
+  await until(t, 'the pod is gone', async () => (await plain()) === undefined);
+  t.is((await fetch('http://127.0.0.1:19548/healthz')).status, 200);
+  t.false(lines.some(line => line.startsWith('E') && line.includes('lease')));
+});
