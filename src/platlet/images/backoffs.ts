@@ -1,13 +1,11 @@
 // The backoffs of pulls: one for each pod and image.
 
 import type {Clock} from '#src/base/clock.js';
+import {isBackingOff, nextBackoff, type Backoff, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 
-const firstMs = 10_000;
-const maxMs = 300_000;
+const limits: BackoffLimits = {firstMs: 10_000, maxMs: 300_000};
 
-interface Entry {
-  readonly delayMs: number;
-  readonly since: number;
+interface Entry extends Backoff {
   readonly message: string;
 }
 
@@ -23,19 +21,17 @@ export class PullBackoffs {
   /** Returns what failed last, if it is too soon to try again. */
   pending(key: string): string | undefined {
     const entry = this.#entries.get(key);
-    return entry && this.#clock.now() - entry.since < entry.delayMs ? entry.message : undefined;
+    return entry && isBackingOff(entry, entry.since, this.#clock.now(), limits) ? entry.message : undefined;
   }
 
   failed(key: string, message: string): void {
     const now = this.#clock.now();
-    const before = this.#entries.get(key);
-    const isOver = !before || now - before.since > 2 * maxMs;
-    this.#entries.set(key, {delayMs: isOver ? firstMs : Math.min(maxMs, before.delayMs * 2), since: now, message});
+    this.#entries.set(key, {...nextBackoff(this.#entries.get(key), now, now, limits), message});
   }
 
   /** Forgets what failed long ago. */
   sweep(): void {
-    const before = this.#clock.now() - 2 * maxMs;
+    const before = this.#clock.now() - 2 * limits.maxMs;
     for (const [key, {since}] of this.#entries) if (since < before) this.#entries.delete(key);
   }
 }
