@@ -11,6 +11,9 @@ import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
 import {run} from './run.js';
+import {untilWithin} from './until.js';
+
+const until = untilWithin(30);
 
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing ? test.skip : test.serial;
@@ -60,17 +63,6 @@ test.after.always(async () => {
   await node?.stop();
   rmSync(directory, {recursive: true, force: true});
 });
-
-/** Waits until something is so, for at most a minute. */
-const until = async <T>(t: ExecutionContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
-  const end = Date.now() + 30_000;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > end) t.fail(`waited in vain until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-};
 
 const image = recipes.busybox.reference;
 const pods = () => plane.client().resource(kinds.pods);

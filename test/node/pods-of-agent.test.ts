@@ -14,6 +14,9 @@ import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {aContainer, aSandbox} from './pods.js';
 import {containersMissing} from './requirements.js';
+import {untilWithin} from './until.js';
+
+const until = untilWithin(60);
 
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing ? test.skip : test.serial;
@@ -70,17 +73,6 @@ const anAgentHere = async () => {
       await runtime[Symbol.asyncDispose]();
     },
   };
-};
-
-/** Waits until something is so, for at most so many seconds. */
-const until = async <T>(t: ExecutionContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
-  const end = Date.now() + 60_000;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > end) t.fail(`waited in vain until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
 };
 
 const image = recipes.busybox.reference;

@@ -1,6 +1,6 @@
 import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds/index.js';
-import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import type {Pod} from '#src/api/pod.js';
 import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
@@ -15,6 +15,9 @@ import type {WorkerParts} from '#src/platlet/worker/parts.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
+import {podsOf} from '#test/simulation/pod-states.js';
+
+export {describePod, podNamed, podsOf, timeline} from '#test/simulation/pod-states.js';
 
 export type AgentPlane = Plane & {readonly clock: VirtualClock};
 
@@ -113,10 +116,6 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   };
 };
 
-export const podsOf = (plane: Plane) => plane.client().resource(kinds.pods);
-
-export const podNamed = (plane: Plane, name = 'pod'): Promise<Pod> => podsOf(plane).get(name, {namespace: 'default'});
-
 type Spec = Partial<NonNullable<Pod['spec']>>;
 
 /** Creates a pod on the node. */
@@ -125,28 +124,3 @@ export const run = (plane: Plane, name = 'pod', spec: Spec = {}, metadata: Pod['
     metadata: {name, namespace: 'default', ...metadata},
     spec: {nodeName, containers: [{name: 'app', image: 'app'}], ...spec},
   });
-
-const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
-  const {waiting, running, terminated} = state ?? {};
-  const what = running ? (ready ? 'ready' : 'running') : terminated ? `${terminated.reason}(${terminated.exitCode})` : waiting?.reason;
-  return `${name} ${what}${restartCount > 0 ? ` after ${restartCount}` : ''}`;
-};
-
-/** A pod's state in one line: phase, reason, and each container. */
-export const describePod = ({status}: Pod): string => {
-  const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
-  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
-  return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
-};
-
-/** A pod's states at times after now, in ms. */
-export const timeline = async (plane: AgentPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
-  const states: Record<number, string> = {};
-  let passed = 0;
-  for (const moment of moments) {
-    await plane.clock.advance(moment - passed);
-    passed = moment;
-    states[moment] = describePod(await podNamed(plane, name));
-  }
-  return states;
-};

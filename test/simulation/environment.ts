@@ -1,9 +1,12 @@
 import {kinds} from '#src/api/kinds/index.js';
-import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import type {Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
+import {podsOf} from './pod-states.js';
+
+export {describePod, podNamed, podsOf, timeline} from './pod-states.js';
 
 export type NodesPlane = Plane & {readonly clock: VirtualClock};
 
@@ -31,10 +34,6 @@ export const aBoundPod = ({name = 'pod', node = 'plat-node-0', behavior, metadat
   spec: {nodeName: node, containers: [{name: 'app', image: 'nginx:1.27'}], ...spec},
 });
 
-export const podsOf = (plane: Plane) => plane.client().resource(kinds.pods);
-
-export const podNamed = (plane: Plane, name = 'pod'): Promise<Pod> => podsOf(plane).get(name, {namespace: 'default'});
-
 /** Creates a bound pod. */
 export const run = (plane: Plane, pod: BoundPod = {}): Promise<Pod> => podsOf(plane).create(aBoundPod(pod));
 
@@ -44,31 +43,6 @@ export const annotate = (plane: Plane, name: string, annotations: Readonly<Recor
 /** A pod's conditions by type. */
 export const conditionsOf = ({status}: Pod): Record<string, string> =>
   Object.fromEntries((status?.conditions ?? []).map(({type, status: text}) => [type, text]));
-
-const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
-  const {waiting, running, terminated} = state ?? {};
-  const what = running ? (ready ? 'ready' : 'running') : terminated ? `${terminated.reason}(${terminated.exitCode})` : waiting?.reason;
-  return `${name} ${what}${restartCount > 0 ? ` after ${restartCount}` : ''}`;
-};
-
-/** A pod's state in one line: phase, reason, and each container. */
-export const describePod = ({status}: Pod): string => {
-  const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
-  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
-  return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
-};
-
-/** A pod's states at times after now, in ms. */
-export const timeline = async (plane: NodesPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
-  const states: Record<number, string> = {};
-  let passed = 0;
-  for (const moment of moments) {
-    await plane.clock.advance(moment - passed);
-    passed = moment;
-    states[moment] = describePod(await podNamed(plane, name));
-  }
-  return states;
-};
 
 /** `reason: message` of the events about an object, in order of creation. */
 export const eventsOf = async (plane: Plane, name: string, namespace = 'default'): Promise<string[]> => {
