@@ -1,8 +1,8 @@
 import type {Random} from '#src/base/random.js';
-import {stepping, type Steps} from '#src/base/steps.js';
+import {StepCount, stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
-import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
+import {nodesPerStep, type Cluster, type Score} from '#src/scheduler/framework/plugin.js';
 
 /** Returns the weighted sum of all scores for each node, in the order of `nodes`. */
 export const totalScores = function* (
@@ -12,13 +12,14 @@ export const totalScores = function* (
   cluster: Cluster,
 ): Steps<number[]> {
   const totals = nodes.map(() => 0);
+  const steps = new StepCount(nodesPerStep);
   for (const {weight, prepare} of scores) {
     const scorer = yield* stepping(prepare(pod, nodes, cluster));
     if (!scorer) continue;
     const own: number[] = [];
     for (const node of nodes) {
       own.push(scorer.score(node));
-      yield;
+      if (steps.add(1)) yield;
     }
     scorer.normalize?.(own, nodes);
     for (let at = 0; at < own.length; at++) totals[at]! += weight * own[at]!;

@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
+import type {TokenBucket} from '#src/base/token-bucket.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
 import type {DevicePreparation} from './devices/preparation.js';
 import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
@@ -26,6 +27,8 @@ interface SyncParts {
   readonly records: Records;
   readonly volumes: NodeVolumes | undefined;
   readonly devices: DevicePreparation;
+  /** How many pods may report that they start, since that is half of what a node writes of a pod; beyond it their first status is that they run. */
+  readonly startBudget: TokenBucket;
 }
 
 const eventRecorderFor =
@@ -44,6 +47,18 @@ const checkReferences = async (agent: Agent, record: PodRecord, now: () => numbe
     eventRecorderFor(agent, record)('Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${mount.volume}" : ${mount.why}`);
   record.missing = missing;
 };
+
+/** A pod starts soon if it runs within so many milliseconds. */
+const soonMs = 150;
+
+/** Whether the pod has no status from its node yet, nothing to report but that it starts, and runs soon. */
+const isJustStarting = ({pod, sandbox, isFinished, termination, containers}: PodRecord, next: number, now: number): boolean =>
+  pod.status?.startTime === undefined &&
+  sandbox === 'pending' &&
+  !isFinished &&
+  !termination &&
+  next - now <= soonMs &&
+  containers.every(({state}) => state.is === 'waiting' && !state.reason);
 
 /** Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their status. */
 export class PodSync {
@@ -68,6 +83,7 @@ export class PodSync {
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
     record.requestedExits.clear();
     notifyListeners(record);
+    if (isJustStarting(record, next, timeline.now()) && !this.#parts.startBudget.tryTake()) return next;
     await writeStatus(agent, record, {
       hostAddresses: agent.machine.addresses,
       timeline,

@@ -1,3 +1,4 @@
+import {TokenBucket} from '#src/base/token-bucket.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
@@ -21,13 +22,18 @@ export interface PodReconciler extends PodRecords {
 
 const conflictRetryMs = 100;
 
+/** How many pods a second, and at once, report that they start before they run. */
+const [startsPerSecond, startBurst] = [20, 100];
+
 /** Reconciles the pods that are bound to simulated nodes. */
 export const createPodReconciler = (context: SimulationContext, volumes: NodeVolumes | undefined): PodReconciler => {
   const {clock, naming, nodes, timeline} = context;
   const behaviors = behaviorsOf(naming, context.rules.pods);
   const addresses = podAddresses(context);
   const records = new Records({context, behaviors, addresses, volumes});
-  const sync = new PodSync({context, behaviors, addresses, records, volumes, devices: new DevicePreparation(context)});
+  const devices = new DevicePreparation(context);
+  const startBudget = new TokenBucket(clock, startsPerSecond, startBurst);
+  const sync = new PodSync({context, behaviors, addresses, records, volumes, devices, startBudget});
 
   return {
     behaviors,

@@ -24,6 +24,7 @@ import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import {ReconcileMetrics} from '#src/runtime/reconcile-metrics.js';
 import type {Reconcile} from '#src/runtime/controller.js';
+import {TokenBucket} from '#src/base/token-bucket.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, isSwitchedOff, type Agent} from './node/agent.js';
@@ -97,6 +98,12 @@ export interface Simulation {
 const nodeConcurrency = 16;
 const podConcurrency = 32;
 
+/**
+ * How many normal events of all nodes are written a second, and at once. The agents of real nodes have such a limit each; here they share one server's thread, which
+ * the five events of each pod of a large rollout would keep busy longer than the pods.
+ */
+const [eventsPerSecond, eventBurst] = [50, 500];
+
 /** The limit of the files of all containers together. */
 const maxFileBytes = 256 << 20;
 
@@ -104,14 +111,19 @@ interface AgentParts extends Pick<SimulationOptions, 'naming' | 'clock' | 'rando
   readonly rules: Rules;
   readonly placement: Placement;
   readonly signal: AbortSignal;
+  /** The budget of normal events, shared by all nodes. */
+  readonly eventBudget: TokenBucket;
 }
 
 /** Creates the agent of a node, which is not registered yet. */
-const createAgent = (index: number, {naming, clock, random, log, rules, placement, version, clientAs, signal}: AgentParts): Agent => {
+const createAgent = (
+  index: number,
+  {naming, clock, random, log, rules, placement, version, clientAs, signal, eventBudget}: AgentParts,
+): Agent => {
   const machine = machineOf(index, {rules: rules.nodes, placement, version});
   const {name} = machine;
   const own = clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
-  const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
+  const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal, budget: eventBudget});
   return {
     machine,
     client: own,
@@ -130,6 +142,12 @@ const createAgent = (index: number, {naming, clock, random, log, rules, placemen
   };
 };
 
+/** Creates the agents of all nodes, by name. */
+const createAgents = (count: number, parts: Omit<AgentParts, 'eventBudget'>): Map<string, Agent> => {
+  const eventBudget = new TokenBucket(parts.clock, eventsPerSecond, eventBurst);
+  return new Map(Array.from({length: count}, (_, index) => [parts.placement.name(index), createAgent(index, {...parts, eventBudget})]));
+};
+
 /** Starts simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
   const {clock, random, log, meter, naming, client, rules = noRules, families = [4], placement = inProcess(families)} = options;
@@ -142,9 +160,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: defaultLimiter(clock, {maxDelayMs: 30_000})});
   const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
 
-  const agents = new Map(
-    Array.from({length: options.nodes}, (_, index) => [placement.name(index), createAgent(index, {...options, rules, placement, signal})]),
-  );
+  const agents = createAgents(options.nodes, {...options, rules, placement, signal});
 
   const driver = options.volumes ? createDriver({...options, informers, nodes: nodes.lister, rules: rules.volumes, signal}) : undefined;
   const enqueuePod = (key: string) => podQueue.add(key);

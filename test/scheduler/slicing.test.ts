@@ -13,7 +13,7 @@ import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {findFeasibleNodes} from '#src/scheduler/framework/fit.js';
 import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
 import {SchedulerMetrics} from '#src/scheduler/metrics.js';
-import type {Cluster, Filter, Rejection} from '#src/scheduler/framework/plugin.js';
+import {nodesPerStep, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
 import {leastLoss} from '#src/scheduler/preemption/candidates.js';
 import {findVictims} from '#src/scheduler/preemption/search.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
@@ -24,6 +24,8 @@ import {aNode, aPod} from './objects.js';
 import {aClusterState, plat, toPodInfo} from './cluster-state.js';
 
 const count = 60;
+/** Some filters and scores look at a node more than once. */
+const looksPerStep = 6 * nodesPerStep;
 const near = {labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'zone'};
 const choosy = aPod('choosy', {
   cpu: '3',
@@ -80,7 +82,7 @@ const searchOf = (cluster: Cluster, only: readonly Filter[] = filters) => ({
   startIndex: 0,
 });
 
-test('the search for a node and for pods to leave rests after each node', t => {
+test('the search for a node rests after some nodes, that for pods to leave after each', t => {
   const {cluster, looks, rested} = watched();
 
   const found = rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster)));
@@ -91,7 +93,7 @@ test('the search for a node and for pods to leave rests after each node', t => {
   t.deepEqual(found.feasible, []);
   t.true('victims' in outcome);
   t.true(looks.all >= 3 * count);
-  t.true(looks.most <= 6, `${looks.most} looks without a rest`);
+  t.true(looks.most <= looksPerStep, `${looks.most} looks without a rest`);
 });
 
 test('the comparison of candidates for preemption rests after each', t => {
@@ -131,15 +133,15 @@ test('the message of a pod that fits none of many nodes is composed in steps of 
   t.true(step.value.endsWith('2 node(s) had taint t998, 2 node(s) had taint t999.'));
 });
 
-test('filters and scores that sum over all nodes are computed node by node', t => {
+test('filters and scores that sum over all nodes are computed in steps of some nodes', t => {
   for (const filter of [interPodAffinity, podTopologySpread]) {
     const {cluster, looks, rested} = watched();
     rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster, [filter])));
-    t.true(looks.all >= count && looks.most <= 6, `${filter.plugin}: ${looks.most} of ${looks.all} looks without a rest`);
+    t.true(looks.all >= count && looks.most <= looksPerStep, `${filter.plugin}: ${looks.most} of ${looks.all} looks without a rest`);
   }
   const {cluster, looks, rested} = watched();
   rested(totalScores(toPodInfo(choosy), cluster.nodes, scores, cluster));
-  t.true(looks.all >= count && looks.most <= 6, `${looks.most} of ${looks.all} looks without a rest`);
+  t.true(looks.all >= count && looks.most <= looksPerStep, `${looks.most} of ${looks.all} looks without a rest`);
 });
 
 test('events of nodes in a snapshot are applied afterwards, in order; those of pods at once', t => {
@@ -252,6 +254,6 @@ test('terms of affinity are parsed a hundred at a time, and matched a thousand a
     );
     for (let before = parsed; !work.next().done; before = parsed, steps++) most = Math.max(most, parsed - before);
     t.true(most <= 100 && most > 0, `${most} in one step`);
-    t.true(steps > (9 * each) / 100 + (8 * 2 * each) / 1_000, `${steps} steps`);
+    t.true(steps >= (9 * each) / 100 + (8 * 2 * each) / 1_000, `${steps} steps`);
   }
 });

@@ -6,6 +6,7 @@ import type {CoreEvent, KubeObject} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import type {TokenBucket} from '#src/base/token-bucket.js';
 import type {Client} from '#src/client/client.js';
 import {EventCorrelator, type Correlated} from './event-correlation.js';
 
@@ -27,6 +28,8 @@ export interface RecorderOptions {
   readonly component: string;
   readonly host?: string;
   readonly signal: AbortSignal;
+  /** Limits the normal events, where several recorders share one; what is beyond it is dropped. Warnings are always written. */
+  readonly budget?: TokenBucket;
 }
 
 /** The most events that wait to be written; further ones are dropped. */
@@ -56,9 +59,10 @@ export class Recorder implements EventRecorder {
   }
 
   #record(regarding: Regarding, type: string, reason: string, message: string): void {
-    const {log, signal, component} = this.#options;
+    const {log, signal, component, budget} = this.#options;
     log.v(3).info({kind: regarding.kind, object: regarding.metadata?.name, type, reason, message}, 'event occurred');
     if (signal.aborted) return;
+    if (type === 'Normal' && budget?.tryTake() === false) return;
     if (this.#pending.length >= maxPending) {
       log.warn({reason, component}, 'too many events wait to be written; one is dropped');
       return;

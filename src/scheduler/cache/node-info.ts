@@ -21,6 +21,8 @@ export class NodeInfo {
   readonly nonZeroRequested: {cpu: number; memory: number};
   allocatable: Resources = emptyResources();
   maxPods = 0;
+  /** Whether the node is cordoned. */
+  isUnschedulable = false;
   /** The number of pods per host port, by protocol and port, then by address. */
   readonly #ports: Map<string, Map<string, number>>;
   /** The number of pods on the node that mount a claim, by `namespace/name`. */
@@ -44,6 +46,7 @@ export class NodeInfo {
     this.labels = source.labels;
     this.allocatable = source.allocatable;
     this.maxPods = source.maxPods;
+    this.isUnschedulable = source.isUnschedulable;
     this.images = source.images;
     this.version = -1; // A copy has no valid version.
   }
@@ -55,6 +58,7 @@ export class NodeInfo {
 
   setNode(node: Frozen<Node> | undefined): void {
     this.node = node;
+    this.isUnschedulable = Boolean(node?.spec?.unschedulable);
     this.labels = Object.assign(Object.create(null) as object, node?.metadata?.labels);
     this.version++;
     const amounts = new Map(Object.entries(node?.status?.allocatable ?? {}).map(([name, text]) => [name, parseQuantity(text)]));

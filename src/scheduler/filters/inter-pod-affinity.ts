@@ -5,7 +5,14 @@ import {StepCount, type Steps} from '#src/base/steps.js';
 import {matchesAffinityTerm, matchesPerStep, parseTerms, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
+import {
+  nodesPerStep,
+  unschedulable,
+  unresolvable,
+  type PreparedFilter,
+  type Cluster,
+  type Filter,
+} from '#src/scheduler/framework/plugin.js';
 import {TopologyCounts} from './topology-counts.js';
 
 type PodLabels = Pick<PodInfo, 'namespace' | 'labels'>;
@@ -36,7 +43,9 @@ class AffinityCounts {
     yield* parseTerms(requiredAnti);
     const ownTerms = required.length + requiredAnti.length;
     const matches = new StepCount(matchesPerStep);
+    const nodes = new StepCount(nodesPerStep);
     for (const node of this.#cluster.nodes) {
+      if (ownTerms === 0 && node.withRequiredAntiAffinity.size === 0) continue;
       for (const other of node.withRequiredAntiAffinity.values()) {
         yield* parseTerms(other.terms.requiredAnti);
         this.#countExistingAntiAffinity(other, node, 1);
@@ -48,7 +57,7 @@ class AffinityCounts {
           if (matches.add(ownTerms)) yield;
         }
       }
-      yield;
+      if (nodes.add(1)) yield;
     }
   }
 

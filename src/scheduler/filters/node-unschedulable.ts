@@ -14,7 +14,7 @@ export const nodeUnschedulable: Filter = {
   prepare: (pod, {naming}) =>
     tolerates(pod, naming)
       ? undefined
-      : {filter: ({node}) => (node?.spec?.unschedulable ? unresolvable('node(s) were unschedulable') : undefined)},
+      : {filter: ({isUnschedulable}) => (isUnschedulable ? unresolvable('node(s) were unschedulable') : undefined)},
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeTaint'],

@@ -1,9 +1,18 @@
 // Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods added or removed.
 
-import {stepping, type Steps} from '#src/base/steps.js';
+import {StepCount, stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {isRejection, unresolvable, type PreparedFilter, type Cluster, type Filter, type PluginName, type Rejection} from './plugin.js';
+import {
+  isRejection,
+  nodesPerStep,
+  unresolvable,
+  type PreparedFilter,
+  type Cluster,
+  type Filter,
+  type PluginName,
+  type Rejection,
+} from './plugin.js';
 
 /** A rejection with the plugin that made it. */
 export interface PluginRejection extends Rejection {
@@ -170,8 +179,10 @@ export const findFeasibleNodes = function* (
     diagnosis.rejectedBy.add(filterSet.rejection.plugin);
     return found([]);
   }
+  const takesLong = filterSet.filters.some(({check}) => check.evaluate);
   const isFeasible = function* (node: NodeInfo): Steps<boolean> {
-    const rejection = runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (yield* evaluateNode(filterSet, node));
+    const rejection =
+      runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? yield* evaluateNode(filterSet, node) : undefined);
     if (!rejection) return true;
     diagnosis.byNode.set(node.name, rejection);
     diagnosis.rejectedBy.add(rejection.plugin);
@@ -185,10 +196,11 @@ export const findFeasibleNodes = function* (
   if (names) diagnosis.rest = unresolvable(`node(s) didn't satisfy plugin(s) [${[...filterSet.restrictingPlugins].sort().join(' ')}]`);
   const wanted = numFeasibleNodesToFind(nodes.length, percentageOfNodesToScore);
   const fitting: NodeInfo[] = [];
+  const steps = new StepCount(nodesPerStep);
   for (let at = 0; at < nodes.length && fitting.length < wanted; at++) {
     const node = nodes[(startIndex + at) % nodes.length]!;
     if (yield* isFeasible(node)) fitting.push(node);
-    yield;
+    if (steps.add(1)) yield;
   }
   return found(fitting);
 };

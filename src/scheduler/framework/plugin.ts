@@ -18,6 +18,9 @@ import type {EventKind} from './events.js';
 import type {Reservation} from '#src/scheduler/cache/reservation.js';
 import type {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
+/** How many nodes are looked at in one step: the step itself costs as much as most looks. */
+export const nodesPerStep = 8;
+
 /** Plugins, by their names in metrics and configuration. */
 export type PluginName =
   | 'SchedulingGates'

@@ -4,7 +4,7 @@ import {matchesAffinityTerm, matchesPerStep, parseTerms, type AffinityTerm} from
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
-import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
+import {nodesPerStep, type Cluster, type Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 export interface AffinityWeights {
@@ -31,7 +31,9 @@ const topologyScores = function* (
   yield* parseTerms(preferred);
   yield* parseTerms(preferredAnti);
   const matches = new StepCount(matchesPerStep);
+  const nodes = new StepCount(nodesPerStep);
   for (const node of cluster.nodes) {
+    if (!hasPreferences && node.withAffinity.size === 0) continue;
     for (const other of (hasPreferences ? node.pods : node.withAffinity).values()) {
       let count = preferred.length + preferredAnti.length;
       for (const terms of [other.terms.required, other.terms.preferred, other.terms.preferredAnti]) {
@@ -45,7 +47,7 @@ const topologyScores = function* (
       addTerms(other.terms.preferred, pod, node, 1);
       addTerms(other.terms.preferredAnti, pod, node, -1);
     }
-    yield;
+    if (nodes.add(1)) yield;
   }
   return counts;
 };

@@ -1,8 +1,8 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
-import type {Steps} from '#src/base/steps.js';
+import {StepCount, type Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster, NodeScorer, Score} from '#src/scheduler/framework/plugin.js';
+import {nodesPerStep, type Cluster, type NodeScorer, type Score} from '#src/scheduler/framework/plugin.js';
 import {
   nodeInclusion,
   defaultConstraints,
@@ -40,8 +40,9 @@ const constraintScorer = function* (constraint: Constraint, {pod, feasible, coun
     if (domain !== undefined) byDomain.set(domain, 0);
   }
   const includes = nodeInclusion(constraint, pod);
+  const steps = new StepCount(nodesPerStep);
   for (const node of byDomain.size > 0 ? counted : []) {
-    yield;
+    if (steps.add(1)) yield;
     const domain = node.labels[topologyKey];
     const before = domain === undefined ? undefined : byDomain.get(domain);
     if (before !== undefined && includes(node)) byDomain.set(domain!, before + countOn(node));
