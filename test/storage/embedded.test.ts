@@ -1,6 +1,7 @@
 import {rmSync} from 'node:fs';
 import test from 'ava';
 import {seededRandom} from '#src/base/random.js';
+import {nextTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HotRanges, pageOf} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
@@ -39,6 +40,28 @@ test('a range that is too large to be kept is not gathered again and again', t =
 
   t.deepEqual([read(), read(), read(), read()], [0, 900, 0, 0]);
   hot.close();
+});
+
+test('a range that was found empty has what is written in it, also when it was read while that was written', async t => {
+  const store = await open(fresh());
+  const read = async (prefix: string, end: string) => (await store.range({start: prefix, end, limit: 1})).records.map(({key}) => key);
+  t.deepEqual(await read('/k/a/', '/k/a0'), []);
+  t.deepEqual(await read('/k/', '/k0'), []);
+
+  const writing = store.create('/k/a/one', bytes('x'));
+  await nextTurn(); // The commit has begun.
+  const during = await read('/k/a/', '/k/a0');
+  const revision = await writing;
+
+  t.true(during.length <= 1);
+  t.deepEqual(await read('/k/a/', '/k/a0'), ['/k/a/one']);
+  t.deepEqual(await read('/k/', '/k0'), ['/k/a/one']);
+  await store.delete('/k/a/one', revision);
+  t.deepEqual(await read('/k/', '/k0'), []);
+  t.deepEqual((await store.range({start: '/k/', end: '/k0', revision})).records.length, 1, 'as it was');
+  await store.create('/k/b', bytes('y'));
+  t.deepEqual(await read('/k/', '/k0'), ['/k/b']);
+  await store.close();
 });
 
 test('a retained range returns the changes since, and earlier reads stay as they were', async t => {

@@ -105,7 +105,10 @@ const makeEvent = (resource: Resource, representation: Representation, change: C
       type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored,
       first,
     );
-  const maker = representation.metadataText ? ofMetadata(resource, representation.metadataText, shown) : ofObject(resource, record, seen);
+  const {metadataText} = representation;
+  const maker = metadataText
+    ? ofMetadata(resource, {text: metadataText, record: shown, of: object => representation.event(object, first)})
+    : ofObject(resource, record, seen);
   return new LazyEvent(type, representation, maker, representation.raw ? shown : undefined);
 };
 
@@ -114,11 +117,21 @@ const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Reado
   later: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock)?.then(seen),
 });
 
-/** Reads metadata without parsing the rest of an object. */
-const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) => string, record: StoredRecord): ObjectMaker => {
+/** What the metadata of an event is made from. */
+interface MetadataSource {
+  readonly text: (record: StoredRecord) => string;
+  readonly record: StoredRecord;
+  readonly of: (object: Readonly<KubeObject>) => unknown;
+}
+
+/** Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. */
+const ofMetadata = ({objects, settings: {clock}}: Resource, {text, record, of}: MetadataSource): ObjectMaker => {
   const parsed = () => parsedInSteps(Buffer.from(text(record)), {freezes: true});
   return {
-    now: () => runSteps(parsed()),
+    now() {
+      const known = objects.peek(record.key, record.revision);
+      return known ? deepFreeze(of(known)) : runSteps(parsed());
+    },
     later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
   };
 };
@@ -127,7 +140,7 @@ const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) 
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
   const {metadataText, raw} = representation;
   const maker = metadataText
-    ? ofMetadata(resource, metadataText, record)
+    ? ofMetadata(resource, {text: metadataText, record, of: object => representation.event(object, first)})
     : ofObject(resource, record, stored => representation.event(stored, first));
   return new LazyEvent('ADDED', representation, maker, raw ? record : undefined);
 };

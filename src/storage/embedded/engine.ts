@@ -19,6 +19,7 @@ import {
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {LeaseId, RevisionNote, StoredRecord} from '#src/storage/store.js';
+import {EmptyRanges} from './empty-ranges.js';
 import {HistoryBound} from './history-bound.js';
 import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
 import {
@@ -67,6 +68,9 @@ export const metaKeys = {
   notedAt: `${tables.meta}noted-at`,
   probe: `${tables.meta}probe`,
 } as const;
+/** The page of a range that holds nothing. */
+const noRecords: Page = {records: [], more: false};
+
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
 const endOfLease = (lease: string): string => `${lease}\u007f`;
 
@@ -100,6 +104,7 @@ export class EmbeddedEngine implements StorageEngine {
   #committing: number | undefined;
   readonly #recent = new RecentRecords();
   readonly #hot: HotRanges;
+  readonly #empty = new EmptyRanges();
   /** Keys of the commit in progress: reads of them must not be cached. */
   readonly #uncommitted = new Set<string>();
   #compacted: number;
@@ -161,13 +166,26 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   range(start: string, end: string, extent: Extent): Page {
-    if (extent.limit !== Infinity) return this.#read(start, end, extent);
+    if (this.#empty.has(start, end)) return noRecords;
+    if (extent.limit !== Infinity) return this.#readNewest(start, end, extent);
     const newest = this.revision();
     const hot = this.#hot.find(start, end);
     if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
-    const page = this.#read(start, end, extent);
+    const page = this.#readNewest(start, end, extent);
     if (!extent.filter) this.#hot.recordRead(start, end, newest, page);
     return page;
+  }
+
+  #readNewest(start: string, end: string, extent: Extent): Page {
+    const page = this.#read(start, end, extent);
+    if (page.records.length === 0 && !page.more && !extent.filter && !this.#isWriting(start, end)) this.#empty.add(start, end);
+    return page;
+  }
+
+  /** Whether the commit in progress, which reads may not see yet, writes in a range. */
+  #isWriting(start: string, end: string): boolean {
+    for (const key of this.#uncommitted) if (within(key, start, end)) return true;
+    return false;
   }
 
   #read(start: string, end: string, extent: Extent): Page {
@@ -272,6 +290,7 @@ export class EmbeddedEngine implements StorageEngine {
       this.#apply(writes, change, deletions);
       this.#recent.drop(change.key);
       this.#uncommitted.add(change.key);
+      if (change.record) this.#empty.written(change.key);
     }
     for (const {id, expiresAt} of granted) writes.put(leaseKey(id), encodeNumber(leaseKey(id), expiresAt));
     for (const lease of forgotten) writes.remove(leaseKey(lease));
@@ -284,7 +303,8 @@ export class EmbeddedEngine implements StorageEngine {
       if (last !== undefined) this.#committing = undefined;
       for (const {key} of changes) this.#uncommitted.delete(key);
     }
-    this.#bound.changed();
+    if (changes.every(({record, previous}) => record && !previous)) this.#bound.created(changes);
+    else this.#bound.changed();
   }
 
   async #write(writes: Writes): Promise<void> {

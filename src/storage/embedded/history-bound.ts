@@ -58,6 +58,13 @@ export class HistoryBound {
     this.#done = this.#run();
   }
 
+  /** Called after a commit that only made records, which frees nothing: it need not be read again to be counted. */
+  created(changes: readonly {readonly revision: number}[]): void {
+    const [first] = changes;
+    if (!first || this.#isRunning || this.#counted !== first.revision - 1) return this.changed();
+    this.#counted = changes.at(-1)!.revision;
+  }
+
   /** Removes from the count what a sweep is about to drop. Returns it, to be given back if the sweep fails. */
   take(after: number, upTo: number): number {
     if (this.#parts.maxBytes === 0) return 0;
