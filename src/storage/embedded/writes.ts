@@ -11,7 +11,15 @@ export type Tree = RootDatabase<Buffer, LayoutKey>;
  * The settings of a tree. Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises that are not awaited, whose
  * rejection on a full disk ends the process; batches are explicit instead.
  */
-export const treeSettings = {overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1} as const;
+export const treeSettings = {
+  overlappingSync: false,
+  eventTurnBatching: false,
+  encoding: 'binary',
+  keyEncoder,
+  maxDbs: 1,
+  // Address space only. A map that grows with the file leaves its smaller ones mapped, and their pages count in the memory of the process again each time.
+  mapSize: 2 ** 32,
+} as const;
 
 /** The value of a key that says all by being there. */
 export const nothing = Buffer.alloc(0);
