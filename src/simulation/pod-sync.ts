@@ -27,8 +27,8 @@ interface SyncParts {
   readonly records: Records;
   readonly volumes: NodeVolumes | undefined;
   readonly devices: DevicePreparation;
-  /** How many pods may report that they start, since that is half of what a node writes of a pod; beyond it their first status is that they run. */
-  readonly startBudget: TokenBucket;
+  /** How many statuses are written that last a moment, that a pod starts or ends: without them a node writes half as much. */
+  readonly briefBudget: TokenBucket;
 }
 
 const eventRecorderFor =
@@ -48,17 +48,20 @@ const checkReferences = async (agent: Agent, record: PodRecord, now: () => numbe
   record.missing = missing;
 };
 
-/** A pod starts soon if it runs within so many milliseconds. */
-const soonMs = 150;
+/** A pod starts, or ends, soon if it does so within so many milliseconds. */
+const [startsWithin, endsWithin] = [150, 1500];
 
 /** Whether the pod has no status from its node yet, nothing to report but that it starts, and runs soon. */
-const isJustStarting = ({pod, sandbox, isFinished, termination, containers}: PodRecord, next: number, now: number): boolean =>
+const isJustStarting = ({pod, sandbox, termination, containers}: PodRecord, wait: number): boolean =>
   pod.status?.startTime === undefined &&
   sandbox === 'pending' &&
-  !isFinished &&
   !termination &&
-  next - now <= soonMs &&
+  wait <= startsWithin &&
   containers.every(({state}) => state.is === 'waiting' && !state.reason);
+
+/** Whether the pod is being deleted and will have ended soon: its status changes once more then. */
+const isJustEnding = ({pod, termination}: PodRecord, wait: number): boolean =>
+  termination !== undefined && pod.metadata?.deletionTimestamp !== undefined && wait <= endsWithin;
 
 /** Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their status. */
 export class PodSync {
@@ -83,7 +86,7 @@ export class PodSync {
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
     record.requestedExits.clear();
     notifyListeners(record);
-    if (isJustStarting(record, next, timeline.now()) && !this.#parts.startBudget.tryTake()) return next;
+    if (this.#isLeftOut(record, next - timeline.now())) return next;
     await writeStatus(agent, record, {
       hostAddresses: agent.machine.addresses,
       timeline,
@@ -92,6 +95,12 @@ export class PodSync {
     if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted)
       await deletePod(agent, record);
     return next;
+  }
+
+  /** Whether a status that another one follows after a short wait is not written, since there are too many of them. */
+  #isLeftOut(record: PodRecord, wait: number): boolean {
+    if (record.isFinished || !(isJustStarting(record, wait) || isJustEnding(record, wait))) return false;
+    return !this.#parts.briefBudget.tryTake();
   }
 
   #podContext(agent: Agent, record: PodRecord): PodContext {

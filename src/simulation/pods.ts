@@ -22,8 +22,8 @@ export interface PodReconciler extends PodRecords {
 
 const conflictRetryMs = 100;
 
-/** How many pods a second, and at once, report that they start before they run. */
-const [startsPerSecond, startBurst] = [20, 100];
+/** How many statuses that last a moment, of pods that start or end, are written a second, and at once. */
+const [briefPerSecond, briefBurst] = [20, 100];
 
 /** Reconciles the pods that are bound to simulated nodes. */
 export const createPodReconciler = (context: SimulationContext, volumes: NodeVolumes | undefined): PodReconciler => {
@@ -32,8 +32,8 @@ export const createPodReconciler = (context: SimulationContext, volumes: NodeVol
   const addresses = podAddresses(context);
   const records = new Records({context, behaviors, addresses, volumes});
   const devices = new DevicePreparation(context);
-  const startBudget = new TokenBucket(clock, startsPerSecond, startBurst);
-  const sync = new PodSync({context, behaviors, addresses, records, volumes, devices, startBudget});
+  const briefBudget = new TokenBucket(clock, briefPerSecond, briefBurst);
+  const sync = new PodSync({context, behaviors, addresses, records, volumes, devices, briefBudget});
 
   return {
     behaviors,
