@@ -30,6 +30,8 @@ export interface ReadOptions {
 
 /** Selects records of a range. */
 export interface RecordFilter {
+  /** Filters with the same id let through the same records, so that a store may remember which those are. */
+  readonly id?: string | undefined;
   /** Returns whether the record of a key at a revision passes; undefined when that needs its value. */
   known(key: string, revision: number): boolean | undefined;
   /** Returns whether a record passes, by its value. */

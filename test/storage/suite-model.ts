@@ -1,7 +1,7 @@
 import type {ExecutionContext} from 'ava';
 import {seededRandom} from '#src/base/random.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
-import {endOfPrefix, type Change} from '#src/storage/store.js';
+import {endOfPrefix, type Change, type RecordFilter, type StoredRecord} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
 import {bytes, type StoreTest, type StoreEnvironment} from './store-environment.js';
 
@@ -26,12 +26,16 @@ class Model {
     this.changes.push(`${value === undefined ? '-' : before ? '~' : '+'}${key} ${revision}`);
   }
 
-  range(revision: number, start: string, end: string): string[] {
+  range(revision: number, start: string, end: string, passes = (_value: string) => true): string[] {
     const state = this.states[revision]!;
-    const keys = [...state.keys()].filter(key => key >= start && key < end).sort();
+    const keys = [...state.keys()].filter(key => key >= start && key < end && passes(state.get(key)!.value)).sort();
     return keys.map(key => `${key} ${JSON.stringify(state.get(key))}`);
   }
 }
+
+/** A record as the model shows it. */
+const shown = ({key, value, revision, created}: StoredRecord): string =>
+  `${key} ${JSON.stringify({value: value.toString(), revision, created})}`;
 
 /** Few keys, many of them prefixes of others. */
 const keys = ['/a', '/a/a', '/a/b', '/a/b/c', '/ab', '/b', '/b/a', '/b/aa', '/c', '/c/0', '/c/0/1'];
@@ -68,15 +72,34 @@ const play = async (t: ExecutionContext, {store}: StoreEnvironment, seed: number
     const limit = pick([undefined, 1, 2, 5]);
     const expected = model.range(revision, start, end);
     const range = await store.range({start, end, revision, ...(limit === undefined ? {} : {limit})});
-    t.deepEqual(
-      range.records.map(({key, value, revision, created}) => `${key} ${JSON.stringify({value: value.toString(), revision, created})}`),
-      expected.slice(0, limit),
-    );
+    t.deepEqual(range.records.map(shown), expected.slice(0, limit));
     t.is(range.more, expected.length > (limit ?? Infinity));
+  };
+
+  /** Compares what a filter lets through, which a store may remember by the filter's id. */
+  const compareFiltered = async (): Promise<void> => {
+    const start = pick(['/', ...keys]);
+    const end = endOfPrefix(start);
+    const digit = pick(['1', '7']);
+    const filter: RecordFilter = {id: digit, known: () => undefined, passes: ({value}) => value.includes(digit)};
+    const found: string[] = [];
+    let [from, revision]: [string, number | undefined] = [start, undefined];
+    for (let more = true; more;) {
+      const bound = pick([{}, {limit: 1}, {limit: 2}, {bytes: 20}]);
+      const range = await store.range({start: from, end, filter, ...bound, ...(revision === undefined ? {} : {revision})});
+      found.push(...range.records.map(shown));
+      ({more, revision} = range);
+      from = `${range.reached ?? range.records.at(-1)?.key ?? ''}\0`;
+    }
+    t.deepEqual(
+      found,
+      model.range(revision!, start, end, value => value.includes(digit)),
+    );
   };
 
   for (let step = 0; step < 400; step++) {
     const chance = random.float();
+    if (random.float() < 0.3) await compareFiltered();
     if (chance < 0.75) {
       const count = 1 + Math.floor(random.float() * 6);
       // Others may come between calls made at once, so that their order is not known.

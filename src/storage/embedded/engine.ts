@@ -18,8 +18,9 @@ import {
 } from '#src/storage/local/engine.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
-import type {LeaseId, RevisionNote, StoredRecord} from '#src/storage/store.js';
+import type {LeaseId, RecordFilter, RevisionNote, StoredRecord} from '#src/storage/store.js';
 import {EmptyRanges} from './empty-ranges.js';
+import {FoundKeys, type Found} from './found-keys.js';
 import {HistoryBound} from './history-bound.js';
 import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
 import {
@@ -60,6 +61,9 @@ const fewRecords = 100;
 
 /** A cached range further behind is read again, since catching up is synchronous. */
 const maxCatchUp = 1000;
+
+/** The same for the records of a range that changed since a filter was applied to it, each of which may have to be parsed. */
+const maxRefiltered = 50;
 
 export const metaKeys = {
   compacted: `${tables.meta}compacted`,
@@ -105,6 +109,7 @@ export class EmbeddedEngine implements StorageEngine {
   readonly #recent = new RecentRecords();
   readonly #hot: HotRanges;
   readonly #empty = new EmptyRanges();
+  readonly #found = new FoundKeys();
   /** Keys of the commit in progress: reads of them must not be cached. */
   readonly #uncommitted = new Set<string>();
   #compacted: number;
@@ -167,12 +172,64 @@ export class EmbeddedEngine implements StorageEngine {
 
   range(start: string, end: string, extent: Extent): Page {
     if (this.#empty.has(start, end)) return noRecords;
+    if (extent.filter?.id !== undefined) return this.#rangeOf(extent.filter, start, end, extent);
     if (extent.limit !== Infinity) return this.#readNewest(start, end, extent);
     const newest = this.revision();
     const hot = this.#hot.find(start, end);
     if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
     const page = this.#readNewest(start, end, extent);
     if (!extent.filter) this.#hot.recordRead(start, end, newest, page);
+    return page;
+  }
+
+  /** Reads what a filter lets through: from what it found last and the changes since, where that is known. */
+  #rangeOf(filter: RecordFilter, start: string, end: string, extent: Extent): Page {
+    const id = filter.id!;
+    const newest = this.revision();
+    const found = this.#found.find(id, start, end);
+    if (found && this.#catchUpFound(filter, found, newest)) return this.#pageOf(found.keys, extent);
+    if (found) this.#found.forget(id, found);
+    const page = this.#readNewest(start, end, extent);
+    this.#found.recordRead(id, {start, end, at: newest}, page);
+    return page;
+  }
+
+  /** Returns false where filtering the range again is less work. */
+  #catchUpFound(filter: RecordFilter, found: Found, newest: number): boolean {
+    const {at, start, end} = found;
+    if (at < this.#compacted || newest - at > maxCatchUp) return false;
+    const changed = new Set<string>();
+    for (let revision = at + 1; revision <= newest; revision++) {
+      const change = this.#change(revision);
+      if (!change) continue;
+      // A read of the range decides what the damage means for it.
+      if (!change.head) return false;
+      const {key} = change.head;
+      if (within(key, start, end) && changed.add(key).size > maxRefiltered) return false;
+    }
+    if (changed.size > 0) this.#found.advance(filter.id!, found, this.#refiltered(filter, changed), newest);
+    else found.at = newest;
+    return true;
+  }
+
+  *#refiltered(filter: RecordFilter, keys: Iterable<string>): Generator<readonly [key: string, passes: boolean]> {
+    for (const key of keys) {
+      const revision = this.#revisionAt(tables.head + key);
+      yield [key, revision !== 0 && (filter.known(key, revision) ?? filter.passes(this.#record(key, revision)))];
+    }
+  }
+
+  #pageOf(keys: readonly string[], extent: Extent): Page {
+    const page = new PageReader(extent);
+    const room = keys.length > fewRecords ? roomForMany() : undefined;
+    for (const key of keys) {
+      if (page.isFull) {
+        page.more = true;
+        break;
+      }
+      const revision = this.#revisionAt(tables.head + key);
+      if (!page.skips(key, revision)) page.add(this.#record(key, revision, room));
+    }
     return page;
   }
 
@@ -229,6 +286,7 @@ export class EmbeddedEngine implements StorageEngine {
     if (hot?.at === revision) return pageOf(hot, start, extent);
     const page = this.#readAt(start, end, extent, revision);
     if (!extent.filter) this.#hot.recordRead(start, end, revision, page);
+    else if (extent.filter.id !== undefined) this.#found.recordRead(extent.filter.id, {start, end, at: revision}, page);
     return page;
   }
 

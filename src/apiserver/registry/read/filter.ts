@@ -18,6 +18,7 @@ export const passAll: Filter = {
   name: undefined,
   namespace: undefined,
   looksAtFields: false,
+  id: undefined,
   matches: () => true,
   decide: () => true,
 };
@@ -34,6 +35,8 @@ export interface Filter {
   /** The name and the namespace that the selectors require, if any. */
   readonly name: string | undefined;
   readonly namespace: string | undefined;
+  /** Filters of equal ids match the same objects; undefined for long selectors. */
+  readonly id: string | undefined;
   matches(object: Readonly<KubeObject>): boolean;
   /** Whether it evaluates fields other than those every kind has. */
   readonly looksAtFields: boolean;
@@ -65,8 +68,23 @@ const unknownField: Readonly<
   quoted: (field, kind) => `field label ${JSON.stringify(field)} not supported for ${kind.split('=')[1]}`,
 };
 
+/** Longer selectors have no id: they are not remembered. */
+const maxIdLength = 1024;
+
+/** Kinds by number: one that is defined anew may have other selectable fields. */
+const serials = new WeakMap<ServedResource, number>();
+let lastSerial = 0;
+
+const idOf = (served: ServedResource, text: string): string | undefined => {
+  if (text.length > maxIdLength) return undefined;
+  let serial = serials.get(served);
+  if (serial === undefined) serials.set(served, (serial = ++lastSerial));
+  return `${serial} ${text}`;
+};
+
 /** Returns the filter of a request. Throws 400 for fields that the kind does not support in selectors. */
-export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
+export const filterOf = (served: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
+  const {resource, kind, version} = served;
   const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selection?.fields ?? {};
   const {
     definition,
@@ -84,6 +102,7 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
   const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;
   return {
     all: labels.empty && terms.length === 0,
+    id: idOf(served, `${labels.toString()} ${fields.toString()}`),
     name: pinned('metadata.name'),
     namespace: pinned('metadata.namespace'),
     matches: object =>
@@ -132,6 +151,7 @@ export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter
   const {attributes} = resource;
   attributes.touch();
   return {
+    id: filter.id,
     known: (key, revision) => filter.decide(key, attributes.known(key, revision)),
     passes: record => passes(resource, filter, record),
   };
