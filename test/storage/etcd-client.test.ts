@@ -3,6 +3,7 @@ import {systemClock, type Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {StoreTimeout} from '#src/storage/errors.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
+import {openEtcdStore} from '#src/storage/etcd/index.js';
 import type {TxnRequest} from '#src/storage/etcd/messages.js';
 import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
 import {MessageWriter} from '#src/transport/grpc/message.js';
@@ -18,6 +19,34 @@ class RefusingMember extends GrpcPlugin {
     return new MessageWriter().message(1, new MessageWriter().int(3, 7));
   }
 }
+
+/** A member that says what history is compacted of every read, and takes watches that it never begins. */
+class SilentMember extends GrpcPlugin {
+  isCompacted = true;
+
+  protected answer(_: string, procedure: string): MessageWriter | undefined {
+    if (procedure === 'Watch') return undefined;
+    if (procedure === 'Range' && this.isCompacted)
+      throw new GrpcError(grpcCodes.outOfRange, 'etcdserver: mvcc: required revision has been compacted');
+    return new MessageWriter().message(1, new MessageWriter().int(3, 7));
+  }
+}
+
+const startSilent = async (clock: Clock) => {
+  const member = await new SilentMember().listen();
+  const channel = new GrpcChannel({servers: [`unix:${member.socket}`], clock});
+  const client = new EtcdClient({channel, clock});
+  const dispose = async (): Promise<void> => {
+    await client.close();
+    await member[Symbol.asyncDispose]();
+  };
+  return {member, client, [Symbol.asyncDispose]: dispose};
+};
+
+/** Resolves once the member got a number of watches. */
+const watched = async (member: GrpcPlugin, times: number): Promise<void> => {
+  while ((member.calls['/etcdserverpb.Watch/Watch'] ?? 0) < times) await new Promise(setImmediate);
+};
 
 const start = async (reason: string, refusals: number, clock: Clock = systemClock) => {
   const member = await new RefusingMember().listen();
@@ -62,4 +91,36 @@ test('a read of a member that stops is sent again, and a write may have been sto
 
   t.is(await client.revision(), 7);
   t.is(member.calls['/etcdserverpb.KV/Range'], 2);
+});
+
+test('a watch that the server does not begin ends after ten seconds', async t => {
+  const clock = new VirtualClock();
+  await using started = await startSilent(clock);
+  const {member, client} = started;
+
+  const ended = new Promise<Error>(resolve => void client.watch({start: '/', from: 1}, () => {}, resolve));
+  await watched(member, 1);
+  await clock.advance(10_000);
+
+  t.is((await ended).message, 'the watch was not begun within 10 s');
+});
+
+test('the compacted revision is waited for ten seconds', async t => {
+  // Calls hold a virtual clock.
+  const hurried: Clock = {...systemClock, schedule: (ms, run) => systemClock.schedule(ms / 100, run)};
+  await using started = await startSilent(hurried);
+
+  await t.throwsAsync(started.client.compacted(), {instanceOf: StoreTimeout, message: /within 10 s/});
+});
+
+test('a start that waits for the watch ends with its signal', async t => {
+  await using member = await new SilentMember().listen();
+  member.isCompacted = false;
+  const stop = new AbortController();
+
+  const opening = openEtcdStore({servers: [`unix:${member.socket}`], prefix: '', signal: stop.signal});
+  await watched(member, 1);
+  stop.abort(new Error('no more'));
+
+  await t.throwsAsync(opening, {message: 'no more'});
 });

@@ -28,8 +28,8 @@ export abstract class GrpcPlugin implements AsyncDisposable {
     this.#server.on('stream', (stream, headers) => this.#serve(stream, String(headers[':path'])));
   }
 
-  /** May throw a `GrpcError`, which is then the outcome of the call. */
-  protected abstract answer(service: string, procedure: string, message: Buffer): MessageWriter;
+  /** May throw a `GrpcError`, which is then the outcome of the call. A call stays open without a message. */
+  protected abstract answer(service: string, procedure: string, message: Buffer): MessageWriter | undefined;
 
   async listen(): Promise<this> {
     this.#server.listen(this.socket);
@@ -60,7 +60,8 @@ export abstract class GrpcPlugin implements AsyncDisposable {
     stream.on('wantTrailers', () => stream.sendTrailers(outcome));
     try {
       if (this.failing.has(procedure)) throw new GrpcError(grpcCodes.unavailable, `${procedure} is out of order`);
-      stream.end(frameOf(this.answer(service, procedure, message).finish()));
+      const answer = this.answer(service, procedure, message);
+      if (answer) stream.end(frameOf(answer.finish()));
     } catch (error) {
       if (!(error instanceof GrpcError)) throw error;
       outcome = {'grpc-status': String(error.code), 'grpc-message': error.message};

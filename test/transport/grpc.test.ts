@@ -77,6 +77,24 @@ const serving = async (act: (stream: ServerHttp2Stream) => void, path?: string) 
   return Object.assign(state, {stop});
 };
 
+/** A relay to a server, and its sockets. */
+const relay = async (target: string) => {
+  const sockets: Socket[] = [];
+  const proxy = createTcp(inner => {
+    const outer = connect(Number(new URL(target).port), '127.0.0.1');
+    inner.pipe(outer).pipe(inner);
+    sockets.push(inner, outer);
+    for (const socket of [inner, outer]) socket.on('error', () => {});
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  };
+  return {url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, sockets, close};
+};
+
 const answering = (stream: ServerHttp2Stream): void => {
   stream.respond({':status': 200}, {waitForTrailers: true});
   stream.on('wantTrailers', () => stream.sendTrailers({'grpc-status': '0'}));
@@ -128,6 +146,60 @@ test('a call without an available server was never sent', async t => {
   t.true(error?.unsent);
 });
 
+test('the time limit of a call includes the connection', async t => {
+  const sockets: Socket[] = [];
+  const silent = createTcp(socket => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const servers = [`http://127.0.0.1:${(silent.address() as AddressInfo).port}`];
+  await using channel = new GrpcChannel({servers, clock: systemClock, connectTimeoutMs: 400});
+
+  const error = await t.throwsAsync(channel.call('/a/B', Buffer.alloc(0), 100), {
+    instanceOf: GrpcError,
+    message: 'there was no connection for /a/B within 0.1 s',
+  });
+
+  t.deepEqual([error?.code, error?.unsent], [4, true]);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+});
+
+test('a call ends at its time limit although the connection is stuck with what was sent', async t => {
+  const server = await serving(answering);
+  const {url, sockets, close} = await relay(server.url);
+  await using channel = new GrpcChannel({servers: [url], clock: systemClock});
+  await channel.call('/a/B', Buffer.alloc(0), 5000);
+
+  for (const socket of sockets) socket.unpipe().pause();
+  const calls = Array.from({length: 40}, () => channel.call('/a/B', Buffer.alloc(1 << 20), 300));
+  const outcomes = await Promise.allSettled(calls);
+
+  const codes = outcomes.map(outcome => outcome.status === 'rejected' && (outcome.reason as GrpcError).code);
+  t.deepEqual([...new Set(codes)], [4]);
+  close();
+  server.stop();
+});
+
+test('a connection is used once it was verified by calls of its own, and another server is tried if it is refused', async t => {
+  const [wrong, right] = [await serving(answering), await serving(answering)];
+  const verified: string[] = [];
+  await using channel = new GrpcChannel({
+    servers: [wrong.url, right.url],
+    clock: systemClock,
+    verify: async call => {
+      verified.push(String(await call('/a/Verify', Buffer.alloc(0))));
+      if (verified.length === 1) throw new Error('another history');
+    },
+  });
+
+  const answers = await Promise.all([1, 2].map(() => channel.call('/a/B', Buffer.alloc(0), 5000)));
+
+  t.deepEqual(answers.map(String), ['answer', 'answer']);
+  t.deepEqual(verified, ['answer', 'answer']);
+  t.deepEqual([wrong.sessions, right.sessions], [1, 1]);
+  wrong.stop();
+  right.stop();
+});
+
 test('a server at a unix socket is called like any other, over one connection', async t => {
   const path = join(await mkdtemp(join(tmpdir(), 'plat-grpc-')), 'socket');
   const server = await serving(answering, path);
@@ -166,22 +238,13 @@ test('a server that no longer answers pings is disconnected, and the next call u
     if (server.sessions === 1) stream.respond({':status': 200});
     else answering(stream);
   });
-  const pipes: Socket[] = [];
-  const proxy = createTcp(inner => {
-    const outer = connect(Number(new URL(server.url).port), '127.0.0.1');
-    inner.pipe(outer).pipe(inner);
-    pipes.push(inner, outer);
-    for (const socket of [inner, outer]) socket.on('error', () => {});
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  const {url, sockets, close} = await relay(server.url);
   const clock = new VirtualClock();
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   await using channel = new GrpcChannel({servers: [url], clock, pings: {everyMs: 30_000, timeoutMs: 10_000}});
   const ends: (GrpcError | undefined)[] = [];
   using _ = await channel.stream('/a/Watch', {}, {message: () => {}, ended: error => void ends.push(error)});
 
-  for (const socket of pipes) socket.unpipe().pause();
+  for (const socket of sockets) socket.unpipe().pause();
   await clock.advance(39_000);
   t.deepEqual(ends, []);
   await clock.advance(1000);
@@ -189,7 +252,6 @@ test('a server that no longer answers pings is disconnected, and the next call u
 
   t.is(ends[0]?.message, 'the connection fell silent');
   t.is((await channel.call('/a/B', Buffer.alloc(0), 5000)).toString(), 'answer');
-  for (const socket of pipes) socket.destroy();
-  proxy.close();
+  close();
   server.stop();
 });

@@ -3,8 +3,8 @@
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {Compacted, FutureRevision, LeaseNotFound, StoreTimeout, ValueTooLarge} from '#src/storage/errors.js';
-import {grpcCodes, GrpcChannel, GrpcError, type OpenStream} from '#src/transport/grpc/channel.js';
-import {History} from './history.js';
+import {grpcCodes, GrpcChannel, GrpcError, type Call, type OpenStream} from '#src/transport/grpc/channel.js';
+import {History, HistoryGone} from './history.js';
 import * as messages from './messages.js';
 import type {RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchRequest, WatchResponse} from './messages.js';
 
@@ -15,15 +15,11 @@ export interface EtcdClientSettings {
 
 /** The timeout of one call, retries of reads included. */
 const callTimeoutMs = 10_000;
-const probeMs = 5000;
+/** Longer than connecting may take, whose error tells more. */
+const probeMs = 8000;
 /** The longest message a client sends, whatever the servers would take. */
 const maxSentBytes = 2 << 20;
 const delay = exponential(25, 1000);
-
-/** History was compacted; etcd does not report up to which revision. */
-export class HistoryGone extends Error {
-  override readonly name = 'HistoryGone';
-}
 
 /** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent or not proposed. */
 export class EtcdClient {
@@ -47,12 +43,23 @@ export class EtcdClient {
 
   /** Returns the newest revision. */
   async revision(): Promise<number> {
-    return (await this.range({start: unusedKey, countOnly: true})).revision;
+    return (await this.range(messages.newest)).revision;
   }
 
   /** Resolves if a server serves; otherwise rejects with the reason, without retries. */
   async probe(timeoutMs = probeMs): Promise<void> {
-    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: unusedKey, countOnly: true}), timeoutMs);
+    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange(messages.newest), timeoutMs);
+  }
+
+  /** Compares the known history with the one that a new connection leads to. */
+  verify(call: Call): Promise<void> {
+    return this.history.verify(async request => {
+      try {
+        return messages.decodeRange(await call('/etcdserverpb.KV/Range', messages.encodeRange(request)));
+      } catch (error) {
+        throw error instanceof GrpcError && !isUnavailable(error) ? storeError(error) : error;
+      }
+    });
   }
 
   /** Throws `ValueTooLarge`, `LeaseNotFound`, and `StoreTimeout` as all calls do. */
@@ -66,6 +73,9 @@ export class EtcdClient {
     try {
       const response = messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
       this.history.check(response, expected);
+      const {key, apply} = request;
+      if (response.succeeded && apply !== 'get')
+        this.history.saw([{isDeletion: apply === 'delete', kv: {key, revision: response.revision}}], expected);
       return response;
     } catch (error) {
       if (error instanceof GrpcError && /request is too large|larger than max/.test(error.message)) throw new ValueTooLarge(error.message);
@@ -95,14 +105,22 @@ export class EtcdClient {
     return messages.decodeSize(await this.#call('Maintenance/Status', Buffer.alloc(0), true));
   }
 
-  /** Opens a watch. `ended` is called once unless the handle is disposed of before: when the stream broke or the server ended the watch, with `Compacted` if its start was compacted. */
+  /**
+   * Opens a watch. `ended` is called once unless the handle is disposed of before: when the stream broke, the server ended the watch or did not begin it in time, with
+   * `Compacted` if its start was compacted.
+   */
   async watch(request: WatchRequest, onResponse: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
     let stream: OpenStream | undefined = undefined;
     let over = false;
+    let unanswered: Disposable | undefined = undefined;
+    const finish = (): void => {
+      over = true;
+      unanswered?.[Symbol.dispose]();
+      stream?.[Symbol.dispose]();
+    };
     const end = (error: Error): void => {
       if (over) return;
-      over = true;
-      stream?.[Symbol.dispose]();
+      finish();
       ended(error);
     };
     stream = await this.#channel.stream(
@@ -111,6 +129,7 @@ export class EtcdClient {
       {
         message(bytes) {
           if (over) return;
+          unanswered?.[Symbol.dispose]();
           const response = messages.decodeWatch(bytes);
           if (!response.canceled) return onResponse(response);
           end(
@@ -121,28 +140,44 @@ export class EtcdClient {
       },
     );
     stream.send(messages.encodeWatch(request));
-    return {
-      [Symbol.dispose]() {
-        over = true;
-        stream[Symbol.dispose]();
-      },
-    };
+    const late = `the watch was not begun within ${callTimeoutMs / 1000} s`;
+    if (!over) unanswered = this.#clock.schedule(callTimeoutMs, () => end(new StoreTimeout(late)));
+    return {[Symbol.dispose]: finish};
   }
 
   /** Returns the compacted revision; zero when nothing was compacted. */
   async compacted(): Promise<number> {
     try {
-      await this.range({start: unusedKey, revision: 1, countOnly: true});
+      await this.range({...messages.newest, revision: 1});
       return 0;
     } catch (error) {
       if (!(error instanceof HistoryGone)) throw error;
     }
-    // Only a watch that begins too early reports the compacted revision.
+    return this.#compactedByWatch();
+  }
+
+  /** Only a watch that begins too early reports the compacted revision. */
+  async #compactedByWatch(): Promise<number> {
     using _ = this.#clock.hold();
-    return new Promise((resolve, reject) => {
-      const ended = (error: Error): void => (error instanceof Compacted ? resolve(error.compacted) : reject(error));
-      this.watch({start: unusedKey, from: 1}, () => {}, ended).catch(reject);
-    });
+    let watch: Disposable | undefined;
+    let timer: Disposable | undefined;
+    let isOver = false;
+    const opened = (handle: Disposable): void => {
+      watch = handle;
+      if (isOver) handle[Symbol.dispose]();
+    };
+    try {
+      return await new Promise((resolve, reject) => {
+        const late = new StoreTimeout(`the compacted revision was not reported within ${callTimeoutMs / 1000} s`);
+        timer = this.#clock.schedule(callTimeoutMs, () => reject(late));
+        const ended = (error: Error): void => (error instanceof Compacted ? resolve(error.compacted) : reject(error));
+        this.watch({start: messages.newest.start, from: 1}, () => {}, ended).then(opened, reject);
+      });
+    } finally {
+      isOver = true;
+      timer?.[Symbol.dispose]();
+      watch?.[Symbol.dispose]();
+    }
   }
 
   /** Uses another server for the next call. With `drop`, calls and watches of the present one fail. */
@@ -172,9 +207,6 @@ export class EtcdClient {
     }
   }
 }
-
-/** A key that no store writes. */
-const unusedKey = '\0';
 
 /** etcd's raft did not propose a write: the member has no leader, or hands the leadership on. Certainly not stored. */
 const proposalDropped = 'raft proposal dropped';

@@ -1,9 +1,16 @@
 // Detects that the data of etcd's servers were replaced: wiped, or restored from an older snapshot. Then everything known of the store by key and revision is
 // void. A linearizable response never has an older revision than one received before its call began, so a lower one proves it; so does another cluster id. A
-// history that has grown beyond the known revision meanwhile is recognised by the watch, which compares the last changes it knows.
+// history that has grown beyond the known revision meanwhile is recognised by comparing the last known changes. Since servers restart for it, this is done on each
+// new connection before anything else uses it: later calls and watches of the connection have the history that was verified.
 
 import type {Continuity} from '#src/storage/store.js';
-import type {KeyValue, ResponseHeader} from './messages.js';
+import {FutureRevision} from '#src/storage/errors.js';
+import {newest, type KeyValue, type RangeRequest, type RangeResponse, type ResponseHeader} from './messages.js';
+
+/** History was compacted; etcd does not report up to which revision. */
+export class HistoryGone extends Error {
+  override readonly name = 'HistoryGone';
+}
 
 /** What the response to a linearizable call must show at least. */
 export interface Expectation {
@@ -12,13 +19,19 @@ export interface Expectation {
 }
 
 /** A change that identifies the history it is part of: another history has another change, or none of this key, at its revision. */
-export interface Witness {
+interface Witness {
   readonly key: string;
   readonly revision: number;
   readonly isDeletion: boolean;
 }
 
 const maxWitnesses = 5;
+
+/** What is needed of an event. */
+interface SeenChange {
+  readonly isDeletion: boolean;
+  readonly kv: Pick<KeyValue, 'key' | 'revision'>;
+}
 
 /** The history of the servers' data as far as this process has seen it. */
 export class History implements Continuity {
@@ -28,15 +41,10 @@ export class History implements Continuity {
   #cluster = 0;
   #newest = 0;
   #problem: string | undefined;
-  #witnesses: Witness[] = [];
+  #witnesses: readonly Witness[] = [];
 
   get problem(): string | undefined {
     return this.#problem;
-  }
-
-  /** The last changes that were seen. */
-  get witnesses(): readonly Witness[] {
-    return this.#witnesses;
   }
 
   onReplaced(listener: (reason: string) => void): Disposable {
@@ -63,12 +71,32 @@ export class History implements Continuity {
     if (revision > this.#newest) this.#newest = revision;
   }
 
-  /** Records changes of the current era: events, or a write of this process. */
-  saw(changes: readonly {readonly isDeletion: boolean; readonly kv: Pick<KeyValue, 'key' | 'revision'>}[]): void {
+  /** Records changes: events of the current era, or a write of this process, with what was expected before it. */
+  saw(changes: readonly SeenChange[], {era} = this.expect()): void {
+    if (era !== this.#era) return;
     for (const {isDeletion, kv} of changes.slice(-maxWitnesses)) {
-      this.reached(kv.revision);
-      if (this.#witnesses.push({key: kv.key, revision: kv.revision, isDeletion}) > maxWitnesses) this.#witnesses.shift();
+      const {key, revision} = kv;
+      this.reached(revision);
+      // Of a write of this process there is an event, too.
+      if (this.#witnesses.some(known => known.revision === revision)) continue;
+      this.#witnesses = [...this.#witnesses, {key, revision, isDeletion}].sort((a, b) => a.revision - b.revision).slice(-maxWitnesses);
     }
+  }
+
+  /** Compares what is known with the servers that `read` reads from. Afterwards a new era may have begun. */
+  async verify(read: (request: RangeRequest) => Promise<RangeResponse>): Promise<void> {
+    const {era, revision} = this.expect();
+    if (revision === 0) return;
+    let witnesses: readonly Witness[];
+    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well.
+    do {
+      witnesses = this.#witnesses;
+      const expected = this.expect();
+      this.check(await read(newest), expected);
+      const found = await Promise.all(witnesses.map(witness => holds(witness, read)));
+      if (era !== this.#era) return;
+      if (found.includes(false)) return this.replaced('another change has the revision of one that was seen');
+    } while (witnesses !== this.#witnesses);
   }
 
   /** Begins a new era, which has a problem until `restored`. */
@@ -85,3 +113,20 @@ export class History implements Continuity {
     this.#problem = undefined;
   }
 }
+
+/** Whether a change is part of the servers' history; undefined if it is compacted. */
+const holds = async (
+  {key, revision, isDeletion}: Witness,
+  read: (request: RangeRequest) => Promise<RangeResponse>,
+): Promise<boolean | undefined> => {
+  try {
+    const {
+      kvs: [found],
+    } = await read({start: key, revision});
+    return isDeletion ? !found : found?.revision === revision;
+  } catch (error) {
+    if (error instanceof HistoryGone) return undefined;
+    if (error instanceof FutureRevision) return false;
+    throw error;
+  }
+};

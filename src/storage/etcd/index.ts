@@ -20,7 +20,8 @@ import type {
 import type {Dial} from '#src/transport/dial.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
-import {EtcdClient, HistoryGone} from './client.js';
+import {EtcdClient} from './client.js';
+import {HistoryGone} from './history.js';
 import {WatchStream} from './watch-stream.js';
 import {longestRecord, plainEncoding, type RecordEncoding} from './encoding.js';
 import {probeMembers} from './member-probe.js';
@@ -81,7 +82,16 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
     dial,
   } = options;
   const connectTimeoutMs = servers.length > 1 ? 2000 : 5000;
-  const channel = new GrpcChannel({servers, clock, log, pings, connectTimeoutMs, ...(tls ? {tls} : {}), ...(dial ? {dial} : {})});
+  const channel = new GrpcChannel({
+    servers,
+    clock,
+    log,
+    pings,
+    connectTimeoutMs,
+    ...(tls && {tls}),
+    ...(dial && {dial}),
+    verify: call => client.verify(call),
+  });
   const client = new EtcdClient({channel, clock});
   try {
     const verify = async (): Promise<void> => {
@@ -93,7 +103,7 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
         throw error;
       });
       await verify();
-      return WatchStream.begin({client, clock, log, encoding, prefix: `${prefix}/`, verify});
+      return WatchStream.begin({client, clock, log, encoding, prefix: `${prefix}/`, verify}, options.signal);
     });
     return new EtcdStore({client, stream, clock, random, encoding, cached, log, isReplicated: servers.length > 1});
   } catch (error) {
@@ -363,7 +373,6 @@ export class EtcdStore implements Store {
   async #transact(key: string, expected: number, apply: Operation, refusal: () => Error): Promise<number> {
     const {client, stream} = this.#parts;
     const {succeeded, revision} = await client.transact({key, expected: {revision: expected}, apply});
-    if (succeeded) client.history.saw([{isDeletion: apply === 'delete', kv: {key, revision}}]);
     // Watchers have received the conflicting write before the rejection.
     await stream.soonReached(revision, cacheTimeoutMs);
     if (!succeeded) throw refusal();

@@ -57,6 +57,9 @@ export interface RangeRequest {
   readonly countOnly?: boolean;
 }
 
+/** Reads only the newest revision, with a key that no store writes. */
+export const newest: RangeRequest = {start: '\0', countOnly: true};
+
 export interface RangeResponse extends ResponseHeader {
   readonly kvs: readonly KeyValue[];
   readonly more: boolean;

@@ -4,8 +4,9 @@ import {systemRandom} from '#src/base/random.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {ContentHash, type Canonical, type SnapshotReader, type SnapshotRecord} from '#src/storage/snapshot/format.js';
 import {endOfPrefix} from '#src/storage/store.js';
-import {HistoryGone, type EtcdClient} from './client.js';
+import type {EtcdClient} from './client.js';
 import type {RecordEncoding} from './encoding.js';
+import {HistoryGone} from './history.js';
 import {checkMarker, namingAt} from './marker.js';
 import type {KeyValue} from './messages.js';
 

@@ -115,6 +115,11 @@ export class WatchCache {
     this.#notify(changes, newest);
   }
 
+  /** Returns a pair that is not newer than the cache and yet not in it: one of another history. */
+  contradiction(kvs: readonly KeyValue[]): KeyValue | undefined {
+    return kvs.find(({key, revision}) => revision <= this.revision && this.#engine.get(key)?.revision !== revision);
+  }
+
   /** Replaces all records after changes were missed. */
   replace(kvs: readonly KeyValue[], revision: number): void {
     const present = new Set(kvs.map(({key}) => key));

@@ -1,11 +1,12 @@
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {Compacted, FutureRevision} from '#src/storage/errors.js';
+import {onAbort} from '#src/base/signals.js';
+import {Compacted} from '#src/storage/errors.js';
 import type {Watcher, WatchQuery} from '#src/storage/store.js';
-import {HistoryGone, type EtcdClient} from './client.js';
+import type {EtcdClient} from './client.js';
 import type {KeyValue, WatchResponse} from './messages.js';
-import type {Witness} from './history.js';
+import {HistoryGone} from './history.js';
 import {WatchCache, type WatchCacheSettings} from './watch-cache.js';
 
 export interface WatchStreamSettings extends WatchCacheSettings {
@@ -62,8 +63,8 @@ export class WatchStream implements Disposable {
     this.#replacement = client.history.onReplaced(reason => this.#discard(reason));
   }
 
-  /** Resolves once the cache holds the state at the time of the call and receives later changes. */
-  static async begin(settings: WatchStreamSettings): Promise<WatchStream> {
+  /** Resolves once the cache holds the state at the time of the call and receives later changes. Rejects with the signal's reason when that aborts. */
+  static async begin(settings: WatchStreamSettings, signal?: AbortSignal): Promise<WatchStream> {
     const {client, prefix} = settings;
     for (;;) {
       const newest = await client.revision();
@@ -72,9 +73,13 @@ export class WatchStream implements Disposable {
       try {
         const cache = new WatchCache(settings, await readAll(client, prefix, from), from);
         const stream = new WatchStream(settings, cache);
+        using _ = signal && onAbort(signal, () => stream[Symbol.dispose]());
         stream.#follow().catch((error: unknown) => settings.clock.unhandled(error));
         await stream.#started;
-        while (era === client.history.expect().era) if (await stream.reached(newest, 1000)) return stream;
+        while (era === client.history.expect().era) {
+          signal?.throwIfAborted();
+          if (await stream.reached(newest, 1000)) return stream;
+        }
         stream[Symbol.dispose]();
       } catch (error) {
         // The revision was compacted during the read.
@@ -132,6 +137,7 @@ export class WatchStream implements Disposable {
     this.#replacement[Symbol.dispose]();
     this.#watch?.[Symbol.dispose]();
     this.#release();
+    this.#markStarted();
     this.cache.close();
   }
 
@@ -191,29 +197,11 @@ export class WatchStream implements Disposable {
     }
   }
 
-  /** Compares the last known changes with those of the servers, which may have another history that has grown beyond the known revision. */
+  /** Throws `Replaced` for servers with another history: a proxy may have kept the connection to it. */
   async #checkHistory(): Promise<void> {
     const {history} = this.#client;
-    await this.#client.revision();
-    if (!history.problem) {
-      const found = await Promise.all(history.witnesses.map(witness => this.#holds(witness)));
-      if (found.includes(false) && !history.problem) history.replaced('another change has the revision of one that was seen');
-    }
+    await history.verify(request => this.#client.range(request));
     if (history.problem) throw new Replaced();
-  }
-
-  /** Whether a change is part of the servers' history; undefined if it is compacted. */
-  async #holds({key, revision, isDeletion}: Witness): Promise<boolean | undefined> {
-    try {
-      const {
-        kvs: [found],
-      } = await this.#client.range({start: key, revision});
-      return isDeletion ? !found : found?.revision === revision;
-    } catch (error) {
-      if (error instanceof HistoryGone) return undefined;
-      if (error instanceof FutureRevision) return false;
-      throw error;
-    }
   }
 
   /** Ends everything that depends on the old data. */
@@ -244,8 +232,14 @@ export class WatchStream implements Disposable {
 
   /** Reads all records again after changes were missed, and notifies watchers of the differences. */
   async #reload(): Promise<void> {
+    const {history} = this.#client;
+    const {era} = history.expect();
     const revision = await this.#client.revision();
     const kvs = await readAll(this.#client, this.#prefix, revision);
+    if (history.expect().era !== era) return;
+    // The last known changes may be compacted in another history.
+    const other = this.cache.contradiction(kvs);
+    if (other) return history.replaced(`${other.key} has revision ${other.revision}, which it never had before`);
     this.cache.replace(kvs, revision);
     this.#log.warn({revision}, 'changes of the store were missed: it was read anew');
     this.#wake();

@@ -80,7 +80,12 @@ export interface GrpcSettings {
   readonly userAgent?: string;
   /** The longest message that is accepted. Absent: any, for servers that are trusted with it. */
   readonly maxMessageBytes?: number | undefined;
+  /** Called with each new connection, which is used once it resolves, and closed if it rejects. `call` calls a procedure on it. */
+  readonly verify?: (call: Call) => Promise<void>;
 }
+
+/** Calls a unary procedure. Throws `GrpcError`. */
+export type Call = (path: string, message: Buffer) => Promise<Buffer>;
 
 /** Receives a stream. `ended` is called once, at the end. */
 export interface StreamListener {
@@ -101,6 +106,16 @@ export interface OpenStream extends Disposable {
 const windows = {stream: 16 << 20, session: 16 << 20};
 /** In MB. */
 const maxMemory = 4096;
+const defaultConnectTimeoutMs = 5000;
+
+interface UnaryCall {
+  readonly path: string;
+  readonly message: Buffer;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Begins a stream on a connection, and listens to it at once. */
+type Start = (session: ClientHttp2Session) => ClientHttp2Stream;
 
 /** Calls remote procedures over one HTTP/2 connection, which is opened on demand and replaced by one to the next server after a failure. */
 export class GrpcChannel implements AsyncDisposable {
@@ -110,6 +125,8 @@ export class GrpcChannel implements AsyncDisposable {
   readonly #sessions: Sessions;
   #next = 0;
   #closed = false;
+  /** The connection that is being verified. */
+  #candidate: ClientHttp2Session | undefined;
 
   constructor(settings: GrpcSettings) {
     const {clock, log = noLog, pings, dial = dialer(systemNetwork(clock), clock)} = settings;
@@ -119,7 +136,7 @@ export class GrpcChannel implements AsyncDisposable {
     this.#sessions = new Sessions({clock, pings, maxSessions: 1, open: () => this.#connect()});
   }
 
-  /** Calls a unary procedure, without a deadline if there is no time limit. Throws `GrpcError`. */
+  /** Calls a unary procedure, without a deadline if there is no time limit, which includes the connection. Throws `GrpcError`. */
   call(path: string, message: Buffer, timeoutMs?: number): Promise<Buffer> {
     // Messages contain stored objects, which must not be logged.
     return this.#calls.run(
@@ -130,35 +147,49 @@ export class GrpcChannel implements AsyncDisposable {
   }
 
   async #call(path: string, message: Buffer, timeoutMs?: number): Promise<Buffer> {
+    using _ = this.#settings.clock.hold();
+    return await this.#unary({path, message, timeoutMs}, start => this.#begin(start));
+  }
+
+  /** Resolves to the answer on the stream that `begin` starts. At the time limit it rejects at once, connected or not. */
+  #unary({path, message, timeoutMs}: UnaryCall, begin: (start: Start) => Promise<ClientHttp2Stream>): Promise<Buffer> {
     const {clock} = this.#settings;
-    using _ = clock.hold();
-    return await new Promise((resolve, reject) => {
-      this.#begin(path, timeoutMs === undefined ? {} : {'grpc-timeout': grpcTimeout(timeoutMs)}, stream => {
-        let late: GrpcError | undefined;
+    const deadline = timeoutMs === undefined ? undefined : clock.monotonic() + timeoutMs;
+    return new Promise((resolve, reject) => {
+      let stream: ClientHttp2Stream | undefined;
+      let late: GrpcError | undefined;
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : clock.schedule(timeoutMs, () => {
+              const what = stream ? `${path} was not answered` : `there was no connection for ${path}`;
+              late = new GrpcError(grpcCodes.deadlineExceeded, `${what} within ${timeoutMs / 1000} s`, !stream);
+              reject(late);
+              stream?.close(constants.NGHTTP2_CANCEL);
+            });
+      begin(session => {
+        if (late) throw late;
         let response: Buffer | undefined;
-        const timer =
-          timeoutMs === undefined
-            ? undefined
-            : clock.schedule(timeoutMs, () => {
-                late = new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`);
-                stream.close(constants.NGHTTP2_CANCEL);
-              });
-        stream.end(frameOf(message));
-        return {
+        stream = this.#request(session, path, deadline === undefined ? {} : {'grpc-timeout': grpcTimeout(deadline - clock.monotonic())}, {
           message: bytes => void (response ??= bytes),
           ended: error => {
             timer?.[Symbol.dispose]();
             if (!error && response) resolve(response);
-            else reject(error ? (late ?? error) : new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
+            else reject(error ?? new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
           },
-        };
-      }).catch(reject);
+        });
+        stream.end(frameOf(message));
+        return stream;
+      }).catch((error: unknown) => {
+        timer?.[Symbol.dispose]();
+        reject(error as Error);
+      });
     });
   }
 
   /** Opens a bidirectional stream of messages. Throws `GrpcError` when no server is reached. */
   async stream(path: string, headers: Readonly<Record<string, string>>, listener: StreamListener): Promise<OpenStream> {
-    const stream = await this.#begin(path, headers, () => listener);
+    const stream = await this.#begin(session => this.#request(session, path, headers, listener));
     return {
       send: (message, sent) => void stream.write(frameOf(message), sent),
       pause: () => void stream.pause(),
@@ -181,32 +212,37 @@ export class GrpcChannel implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#candidate?.destroy();
     await this.#sessions.destroy();
   }
 
-  async #begin(
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    listenerOf: (stream: ClientHttp2Stream) => StreamListener,
-  ): Promise<ClientHttp2Stream> {
+  async #begin(start: Start): Promise<ClientHttp2Stream> {
     if (this.#closed) throw new GrpcError(grpcCodes.cancelled, 'the channel is closed', true);
     try {
-      return await this.#sessions.stream(session => {
-        const stream = session.request({
-          ':method': 'POST',
-          ':path': path,
-          'content-type': 'application/grpc',
-          te: 'trailers',
-          ...(this.#settings.userAgent === undefined ? {} : {'user-agent': this.#settings.userAgent}),
-          ...Object.fromEntries(traceHeaders()),
-          ...headers,
-        });
-        listen(stream, listenerOf(stream), this.#settings.maxMessageBytes);
-        return stream;
-      });
+      return await this.#sessions.stream(start);
     } catch (error) {
       throw error instanceof GrpcError ? error : new GrpcError(grpcCodes.unavailable, messageOf(error), true);
     }
+  }
+
+  #request(
+    session: ClientHttp2Session,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    listener: StreamListener,
+  ): ClientHttp2Stream {
+    const {userAgent, maxMessageBytes} = this.#settings;
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...(userAgent === undefined ? {} : {'user-agent': userAgent}),
+      ...Object.fromEntries(traceHeaders()),
+      ...headers,
+    });
+    listen(stream, listener, maxMessageBytes);
+    return stream;
   }
 
   /** Opens a session to the current server, or to the next one that serves. */
@@ -217,7 +253,7 @@ export class GrpcChannel implements AsyncDisposable {
     for (let attempt = 0; attempt < servers.length; attempt++) {
       const server = servers[this.#next % servers.length]!;
       try {
-        return await this.#open(server);
+        return await this.#verified(await this.#open(server));
       } catch (error) {
         failures.add(`${server}: ${messageOf(error)}`);
         this.#next += 1;
@@ -226,8 +262,25 @@ export class GrpcChannel implements AsyncDisposable {
     throw new GrpcError(grpcCodes.unavailable, [...failures].join('; '), true);
   }
 
+  async #verified(session: ClientHttp2Session): Promise<ClientHttp2Session> {
+    const {verify, connectTimeoutMs: timeoutMs = defaultConnectTimeoutMs} = this.#settings;
+    if (!verify) return session;
+    this.#candidate = session;
+    if (this.#closed) session.destroy();
+    try {
+      await verify((path, message) => this.#unary({path, message, timeoutMs}, async start => start(session)));
+      if (session.closed || session.destroyed) throw new Error('the server closed the connection');
+      return session;
+    } catch (error) {
+      session.destroy();
+      throw error;
+    } finally {
+      this.#candidate = undefined;
+    }
+  }
+
   async #open(server: string): Promise<ClientHttp2Session> {
-    const {clock, tls, connectTimeoutMs: timeoutMs = 5000} = this.#settings;
+    const {clock, tls, connectTimeoutMs: timeoutMs = defaultConnectTimeoutMs} = this.#settings;
     const material = server.startsWith('https:') ? await tls?.() : undefined;
     const {ca, cert, key} = material ?? {};
     const target = targetOf(server, {ca, ...(cert && key ? {pair: {cert, key}} : {})});
