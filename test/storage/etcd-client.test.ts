@@ -32,8 +32,8 @@ class SilentMember extends GrpcPlugin {
   }
 }
 
-const startSilent = async (clock: Clock) => {
-  const member = await new SilentMember().listen();
+/** A client of a member, which is stopped with it. */
+const connected = <Member extends GrpcPlugin>(member: Member, clock: Clock) => {
   const channel = new GrpcChannel({servers: [`unix:${member.socket}`], clock});
   const client = new EtcdClient({channel, clock});
   const dispose = async (): Promise<void> => {
@@ -50,14 +50,7 @@ const watched = async (member: GrpcPlugin, times: number): Promise<void> => {
 
 const start = async (reason: string, refusals: number, clock: Clock = systemClock) => {
   const member = await new RefusingMember().listen();
-  Object.assign(member, {reason, refusals});
-  const channel = new GrpcChannel({servers: [`unix:${member.socket}`], clock});
-  const client = new EtcdClient({channel, clock});
-  const dispose = async (): Promise<void> => {
-    await client.close();
-    await member[Symbol.asyncDispose]();
-  };
-  return {member, client, [Symbol.asyncDispose]: dispose};
+  return connected(Object.assign(member, {reason, refusals}), clock);
 };
 
 const write: TxnRequest = {key: '/a', expected: {revision: 0}, apply: 'delete'};
@@ -95,7 +88,7 @@ test('a read of a member that stops is sent again, and a write may have been sto
 
 test('a watch that the server does not begin ends after ten seconds', async t => {
   const clock = new VirtualClock();
-  await using started = await startSilent(clock);
+  await using started = connected(await new SilentMember().listen(), clock);
   const {member, client} = started;
 
   const ended = new Promise<Error>(resolve => void client.watch({start: '/', from: 1}, () => {}, resolve));
@@ -108,7 +101,7 @@ test('a watch that the server does not begin ends after ten seconds', async t =>
 test('the compacted revision is waited for ten seconds', async t => {
   // Calls hold a virtual clock.
   const hurried: Clock = {...systemClock, schedule: (ms, run) => systemClock.schedule(ms / 100, run)};
-  await using started = await startSilent(hurried);
+  await using started = connected(await new SilentMember().listen(), hurried);
 
   await t.throwsAsync(started.client.compacted(), {instanceOf: StoreTimeout, message: /within 10 s/});
 });

@@ -3,6 +3,7 @@ import {once} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
 import {Compacted} from '#src/storage/errors.js';
 import {History} from '#src/storage/etcd/history.js';
+import type {RangeRequest, RangeResponse} from '#src/storage/etcd/messages.js';
 import {openEtcdStore, type EtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
 import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {Follower} from './follower.js';
@@ -82,10 +83,13 @@ const copyOf = async (server: EtcdServer): Promise<string> => {
   return copy;
 };
 
-const putBack = async (server: EtcdServer, copy: string): Promise<void> => {
+/** Cuts the link, and restores the server from a copy. Resolves to another store there. */
+const putBack = async (server: EtcdServer, copy: string, link: Link): Promise<EtcdStore> => {
+  link.isCut = true;
   await server.kill();
   server.restore(copy);
   await server.resume();
+  return open(server.url);
 };
 
 const etcdTest = hasEtcd ? test.serial : test.skip;
@@ -127,9 +131,7 @@ etcdTest('a server restored from an older copy is noticed also when its history 
   using follower = new Follower(store, {after: known});
   const replaced = replacement(store);
 
-  link.isCut = true;
-  await putBack(server, copy);
-  const other = await open(server.url);
+  const other = await putBack(server, copy, link);
   let newest = first;
   while (newest < known + 5) newest = await other.update('/a', bytes(`new ${newest}`), newest);
   link.isCut = false;
@@ -142,32 +144,27 @@ etcdTest('a server restored from an older copy is noticed also when its history 
   await Promise.all([store.close(), other.close()]);
 });
 
-etcdTest(
-  'a server restored from an older copy is noticed also when this process writes more than it remembers before its watch resumes',
-  async t => {
-    const {server, link, store} = await linked(t);
-    const created = await store.create('/a', bytes('1'));
-    const copy = await copyOf(server);
-    const known = await store.update('/a', bytes('lost'), created);
-    using follower = new Follower(store, {after: known});
-    const replaced = replacement(store);
+etcdTest('a server restored from an older copy is noticed also when this process writes much before its watch resumes', async t => {
+  const {server, link, store} = await linked(t);
+  const created = await store.create('/a', bytes('1'));
+  const copy = await copyOf(server);
+  const known = await store.update('/a', bytes('lost'), created);
+  using follower = new Follower(store, {after: known});
+  const replaced = replacement(store);
 
-    link.isCut = true;
-    await putBack(server, copy);
-    const other = await open(server.url);
-    await other.create('/other', bytes('1'));
-    const writing = Promise.all([1, 2, 3, 4, 5, 6].map(name => store.create(`/new-${name}`, bytes('1'))));
-    link.isCut = false;
-    await writing;
-    await replaced;
-    await restored(store);
+  const other = await putBack(server, copy, link);
+  await other.create('/other', bytes('1'));
+  const writing = Promise.all([1, 2, 3, 4, 5, 6].map(name => store.create(`/new-${name}`, bytes('1'))));
+  link.isCut = false;
+  await writing;
+  await replaced;
+  await restored(store);
 
-    t.true(follower.endings[0] instanceof Compacted);
-    t.is((await store.get('/a'))?.value.toString(), '1');
-    t.is((await store.range({start: '/new-', end: '/new.'})).records.length, 6);
-    await Promise.all([store.close(), other.close()]);
-  },
-);
+  t.true(follower.endings[0] instanceof Compacted);
+  t.is((await store.get('/a'))?.value.toString(), '1');
+  t.is((await store.range({start: '/new-', end: '/new.'})).records.length, 6);
+  await Promise.all([store.close(), other.close()]);
+});
 
 etcdTest('a server restored from an older copy is noticed also when the changes that would show it are compacted', async t => {
   const {server, link, store} = await linked(t);
@@ -179,9 +176,7 @@ etcdTest('a server restored from an older copy is noticed also when the changes 
   await follower.until(({received}) => received.length === 1);
   const replaced = replacement(store);
 
-  link.isCut = true;
-  await putBack(server, copy);
-  const other = await open(server.url);
+  const other = await putBack(server, copy, link);
   let newest = first;
   while (newest < known + 5) newest = await other.update('/a', bytes(`new ${newest}`), newest);
   await other.compact(newest);
@@ -269,4 +264,28 @@ test('a response proves nothing about calls of an earlier history', t => {
   t.is(history.problem, undefined);
   history.check(header(4, 8), history.expect());
   t.is(reasons[1], 'the servers belong to another cluster');
+});
+
+test('what is written while the history is verified is verified too, and writes that go on do not keep it from its end', async t => {
+  const history = new History();
+  const write = (revision: number): void => history.saw([{isDeletion: false, kv: {key: '/a', revision}}]);
+  write(1);
+  let newest = 1;
+  const read = async ({revision}: RangeRequest): Promise<RangeResponse> => {
+    write(++newest);
+    const found = {key: '/a', value: bytes(''), created: 1, revision: revision ?? 0, version: 1, lease: 0};
+    return {cluster: 7, revision: newest, kvs: [found], more: false, count: 1};
+  };
+
+  await history.verify(read);
+  t.is(history.problem, undefined);
+
+  let isLate = true;
+  await history.verify(async request => {
+    if (isLate) write(1000);
+    isLate = false;
+    const response = await read(request);
+    return {...response, revision: 1000, kvs: request.revision === 1000 ? [] : response.kvs};
+  });
+  t.regex(history.problem ?? '', /another change/);
 });

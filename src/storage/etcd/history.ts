@@ -26,6 +26,7 @@ interface Witness {
 }
 
 const maxWitnesses = 5;
+const maxPasses = 3;
 
 /** What is needed of an event. */
 interface SeenChange {
@@ -87,16 +88,16 @@ export class History implements Continuity {
   async verify(read: (request: RangeRequest) => Promise<RangeResponse>): Promise<void> {
     const {era, revision} = this.expect();
     if (revision === 0) return;
-    let witnesses: readonly Witness[];
-    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well.
-    do {
+    let witnesses: readonly Witness[] | undefined;
+    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well. Writes that go on must not keep this from its end.
+    for (let pass = 0; pass < maxPasses && witnesses !== this.#witnesses; pass++) {
       witnesses = this.#witnesses;
       const expected = this.expect();
       this.check(await read(newest), expected);
       const found = await Promise.all(witnesses.map(witness => holds(witness, read)));
       if (era !== this.#era) return;
       if (found.includes(false)) return this.replaced('another change has the revision of one that was seen');
-    } while (witnesses !== this.#witnesses);
+    }
   }
 
   /** Begins a new era, which has a problem until `restored`. */
