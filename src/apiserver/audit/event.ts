@@ -207,6 +207,11 @@ export class AuditEvent {
     return this.#fields.request.facts.level;
   }
 
+  /** Whether the response waits for the event; it has long been written else when the response is there. */
+  get endsRequest(): boolean {
+    return this.#fields.stage !== 'RequestReceived';
+  }
+
   /** The event as one line of JSON, with the newline: a text unless it has objects. */
   get line(): string | Buffer {
     const {requestObject, responseObject} = this.#fields;

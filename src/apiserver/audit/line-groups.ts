@@ -1,4 +1,3 @@
-import {nextTurn} from '#src/base/turn.js';
 import type {Line} from './log-sink.js';
 
 /** Writes several lines at once, in order. Rejects if none of them was written. */
@@ -16,20 +15,30 @@ const newGroup = (): Group => {
   return {lines: [], written, settle};
 };
 
-/** Writes lines in groups: those that come while a group is being written form the next one. */
+/**
+ * Writes lines in groups: those of one turn of the event loop, and those that come while a group is being written. A group with a line for which a response
+ * waits is written as soon as the jobs that are due now have run, since a turn of a busy loop takes milliseconds: these are often the responses to all requests
+ * of one commit.
+ */
 export class LineGroups {
   readonly #write: WriteLines;
   #next: Group | undefined;
   #writing: Promise<void> | undefined;
+  /** Begins to write; undefined once that has begun. */
+  #begin: (() => void) | undefined;
 
   constructor(write: WriteLines) {
     this.#write = write;
   }
 
-  add(line: Line): Promise<void> {
+  add(line: Line, isAwaited = true): Promise<void> {
     const group = (this.#next ??= newGroup());
     group.lines.push(line);
     this.#writing ??= this.#writeAll();
+    if (isAwaited && this.#begin) {
+      process.nextTick(this.#begin);
+      this.#begin = undefined;
+    }
     return group.written;
   }
 
@@ -39,7 +48,11 @@ export class LineGroups {
   }
 
   async #writeAll(): Promise<void> {
-    await nextTurn(); // The lines of one turn of the event loop form one group.
+    await new Promise<void>(begin => {
+      this.#begin = begin;
+      setImmediate(begin);
+    });
+    this.#begin = undefined;
     for (let group = this.#next; group; group = this.#next) {
       this.#next = undefined;
       const writing = this.#write(group.lines);

@@ -58,11 +58,11 @@ export class LogFile implements LineWriter {
     return log;
   }
 
-  write(line: Line): Promise<void> {
+  write(line: Line, isAwaited = true): Promise<void> {
     const {maxBytes} = this.#options;
     return this.#size !== undefined && isLonger(line, maxBytes)
       ? Promise.reject(new Error(`write length ${Buffer.byteLength(line)} exceeds maximum file size ${maxBytes}`))
-      : this.#groups.add(line);
+      : this.#groups.add(line, isAwaited);
   }
 
   async close(): Promise<void> {

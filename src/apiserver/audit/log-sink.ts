@@ -9,9 +9,9 @@ export type Line = string | Buffer;
 export interface LineWriter {
   /**
    * Resolves once the line is written; rejects if none of it was. Lines are written in the order of the calls. Lines that are written together get the same
-   * promise.
+   * promise. A response waits for a line that is awaited: it is written sooner.
    */
-  write(line: Line): Promise<void>;
+  write(line: Line, isAwaited?: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export class LogSink implements AuditSink {
 
   /** Events that the writer writes together share one promise: each would cost as much as its event. */
   #write(event: AuditEvent): Promise<boolean> {
-    const written = this.#writer.write(this.#line(event));
+    const written = this.#writer.write(this.#line(event), event.endsRequest);
     if (this.#group?.written === written) this.#group.events.push(event);
     else this.#group = this.#newGroup(written, event);
     return this.#group.taken;

@@ -10,5 +10,5 @@ export const streamWriter = (stream: Pick<Writable, 'write'>): LineWriter => {
         stream.write(Buffer.concat(lines.map(line => Buffer.from(line))), error => (error ? reject(error) : resolve()));
       }),
   );
-  return {write: line => groups.add(line), close: () => groups.settled()};
+  return {write: (line, isAwaited) => groups.add(line, isAwaited), close: () => groups.settled()};
 };
