@@ -77,6 +77,22 @@ test('a flow with many requests does not slow one with few', async t => {
   t.true(greedy.executed + modest.executed >= 980, 'no seat is left free');
 });
 
+test('a request that overtakes a wide one leaves it waiting, with a seat free', async t => {
+  const {set, send} = start(queues(3, 1), 5);
+  const first = send('first', workOf(3), [2]).request;
+  const wide = send('wide', workOf(3), [0]).request;
+  const narrow = send('narrow', workOf(1), [1]);
+
+  t.is(narrow.reason, undefined);
+  t.deepEqual(
+    [first, wide, narrow.request].map(({state}) => state),
+    ['executing', 'waiting', 'executing'],
+  );
+  t.deepEqual([set.waiting, set.executing, set.seatsInUse], [1, 2, 4]);
+  set.finish(first);
+  t.is(wide.state, 'executing');
+});
+
 test('queues are served by seats and durations, not by the number of requests', async t => {
   const {clock, load} = start(queues(3, 1), 8);
   const long = load('long', {clients: 20, ms: 300, hand: [0]});

@@ -238,7 +238,7 @@ export class QueueSet {
   /** Dispatches as many requests as there is room for. `latest` is the queue that got a request. */
   #dispatch(now: number, latest?: Queue): void {
     while (this.waiting > 0 && this.seatsInUse < this.#limit) {
-      const queue = latest && this.waiting === 1 ? this.#alone(latest) : this.#next();
+      const queue = this.waiting === 1 && latest?.waiting.length === 1 ? this.#alone(latest) : this.#next();
       const request = queue.waiting.first!;
       if (!this.#hasRoomFor(seatsOf(request.work))) return void request.flow.meters.notAccommodated.add();
       this.#dequeue(request, queue);
