@@ -92,12 +92,16 @@ docs: build
 api: build
 	node tools/api-report.mjs
 
-## bench: measure plat beside the raw limits of this machine
+## bench: measure plat beside the raw limits of this machine and write the figures to bench/results/; ROWS=create,list selects, PLOTS=1 writes docs/performance too (docs/performance.md)
 bench: build
-	node dist/bench/index.js
+	@node dist/bench/index.js $(if $(PLOTS),--plots) $(ROWS)
+
+## plots: write the tables and plots of docs/performance.md from the newest figures in bench/results/
+plots: build
+	@node dist/bench/index.js --only-plots
 
 ## clean: remove what was built
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz faults soak soak-watches frameworks alike docs api bench clean
+.PHONY: help install build up demo lint format test fuzz faults soak soak-watches frameworks alike docs api bench plots clean

@@ -1,91 +1,67 @@
-import {certificateRows} from './certificates.js';
-import {definitionRows} from './definitions.js';
-import {etcdRows} from './etcd.js';
-import {fairnessRows} from './fairness.js';
-import {garbageRows} from './garbage.js';
-import {controllerSyncRows} from './controller-syncs.js';
-import {manyRows} from './many.js';
-import {pkiRows} from './pki.js';
-import {requestRows} from './requests.js';
-import type {Row} from './row.js';
-import {rolloutRows} from './rollout.js';
-import {schedulingRows} from './scheduling.js';
-import {servingRows} from './serving.js';
-import {simulationRows} from './simulation.js';
-import {startUpRows} from './start-up.js';
-import {storeRows} from './store.js';
-import {stuckRequestRows} from './stuck-requests.js';
-import {watchRows} from './watch.js';
+// The benchmarks: `node dist/bench/index.js [--plots | --only-plots] [NAME,NAME…]`. Names are of subjects or rows; all without one.
 
-/** The benchmarks by subject. Arguments select some of them. */
-const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
-  'start-up': startUpRows,
-  requests: requestRows,
-  fairness: fairnessRows,
-  watch: watchRows,
-  certificates: certificateRows,
-  garbage: garbageRows,
-  scheduling: schedulingRows,
-  definitions: definitionRows,
-  simulation: simulationRows,
-  rollout: rolloutRows,
-  looks: controllerSyncRows,
-  many: manyRows,
-  stuck: stuckRequestRows,
-  serving: servingRows,
-  store: storeRows,
-  etcd: etcdRows,
-  pki: pkiRows,
+import {parseArgs} from 'node:util';
+import {stopLeftovers} from '#bench/load/programs.js';
+import {writeReport} from '#bench/plots/report.js';
+import {Progress} from '#bench/run/progress.js';
+import {currentCommit, ResultFile, thisMachine} from '#bench/run/results.js';
+import {select, type Selected} from '#bench/run/selection.js';
+import {headerLine, rowLine, tableOf} from '#bench/run/table.js';
+import {subjects} from './subjects.js';
+
+const resultFolder = 'bench/results';
+
+/** Measures a subject: prints its rows as they come, or all of them as a table, and keeps them. */
+const measure = async ({subject, wants}: Selected, file: ResultFile, progress: Progress): Promise<void> => {
+  const rows = subject.measure({wants, step: text => progress.step(text)});
+  const isStream = Symbol.asyncIterator in rows;
+  if (isStream) console.log(headerLine);
+  for await (const row of isStream ? rows : await rows) {
+    file.add(subject.name, row);
+    progress.clear();
+    if (isStream) console.log(rowLine(row));
+  }
+  if (!isStream) console.log(tableOf(await rows));
 };
 
-const number = (value: number | undefined): string =>
-  value === undefined ? '' : value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
-
-const cellsOf = ({name, value, unit, baseline, ratio, note}: Row): string[] => [
-  name,
-  number(value),
-  unit,
-  number(baseline),
-  ratio === undefined ? '' : `${Math.round(ratio * 100)} %`,
-  note ?? '',
-];
-
-const header = ['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'];
-const isRightAligned = new Set([1, 3, 4]);
-
-/** Formats cells in columns, numbers right-aligned. */
-const lineOf = (cells: readonly string[], widths: readonly number[]): string =>
-  cells
-    .map((cell, column) => (isRightAligned.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-    .join('  ')
-    .trimEnd();
-
-/** Formats rows as a table. */
-const tableOf = (rows: readonly Row[]): string => {
-  const lines = [header, ...rows.map(cellsOf)];
-  const widths = header.map((_, column) => Math.max(...lines.map(cells => cells[column]!.length)));
-  return lines.map(cells => lineOf(cells, widths)).join('\n');
+const main = async (): Promise<void> => {
+  const {values, positionals} = parseArgs({
+    options: {plots: {type: 'boolean', default: false}, 'only-plots': {type: 'boolean', default: false}},
+    allowPositionals: true,
+  });
+  if (values['only-plots']) return writeReport(resultFolder);
+  const selected = select(
+    subjects,
+    positionals.flatMap(names => names.split(',')).filter(name => name !== ''),
+  );
+  const file = new ResultFile(resultFolder, {startedAt: new Date().toISOString(), commit: currentCommit(), machine: thisMachine()});
+  const progress = new Progress(process.stderr, selected.length);
+  for (const each of selected) {
+    const {name} = each.subject;
+    const startedAt = performance.now();
+    console.log(name);
+    progress.begin(name);
+    try {
+      await measure(each, file, progress);
+    } catch (error) {
+      file.fail(name, (error as Error).message);
+      progress.clear();
+      console.error(error);
+      process.exitCode = 1;
+      await stopLeftovers();
+    } finally {
+      progress.end();
+      file.save(name, (performance.now() - startedAt) / 1000);
+    }
+    console.log();
+  }
+  console.log(`results: ${file.path}`);
+  if (values.plots) writeReport(resultFolder);
 };
 
-/** Column widths for rows that are printed before all are known. */
-const defaultWidths = [46, 8, 5, 9, 6, 0];
-
-/** Prints rows as they come, or all of them as a table. */
-const print = async (rows: Promise<Row[]> | AsyncIterable<Row>): Promise<void> => {
-  if (!(Symbol.asyncIterator in rows)) return console.log(tableOf(await rows));
-  console.log(lineOf(header, defaultWidths));
-  for await (const each of rows) console.log(lineOf(cellsOf(each), defaultWidths));
-};
-
-const selected = process.argv.slice(2);
-const unknown = selected.find(name => !(name in subjects));
-if (unknown !== undefined) {
-  console.error(`there is nothing to measure named ${unknown}: choose of ${Object.keys(subjects).join(', ')}`);
-  process.exit(1);
-}
-for (const [name, rows] of Object.entries(subjects)) {
-  if (selected.length > 0 && !selected.includes(name)) continue;
-  console.log(name);
-  await print(rows());
-  console.log();
+try {
+  await main();
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
 }

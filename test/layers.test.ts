@@ -64,8 +64,8 @@ const layers: Readonly<Record<string, Layer>> = {
 /** These may import everything that stands before them. */
 const tops: Readonly<Record<string, readonly string[]>> = {'src/plane': ['yaml'], 'src/testing': [], 'src/cli': ['yaml']};
 
-const everything = sources('src', 'controllers', 'informers', 'test');
-const product = everything.filter(({path}) => !path.startsWith('test/'));
+const everything = sources('src', 'controllers', 'informers', 'bench', 'test');
+const product = everything.filter(({path}) => !/^(?:bench|test)\//.test(path));
 const byPath = new Map(everything.map(source => [source.path, source]));
 
 const layerOf = (path: string): string => (path.startsWith('src/') ? path.split('/', 2).join('/') : path.slice(0, path.indexOf('/')));

@@ -1,0 +1,101 @@
+// The parts of docs/performance.md that are written from results.
+
+import {referenceOf, references, type Reference} from '#bench/comparison/references.js';
+import {axes} from '#bench/growth/growth.js';
+import {rowId, type NewestRow, type Results} from '#bench/run/results.js';
+
+type Newest = ReadonlyMap<string, NewestRow>;
+
+const figure = (value: number | undefined): string => {
+  if (value === undefined) return '';
+  if (value >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(2)));
+};
+
+const withUnit = (value: number | undefined, unit: Reference['unit']): string =>
+  value === undefined ? '' : unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`;
+
+const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [header, header.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
+
+/** Returns how many times better a value is than another, for a rate or something that is to be small. */
+export const timesBetter = (unit: Reference['unit'], value: number, other: number): number =>
+  unit === '/s' ? value / other : other / value;
+
+const cellsOf = (key: string, newest: Newest): string[] => {
+  const {what, unit, original, earlier, goal} = referenceOf(key)!;
+  const row = newest.get(key)?.row;
+  const here = newest.get(rowId(key, 'original'))?.row.value;
+  const isReached = row && timesBetter(unit, row.value, goal) >= 0.995;
+  return [
+    `\`${key}\``,
+    what,
+    withUnit(original, unit) + (here === undefined ? '' : ` (this run: ${withUnit(here, unit)})`),
+    withUnit(earlier, unit),
+    withUnit(goal, unit),
+    row ? `**${withUnit(row.value, unit)}**` : 'not measured',
+    row && original ? `${figure(timesBetter(unit, row.value, here ?? original))}×` : '',
+    row ? `${isReached ? 'reached' : 'below'}${row.note ? `; ${row.note}` : ''}` : '',
+  ];
+};
+
+/** The table of the comparison. */
+export const comparisonSection = (newest: Newest): string =>
+  tableOf(
+    ['row', 'what', 'original', 'earlier build', 'goal', 'this build', 'of the original', 'goal, note'],
+    Object.keys(references).map(key => cellsOf(key, newest)),
+  );
+
+const size = (value: number): string => value.toLocaleString('en-US');
+
+const growthTable = (keys: readonly string[], newest: Newest): string | undefined => {
+  const rows = keys.map(key => newest.get(key)?.row).filter(row => row?.series !== undefined);
+  if (rows.length === 0) return undefined;
+  const sizes = [...new Set(rows.flatMap(row => row!.series!.points.map(([x]) => x)))].sort((a, b) => a - b);
+  return tableOf(
+    ['row', rows[0]!.series!.axis, ...sizes.map(size)],
+    rows.map(row => {
+      const points = new Map(row!.series!.points);
+      return [`\`${row!.key}\``, `${row!.name}, ${row!.unit}`, ...sizes.map(x => figure(points.get(x)))];
+    }),
+  );
+};
+
+/** The tables and plots of one axis of growth; nothing for one that was not measured. */
+export const growthSection = (axis: keyof typeof axes, newest: Newest): string => {
+  const table = growthTable(Object.keys(axes[axis].curves), newest);
+  return table === undefined ? 'Not measured yet.' : `![${axis}](performance/${axis}.svg)\n\n${table}`;
+};
+
+/** The runs that the figures are of, with their machine. */
+export const runSection = (newest: Newest): string => {
+  const runs = new Map<Results, number>();
+  for (const {of} of newest.values()) runs.set(of, (runs.get(of) ?? 0) + 1);
+  return tableOf(
+    ['run', 'commit', 'machine', 'load before', 'figures'],
+    [...runs].map(
+      ([
+        {
+          startedAt,
+          commit,
+          machine: {processor, cores, memoryMb, node, loadBefore},
+        },
+        count,
+      ]) => [
+        startedAt,
+        `\`${commit}\``,
+        `${cores} × ${processor}, ${(memoryMb / 1024).toFixed(0)} GB, Node.js ${node}`,
+        String(loadBefore),
+        String(count),
+      ],
+    ),
+  );
+};
+
+/** Replaces what stands between the markers of a section. Throws if the page lacks them. */
+export const withSection = (page: string, name: string, content: string): string => {
+  const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`the page has no section ${name}: ${begin} … ${end}`);
+  return `${page.slice(0, from + begin.length)}\n\n${content}\n\n${page.slice(to)}`;
+};

@@ -1,0 +1,44 @@
+/** How a figure grows: points of what was raised and what was measured. */
+export interface Series {
+  /** What was raised: objects, watchers. */
+  readonly axis: string;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** A measured value, with a baseline of the same run if there is one. */
+export interface Row {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** The name by which the row is selected, in tables and plots as well. */
+  readonly key?: string;
+  /** What was measured, if not plat. */
+  readonly server?: string;
+  /** The limit of the machine, measured in the same run and unit. */
+  readonly baseline?: number;
+  /** The value divided by the baseline. */
+  readonly ratio?: number;
+  readonly note?: string;
+  readonly series?: Series;
+}
+
+type Details = Pick<Row, 'baseline' | 'note' | 'key'>;
+
+/** A row whose ratio is calculated from its baseline. */
+export const row = (name: string, value: number, unit: string, details: Details = {}): Row => ({
+  name,
+  value,
+  unit,
+  ...details,
+  ...(details.baseline === undefined ? {} : {ratio: value / details.baseline}),
+});
+
+/** A row of a curve. Its value is the last one measured. */
+export const curve = (key: string, name: string, unit: string, series: Series): Row => ({
+  key,
+  name,
+  value: series.points.at(-1)?.[1] ?? 0,
+  unit,
+  series,
+  note: series.points.map(([x, y]) => `${x.toLocaleString('en-US')}: ${Number(y.toPrecision(3)).toLocaleString('en-US')}`).join('; '),
+});

@@ -1,0 +1,43 @@
+import {comparison} from '#bench/comparison/comparison.js';
+import {growth} from '#bench/growth/growth.js';
+import type {Subject} from '#bench/run/subject.js';
+import {certificateRows} from '#bench/subjects/certificates.js';
+import {controllerSyncRows} from '#bench/subjects/controller-syncs.js';
+import {definitionRows} from '#bench/subjects/definitions.js';
+import {etcdRows} from '#bench/subjects/etcd.js';
+import {fairnessRows} from '#bench/subjects/fairness.js';
+import {garbageRows} from '#bench/subjects/garbage.js';
+import {manyRows} from '#bench/subjects/many.js';
+import {pkiRows} from '#bench/subjects/pki.js';
+import {requestRows} from '#bench/subjects/requests.js';
+import {rolloutRows} from '#bench/subjects/rollout.js';
+import {schedulingRows} from '#bench/subjects/scheduling.js';
+import {servingRows} from '#bench/subjects/serving.js';
+import {simulationRows} from '#bench/subjects/simulation.js';
+import {startUp} from '#bench/subjects/start-up.js';
+import {storeRows} from '#bench/subjects/store.js';
+import {stuckRequestRows} from '#bench/subjects/stuck-requests.js';
+import {watchRows} from '#bench/subjects/watch.js';
+
+/** All benchmarks, in the order in which they run. */
+export const subjects: readonly Subject[] = [
+  startUp,
+  comparison,
+  growth,
+  {name: 'requests', measure: requestRows},
+  {name: 'fairness', measure: fairnessRows},
+  {name: 'watch', measure: watchRows},
+  {name: 'certificates', measure: certificateRows},
+  {name: 'garbage', measure: garbageRows},
+  {name: 'scheduling', measure: schedulingRows},
+  {name: 'definitions', measure: definitionRows},
+  {name: 'simulation', measure: simulationRows},
+  {name: 'rollout', measure: rolloutRows},
+  {name: 'looks', measure: controllerSyncRows},
+  {name: 'many', measure: manyRows},
+  {name: 'stuck', measure: stuckRequestRows},
+  {name: 'serving', measure: servingRows},
+  {name: 'store', measure: storeRows},
+  {name: 'etcd', measure: etcdRows},
+  {name: 'pki', measure: pkiRows},
+];
