@@ -2,16 +2,18 @@ import {setTimeout as wait} from 'node:timers/promises';
 import {ApiClient, createNamespace} from '#bench/load/api-client.js';
 import {setting} from '#bench/load/each.js';
 import {startOriginal} from '#bench/load/original.js';
+import {profiled} from '#bench/load/profile.js';
 import {startPlane, type Running} from '#bench/load/programs.js';
-import type {Row} from '#bench/run/row.js';
+import {row, type Row} from '#bench/run/row.js';
 import type {Run, Subject} from '#bench/run/subject.js';
 import {controllerWork} from './controllers.js';
 import {nodeRows} from './nodes.js';
-import {references} from './references.js';
+import {references, referenceSizes} from './references.js';
 import {creation, lists, requests} from './requests.js';
 import {comparisonRow, type Measurement, type Scene} from './scene.js';
 
 const [settleMs, idleMs] = [4000, 10_000];
+const profileSeconds = 2;
 const load: readonly Measurement[] = [...requests, ...lists, ...controllerWork];
 const memoryLater = ['memory-loaded', 'memory-later'] as const;
 
@@ -22,6 +24,18 @@ const idleShare = async ({cpuMs}: Running): Promise<number> => {
   return ((cpuMs() - before) / idleMs) * 100;
 };
 
+/** Whether rows are profiled instead, since a profile slows what it shows. */
+const isProfiling = (): boolean => Boolean(process.env['BENCH_PROFILE']);
+
+/** The functions in which a server spent its time while a row was measured. */
+const profileRow = (key: string, {busy, shares}: Awaited<ReturnType<typeof profiled>>): Row => ({
+  ...row(`busy in the first ${profileSeconds} s of ${key}`, busy, '%', {
+    key: `profile-${key}`,
+    note: shares.map(([name, percent]) => `${name} ${percent} %`).join(', '),
+  }),
+  profile: shares,
+});
+
 async function* idleRows(server: Running, run: Run): AsyncGenerator<Row> {
   run.step('idle');
   if (run.wants('memory-idle') || run.wants('idle-cpu')) await wait(settleMs);
@@ -29,18 +43,21 @@ async function* idleRows(server: Running, run: Run): AsyncGenerator<Row> {
   if (run.wants('idle-cpu')) yield comparisonRow('idle-cpu', {value: await idleShare(server), note: `${idleMs / 1000} s`});
 }
 
-/** Loads a server, and measures its memory after all of the load. BENCH_COUNT is the number of objects (10,000). */
+/** Loads a server. BENCH_COUNT is the number of objects (10,000); with BENCH_PROFILE=1 rows are profiled instead. */
 async function* loadRows(server: Running, run: Run): AsyncGenerator<Row> {
   const isWhole = memoryLater.some(key => run.wants(key));
   const wanted = load.filter(({key}) => isWhole || run.wants(key));
   if (wanted.length === 0 && !run.wants(creation.key)) return;
   using client = new ApiClient(server);
-  const scene: Scene = {server, client, namespace: 'bench', count: setting('BENCH_COUNT', 10_000)};
+  const scene: Scene = {server, client, namespace: 'bench', count: setting('BENCH_COUNT', referenceSizes.objects)};
+  const isReduced = scene.count < referenceSizes.objects;
   await createNamespace(client, scene.namespace);
   for (const {key, measure} of [creation, ...wanted]) {
     run.step(key);
-    const figure = await measure(scene);
-    if (run.wants(key)) yield comparisonRow(key, figure);
+    const isProfiled = run.wants(key) && isProfiling();
+    const [figure, profile] = await Promise.all([measure(scene), isProfiled ? profiled(client, profileSeconds) : undefined]);
+    if (profile) yield profileRow(key, profile);
+    else if (run.wants(key)) yield comparisonRow(key, {...figure, isReduced});
   }
 }
 
@@ -48,10 +65,14 @@ async function* loadRows(server: Running, run: Run): AsyncGenerator<Row> {
 async function* memoryRows(server: Running, run: Run): AsyncGenerator<Row> {
   if (run.wants('memory-loaded')) yield comparisonRow('memory-loaded', {value: server.residentMb()});
   if (!run.wants('memory-later')) return;
-  const seconds = setting('BENCH_REST_SECONDS', 600);
+  const seconds = setting('BENCH_REST_SECONDS', referenceSizes.restSeconds);
   run.step(`memory ${seconds} s later`);
   await wait(seconds * 1000);
-  yield comparisonRow('memory-later', {value: server.residentMb(), note: `${seconds} s after the load`});
+  yield comparisonRow('memory-later', {
+    value: server.residentMb(),
+    note: `${seconds} s after the load`,
+    isReduced: seconds < referenceSizes.restSeconds,
+  });
 }
 
 async function* rowsOf(server: Running, run: Run): AsyncGenerator<Row> {
@@ -71,7 +92,7 @@ export const comparison: Subject = {
     if (isServerWanted) {
       yield* rowsOf(await startPlane(), run);
       const original = await startOriginal();
-      if (original) for await (const row of rowsOf(original, run)) yield {...row, server: 'original'};
+      if (original && !isProfiling()) for await (const each of rowsOf(original, run)) yield {...each, server: 'original'};
     }
     yield* nodeRows(run);
   },

@@ -5,7 +5,7 @@ import {startPlane, type Running} from '#bench/load/programs.js';
 import type {Row} from '#bench/run/row.js';
 import type {Run} from '#bench/run/subject.js';
 import {pagesOf} from './requests.js';
-import type {ReferenceKey} from './references.js';
+import {referenceSizes, type ReferenceKey} from './references.js';
 import {comparisonRow} from './scene.js';
 
 const nodes = 500;
@@ -89,7 +89,8 @@ export async function* nodeRows(run: Run): AsyncGenerator<Row> {
       ? `${replicas.toLocaleString('en-US')} pods`
       : `NOT REACHED: ${ready} of ${replicas} pods ready after ${limitMs / 1000} s`;
   const only = (key: ReferenceKey, value: number, ready?: number) =>
-    run.wants(key) ? [comparisonRow(key, {value, ...(key === 'nodes-ready' ? {} : {note: note(ready)})})] : [];
+    run.wants(key) ? [comparisonRow(key, {value, ...(key === 'nodes-ready' ? {} : {note: note(ready), isReduced})})] : [];
+  const isReduced = replicas < referenceSizes.pods;
 
   run.step(`${nodes} nodes`);
   const plane = await startPlane(undefined, [`--nodes=${nodes}`]);

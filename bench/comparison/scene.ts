@@ -28,6 +28,8 @@ export const configMap = (namespace: string, name: string, metadata: object = {}
 export interface Figure {
   readonly value: number;
   readonly note?: string;
+  /** Whether it was measured with less than the references are of. */
+  readonly isReduced?: boolean;
 }
 
 /** How the figure of a row is measured. */
@@ -36,5 +38,5 @@ export interface Measurement {
   measure(scene: Scene): Promise<Figure>;
 }
 
-export const comparisonRow = (key: ReferenceKey, {value, note}: Figure): Row =>
-  row(references[key].what, value, references[key].unit, {key, ...(note === undefined ? {} : {note})});
+export const comparisonRow = (key: ReferenceKey, {value, ...details}: Figure): Row =>
+  row(references[key].what, value, references[key].unit, {key, ...details});

@@ -17,6 +17,8 @@ export const watcherCurves = {
 export async function* watcherGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('watchers', watcherCurves);
   const plane = await startPlane();
+  // The first events of a server take longer.
+  await watchDelays(plane, {namespace: 'warm-up', watchers: 10, perSecond: 100, seconds: 3, connections: 1});
   for (const watchers of sizesUpTo(setting('BENCH_GROWTH_WATCHERS', 2000), [1, 10, 100, 1000, 2000])) {
     run.step(`${watchers} watchers`);
     const scene = {namespace: `watched-${watchers}`, watchers, perSecond, seconds, connections: Math.ceil(watchers / 90)};

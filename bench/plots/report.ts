@@ -7,7 +7,7 @@ import {newestRows, readResults, type NewestRow} from '#bench/run/results.js';
 import {barsDrawing, type Bars} from './bars.js';
 import {curvesDrawing} from './curves.js';
 import {linearScale, logScale} from './scale.js';
-import {comparisonSection, growthSection, runSection, timesBetter, withSection} from './sections.js';
+import {comparisonSection, growthSection, profileSection, runSection, timesBetter, withSection} from './sections.js';
 
 const page = 'docs/performance.md';
 const folder = 'docs/performance';
@@ -19,7 +19,7 @@ const comparisonDrawing = (newest: ReadonlyMap<string, NewestRow>): string | und
   for (const key of Object.keys(references)) {
     const {what, unit, original, earlier} = referenceOf(key)!;
     const row = newest.get(key)?.row;
-    if (original === undefined || earlier === undefined || !row || row.value === 0) continue;
+    if (original === undefined || earlier === undefined || !row || row.isReduced || row.value === 0) continue;
     rows.push({
       label: what,
       values: [
@@ -66,6 +66,7 @@ export const writeReport = (resultFolder: string): void => {
     if (rows.length > 0) plots[axis] = curvesDrawing(rows);
     text = withSection(text, axis, growthSection(axis, newest));
   }
+  text = withSection(text, 'profiles', profileSection(newest));
   for (const [name, svg] of Object.entries(plots)) if (svg !== undefined) writeFileSync(`${folder}/${name}.svg`, svg);
   writeFileSync(page, withSection(text, 'runs', runSection(newest)));
   console.log(

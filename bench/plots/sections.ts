@@ -26,7 +26,8 @@ const cellsOf = (key: string, newest: Newest): string[] => {
   const {what, unit, original, earlier, goal} = referenceOf(key)!;
   const row = newest.get(key)?.row;
   const here = newest.get(rowId(key, 'original'))?.row.value;
-  const isReached = row && timesBetter(unit, row.value, goal) >= 0.995;
+  const isComparable = row !== undefined && row.isReduced !== true;
+  const verdict = row?.isReduced ? 'reduced' : row && timesBetter(unit, row.value, goal) >= 0.995 ? 'reached' : 'below';
   return [
     `\`${key}\``,
     what,
@@ -34,8 +35,8 @@ const cellsOf = (key: string, newest: Newest): string[] => {
     withUnit(earlier, unit),
     withUnit(goal, unit),
     row ? `**${withUnit(row.value, unit)}**` : 'not measured',
-    row && original ? `${figure(timesBetter(unit, row.value, here ?? original))}×` : '',
-    row ? `${isReached ? 'reached' : 'below'}${row.note ? `; ${row.note}` : ''}` : '',
+    isComparable && original ? `${figure(timesBetter(unit, row.value, here ?? original))}×` : '',
+    row ? `${verdict}${row.note ? `; ${row.note}` : ''}` : '',
   ];
 };
 
@@ -66,6 +67,17 @@ export const growthSection = (axis: keyof typeof axes, newest: Newest): string =
   const table = growthTable(Object.keys(axes[axis].curves), newest);
   return table === undefined ? 'Not measured yet.' : `![${axis}](performance/${axis}.svg)\n\n${table}`;
 };
+
+/** The functions in which the server spent its time, of the rows that were profiled. */
+export const profileSection = (newest: Newest): string =>
+  tableOf(
+    ['row', 'thread busy', 'functions by their own time'],
+    Object.keys(references).flatMap(key => {
+      const row = newest.get(`profile-${key}`)?.row;
+      if (!row?.profile) return [];
+      return [[`\`${key}\``, `${figure(row.value)} %`, row.profile.map(([name, percent]) => `\`${name}\` ${percent} %`).join(', ')]];
+    }),
+  );
 
 /** The runs that the figures are of, with their machine. */
 export const runSection = (newest: Newest): string => {

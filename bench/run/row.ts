@@ -14,15 +14,19 @@ export interface Row {
   readonly key?: string;
   /** What was measured, if not plat. */
   readonly server?: string;
+  /** Whether it was measured with less than the figures that it is compared with. */
+  readonly isReduced?: boolean;
   /** The limit of the machine, measured in the same run and unit. */
   readonly baseline?: number;
   /** The value divided by the baseline. */
   readonly ratio?: number;
   readonly note?: string;
   readonly series?: Series;
+  /** The functions that took most of the time, with their share in percent. */
+  readonly profile?: readonly (readonly [name: string, percent: number])[];
 }
 
-type Details = Pick<Row, 'baseline' | 'note' | 'key'>;
+type Details = Pick<Row, 'baseline' | 'note' | 'key' | 'isReduced'>;
 
 /** A row whose ratio is calculated from its baseline. */
 export const row = (name: string, value: number, unit: string, details: Details = {}): Row => ({

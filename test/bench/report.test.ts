@@ -1,0 +1,125 @@
+import {existsSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {references} from '#bench/comparison/references.js';
+import {axes} from '#bench/growth/growth.js';
+import {sharesOf} from '#bench/load/profile.js';
+import {comparisonSection, growthSection, profileSection, timesBetter, withSection} from '#bench/plots/sections.js';
+import {newestRows, type Results} from '#bench/run/results.js';
+import {curve, row, type Row} from '#bench/run/row.js';
+import {subjects} from '#bench/subjects.js';
+import {root} from '#test/sources.js';
+
+const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+
+const aRun = (...rows: Row[]): Results => ({
+  startedAt: '2026-01-01T00:00:00.000Z',
+  commit: 'abc',
+  machine: {processor: 'test', cores: 2, memoryMb: 1024, platform: 'linux x64', node: 'v20.0.0', loadBefore: 0},
+  rows: rows.map(row => ({subject: 'comparison', ...row})),
+  failures: [],
+  seconds: {},
+});
+const lineOf = (table: string, key: string) => table.split('\n').find(line => line.startsWith(`| \`${key}\``));
+
+test('a row of the comparison stands beside the original, the earlier build and the goal', t => {
+  const table = comparisonSection(
+    newestRows([aRun(row('create', 3100, '/s', {key: 'create', note: 'median 20 ms'}), row('list', 200, 'ms', {key: 'list'}))]),
+  );
+
+  t.is(
+    lineOf(table, 'create'),
+    '| `create` | create, 64 at once | 968/s | 1,672/s | 3,010/s | **3,100/s** | 3.2× | reached; median 20 ms |',
+  );
+  t.is(lineOf(table, 'list'), '| `list` | LIST of all | 343 ms | 122 ms | 122 ms | **200 ms** | 1.7× | below |');
+  t.is(lineOf(table, 'get'), '| `get` | GET, 64 at once | 2,118/s | 6,900/s | 6,900/s | not measured |  |  |');
+});
+
+test('an original that was measured in the run is what the figure is compared with', t => {
+  const rows = [row('get', 8000, '/s', {key: 'get'}), {...row('get', 4000, '/s', {key: 'get'}), server: 'original'}];
+
+  t.is(
+    lineOf(comparisonSection(newestRows([aRun(...rows)])), 'get'),
+    '| `get` | GET, 64 at once | 2,118/s (this run: 4,000/s) | 6,900/s | 6,900/s | **8,000/s** | 2× | reached |',
+  );
+});
+
+test('a figure of less than the references is neither compared nor judged', t => {
+  const reduced = row('pods', 1, 's', {key: 'pods-ready', note: '2,000 pods', isReduced: true});
+
+  t.is(
+    lineOf(comparisonSection(newestRows([aRun(reduced)])), 'pods-ready'),
+    '| `pods-ready` | a Deployment on them ready |  | 96 s | 20 s | **1 s** |  | reduced; 2,000 pods |',
+  );
+});
+
+test('a profile is the share of functions in the time that the thread worked', t => {
+  const callFrame = (functionName: string) => ({functionName, scriptId: '0', url: '', lineNumber: 0, columnNumber: 0});
+  const nodes = ['(idle)', 'encode', ''].map((name, id) => ({id, callFrame: callFrame(name)}));
+  const {busy, shares} = sharesOf({nodes, startTime: 0, endTime: 1, samples: [0, 1, 1, 2, 0, 0, 0, 1]});
+
+  t.is(busy, 50);
+  t.deepEqual(shares, [
+    ['encode', 75],
+    ['(anonymous)', 25],
+  ]);
+  const profile = {...row('busy', busy, '%', {key: 'profile-create'}), profile: shares};
+  t.is(lineOf(profileSection(newestRows([aRun(profile)])), 'create'), '| `create` | 50 % | `encode` 75 %, `(anonymous)` 25 % |');
+});
+
+test('more of a rate is better, and less of a time', t => {
+  t.is(timesBetter('/s', 300, 100), 3);
+  t.is(timesBetter('ms', 100, 300), 3);
+});
+
+test('a curve is a line of a table with a column for each size, below its plot', t => {
+  const series = {axis: 'watchers', points: [[1, 2], [1000, 31.4]] as const}; // prettier-ignore
+
+  t.deepEqual(growthSection('growth-watchers', newestRows([aRun(curve('watchers-p99', 'delay', 'ms', series))])).split('\n'), [
+    '![growth-watchers](performance/growth-watchers.svg)',
+    '',
+    '| row | watchers | 1 | 1,000 |',
+    '| --- | --- | --- | --- |',
+    '| `watchers-p99` | delay, ms | 2 | 31 |',
+  ]);
+  t.is(growthSection('growth-nodes', new Map()), 'Not measured yet.');
+});
+
+test('a section is replaced between its markers, and must be there', t => {
+  t.is(withSection('a <!-- begin x -->old<!-- end x --> b', 'x', 'new'), 'a <!-- begin x -->\n\nnew\n\n<!-- end x --> b');
+  t.throws(() => withSection('nothing', 'x', 'new'), {message: /no section x/});
+});
+
+test('the rows that the page on performance names can be measured', t => {
+  const known = new Set([
+    ...subjects.flatMap(({name, rows = []}) => [name, ...rows]),
+    ...Object.values(axes).flatMap(({curves}) => Object.keys(curves)),
+  ]);
+  const named = [...page.matchAll(/^\| `([a-z][\w-]*)` \|/gm)].map(([, name = '']) => name);
+  const selected = [...page.matchAll(/ROWS=([\w,-]+)/g)].flatMap(([, names = '']) => names.split(','));
+
+  t.true(named.length > 30, String(named.length));
+  t.deepEqual(
+    [...named, ...selected].filter(name => !known.has(name)),
+    [],
+  );
+});
+
+test('every row of the comparison belongs to a subject', t => {
+  const known = new Set(subjects.flatMap(({rows = []}) => rows));
+
+  t.deepEqual(
+    Object.keys(references).filter(key => !known.has(key)),
+    [],
+  );
+});
+
+test('the plots that the page on performance shows are there', t => {
+  const plots = [...page.matchAll(/!\[[^\]]*\]\((performance\/[\w-]+\.svg)\)/g)].map(([, path = '']) => path);
+
+  t.true(plots.length > 0);
+  t.deepEqual(
+    plots.filter(path => !existsSync(join(root, 'docs', path))),
+    [],
+  );
+});
