@@ -4,7 +4,7 @@ import {parseArgs} from 'node:util';
 import {stopLeftovers} from '#bench/load/programs.js';
 import {writeReport} from '#bench/plots/report.js';
 import {Progress} from '#bench/run/progress.js';
-import {currentCommit, ResultFile, thisMachine} from '#bench/run/results.js';
+import {productCommit, ResultFile, thisMachine} from '#bench/run/results.js';
 import {select, type Selected} from '#bench/run/selection.js';
 import {headerLine, rowLine, tableOf} from '#bench/run/table.js';
 import {subjects} from './subjects.js';
@@ -34,7 +34,7 @@ const main = async (): Promise<void> => {
     subjects,
     positionals.flatMap(names => names.split(',')).filter(name => name !== ''),
   );
-  const file = new ResultFile(resultFolder, {startedAt: new Date().toISOString(), commit: currentCommit(), machine: thisMachine()});
+  const file = new ResultFile(resultFolder, {startedAt: new Date().toISOString(), commit: productCommit(), machine: thisMachine()});
   const progress = new Progress(process.stderr, selected.length);
   for (const each of selected) {
     const {name} = each.subject;

@@ -23,6 +23,7 @@ export interface MeasuredRow extends Row {
 /** A run: what was measured, when, and on what. */
 export interface Results {
   readonly startedAt: string;
+  /** The last commit that changed the product. */
   readonly commit: string;
   readonly machine: Machine;
   readonly rows: readonly MeasuredRow[];
@@ -41,11 +42,15 @@ export const thisMachine = (): Machine => ({
   loadBefore: Number(loadavg()[0]!.toFixed(2)),
 });
 
-/** Returns the commit of the working directory, marked if a file differs from it; `unknown` outside of a checkout. */
-export const currentCommit = (): string => {
-  const git = (...args: string[]) => execFileSync('git', args, {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}).trim();
+/** What is measured; the benchmarks themselves and pages may differ. */
+const product = ['src', 'controllers', 'informers', 'package-lock.json'];
+
+/** Returns the last commit that changed the product, marked if the working directory differs from it; `unknown` outside of a checkout. */
+export const productCommit = (): string => {
+  const git = (...args: string[]) =>
+    execFileSync('git', [...args, '--', ...product], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}).trim();
   try {
-    return git('rev-parse', '--short=12', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') && '-changed');
+    return git('log', '-1', '--format=%h', '--abbrev=12') + (git('status', '--porcelain') && '-changed');
   } catch {
     return 'unknown';
   }
