@@ -1,10 +1,17 @@
 import {connect, createServer, type AddressInfo, type Socket} from 'node:net';
 import {once} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
+import {systemClock} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {systemRandom} from '#src/base/random.js';
 import {Compacted} from '#src/storage/errors.js';
+import {EtcdClient} from '#src/storage/etcd/client.js';
+import {plainEncoding} from '#src/storage/etcd/encoding.js';
 import {History} from '#src/storage/etcd/history.js';
 import type {RangeRequest, RangeResponse} from '#src/storage/etcd/messages.js';
-import {openEtcdStore, type EtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
+import {EtcdStore, openEtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
+import {WatchStream} from '#src/storage/etcd/watch-stream.js';
+import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {Follower} from './follower.js';
 import {bytes} from './store-environment.js';
@@ -91,6 +98,23 @@ const putBack = async (server: EtcdServer, copy: string, link: Link): Promise<Et
   await server.resume();
   return open(server.url);
 };
+
+/** A client that can learn of a replacement while a watch is being opened, as its connection is verified. */
+class InterruptedClient extends EtcdClient {
+  isReplacedAtWatch = false;
+  /** The keys of the events of all watches. */
+  readonly events: string[] = [];
+
+  override watch(...[request, onResponse, ended]: Parameters<EtcdClient['watch']>): Promise<Disposable> {
+    if (this.isReplacedAtWatch) this.history.replaced('the connection leads to another history');
+    this.isReplacedAtWatch = false;
+    const received: typeof onResponse = response => {
+      this.events.push(...response.events.map(({kv}) => kv.key));
+      onResponse(response);
+    };
+    return super.watch(request, received, ended);
+  }
+}
 
 const etcdTest = hasEtcd ? test.serial : test.skip;
 if (!hasEtcd) console.log(`skipped: ${etcdMissing}`);
@@ -187,6 +211,28 @@ etcdTest('a server restored from an older copy is noticed also when the changes 
   t.true(follower.endings[0] instanceof Compacted);
   t.is((await store.get('/b'))?.value.toString(), '1');
   await Promise.all([store.close(), other.close()]);
+});
+
+etcdTest('a watch that opens while the data are replaced does not go on beside the one that takes its place', async t => {
+  const server = await EtcdServer.start();
+  t.teardown(() => server.stop());
+  const client = new InterruptedClient({channel: new GrpcChannel({servers: [server.url], clock: systemClock}), clock: systemClock});
+  const settings = {client, clock: systemClock, log: noLog, encoding: plainEncoding};
+  const stream = await WatchStream.begin({...settings, prefix: '/', verify: async () => {}});
+  const store = new EtcdStore({...settings, stream, random: systemRandom, cached: true, isReplicated: false});
+  const replaced = replacement(store);
+
+  client.isReplacedAtWatch = true;
+  client.switchServer({drop: true});
+  await replaced;
+  await restored(store);
+  using follower = new Follower(store, {after: await store.revision()});
+  const keys = ['/a', '/b', '/c', '/d', '/e'];
+  for (const key of keys) await store.create(key, bytes('1'));
+  await follower.until(({received}) => received.length >= keys.length);
+
+  t.deepEqual(client.events, keys);
+  await store.close();
 });
 
 etcdTest('a killed server that comes back with its data is no other history', async t => {

@@ -165,6 +165,7 @@ export class WatchStream implements Disposable {
   /** Receives changes until the watch ends; rejects with the reason. */
   async #receive(live: () => void): Promise<never> {
     using beginning = this.#clock.hold();
+    let isOver = false;
     try {
       return await new Promise<never>((_, reject) => {
         this.#interrupt = reject;
@@ -186,11 +187,13 @@ export class WatchStream implements Disposable {
           this.#wake();
         };
         this.#client.watch({...everything, from: this.cache.revision + 1}, received, reject).then(watch => {
-          this.#watch = watch;
-          if (this.#closing.signal.aborted) watch[Symbol.dispose]();
+          // Data that are replaced while it opens end it before it is there: it must not go on beside the next one.
+          if (isOver || this.#closing.signal.aborted) watch[Symbol.dispose]();
+          else this.#watch = watch;
         }, reject);
       });
     } finally {
+      isOver = true;
       this.#interrupt = () => {};
       this.#isLive = false;
       this.#release();
