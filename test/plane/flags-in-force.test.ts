@@ -1,9 +1,11 @@
+import http2 from 'node:http2';
 import {request} from 'node:https';
 import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {connect, type ConnectionOptions, type TLSSocket} from 'node:tls';
 import test from 'ava';
+import {seededRandom} from '#src/base/random.js';
 import {startPlane} from '#src/plane/plane.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
@@ -75,6 +77,38 @@ test('--tls-cipher-suites, --strict-transport-security-directives and --cors-all
   t.is(response['strict-transport-security'], 'max-age=60');
   t.is(response['access-control-allow-origin'], 'https://ok.example');
   t.is(stranger['access-control-allow-origin'], undefined);
+});
+
+test('--goaway-chance lets clients of HTTP/2 connect again', async t => {
+  const wasSentAway = async (...flags: readonly string[]): Promise<boolean> => {
+    const random = {...seededRandom(1), float: () => 0.01};
+    await using server = await startPlane({random, controllerManagerArgs: ['--controllers='], apiserverArgs: flags});
+    return await new Promise(resolve => {
+      const session = http2.connect(server.url, {rejectUnauthorized: false}).on('error', () => undefined);
+      session.on('goaway', () => resolve(true));
+      session
+        .request({':path': '/livez'})
+        .resume()
+        .on('close', () => session.close(() => resolve(false)));
+    });
+  };
+
+  t.true(await wasSentAway('--goaway-chance=0.02'));
+  t.false(await wasSentAway('--goaway-chance=0.005'));
+});
+
+test('--enable-garbage-collector=false deletes objects at once whose dependents nobody would delete', async t => {
+  const statusAfterDeletion = async (...flags: readonly string[]): Promise<number> => {
+    await using server = await sweepServer({thread: false, flags});
+    const {get, post, remove} = wire(server.handler);
+    const configMaps = '/api/v1/namespaces/default/configmaps';
+    await post(configMaps, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'a'}});
+    await remove(`${configMaps}/a?propagationPolicy=Foreground`);
+    return (await get(`${configMaps}/a`)).status;
+  };
+
+  t.is(await statusAfterDeletion(), 200);
+  t.is(await statusAfterDeletion('--enable-garbage-collector=false'), 404);
 });
 
 const services = '/api/v1/namespaces/default/services';
