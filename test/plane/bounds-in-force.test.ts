@@ -3,10 +3,12 @@ import {connect} from 'node:http2';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {nextTurn} from '#src/base/turn.js';
 import {startPlane} from '#src/plane/plane.js';
 import {wire} from '#test/apiserver/wire.js';
+import {aServer} from '#test/cli/programs.js';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const configMap = (text: string) => ({kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'a'}, data: {text}});
@@ -35,6 +37,18 @@ const readOld = async (...apiserverArgs: readonly string[]): Promise<number> => 
 test('--embedded-history-bytes bounds the earlier versions that can be read', async t => {
   t.is(await readOld(), 200);
   t.is(await readOld('--embedded-history-bytes=10000'), 410);
+});
+
+test('plat-apiserver bounds its history by --embedded-history-bytes', async t => {
+  await using server = await aServer('kubernetes', ['--embedded-history-bytes=10000']);
+  const client = server.client.resource(kinds.configMaps);
+  let newest = await client.create(configMap(''), {namespace: 'default'});
+  const first = newest.metadata!.resourceVersion!;
+  for (let version = 0; version < 20; version++) newest = await client.update({...newest, data: {text: String(version).repeat(1000)}});
+
+  await t.throwsAsync(client.list({namespace: 'default', resourceVersion: first, resourceVersionMatch: 'Exact'}), {
+    message: 'The resourceVersion for the provided list is too old.',
+  });
 });
 
 /** Returns the length of a response over HTTP/2, or the reason for which its stream broke off. */
