@@ -12,6 +12,7 @@ import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {NodeAddress} from '#src/platlet/node/addresses.js';
 import type {Machine} from '#src/platlet/node/machine.js';
+import type {PairStore} from '#src/platlet/certificates/pair-store.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {Runtime, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {AgentPortsParts} from '#src/platlet/server/ports.js';
@@ -38,6 +39,8 @@ export interface AgentClients {
 
 export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging'> {
   readonly identity: AgentIdentity;
+  /** Where the certificate that the API server issues for the port is kept, if `tls` has none. */
+  readonly servingStore?: PairStore;
   readonly settings: Settings;
   readonly clients: AgentClients;
   /** Whether there is no API server: the clients refuse, and there are the pods of files and URLs alone. */

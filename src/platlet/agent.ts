@@ -1,6 +1,7 @@
 // The agent of a node: composes its parts and starts them in order.
 
 import {setMaxListeners} from 'node:events';
+import type {SecureContextOptions} from 'node:tls';
 import {InformerFactory} from '#informers/factory.js';
 import type {NodeAgent} from '#src/api/node/agent.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -10,6 +11,7 @@ import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 import {openBlocks} from '#src/base/files/block-reader.js';
 import {Undo} from '#src/base/undo.js';
+import {openServingCertificate, type ServingCertificate} from '#src/platlet/certificates/serving.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {writtenSettings} from '#src/platlet/config/settings.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
@@ -81,8 +83,10 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     activePods: () => pods?.workers.active ?? [],
   });
   const agent = answering(parts, () => pods, signal);
-  const ports = await openAgentPorts({...parts, agent, nodeName, signal});
+  const serving = await servingOf(parts, cached, signal);
+  const ports = await openAgentPorts({...parts, tls: {...parts.tls, ...serving?.contextOptions}, agent, nodeName, signal});
   undo.defer(() => ports[Symbol.asyncDispose]());
+  serving?.follow(options => ports.setSecureContext({...(parts.tls as SecureContextOptions), ...options}));
   await node.health.start();
   if (isStandalone) local = await node.local();
   else {
@@ -117,6 +121,23 @@ const eventsOf = ({isStandalone, identity, clients, naming, clock, random, log}:
 
 const informersOf = ({clients, clock, random, log, meter, naming}: AgentParts, signal: AbortSignal): InformerFactory =>
   new InformerFactory({client: clients.main, clock, random, log, meter, component: naming.agent, minResyncMs: 0, signal});
+
+/** The certificate of the port, if the API server issues it: for the addresses that the Node shows. */
+const servingOf = async (
+  {servingStore: store, gate, clients, identity, ...rest}: AgentParts,
+  cached: () => Frozen<Node> | undefined,
+  signal: AbortSignal,
+): Promise<ServingCertificate | undefined> =>
+  store &&
+  openServingCertificate({
+    ...rest,
+    store,
+    client: clients.main,
+    nodeName: identity.nodeName,
+    addresses: () => cached()?.status?.addresses ?? [],
+    allowsNamesAlone: gate('AllowDNSOnlyNodeCSR'),
+    signal,
+  });
 
 /** The delays of containers that are started again. */
 const crashLoopOf = ({settings, gate}: AgentParts): BackoffLimits => {

@@ -5,7 +5,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {chosenNaming} from '#src/client/connected.js';
 import {NamingMismatch} from '#src/client/detect-naming.js';
-import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
+import {connect, type RenewableConnection} from '#src/transport/client/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 
 export interface ReachParts {
@@ -25,7 +25,7 @@ const connectTimeoutMs = 10_000;
 export const reachServer = async (
   settings: ConnectionSettings,
   {naming, clock, meter, log, userAgent, signal}: ReachParts,
-): Promise<{readonly connection: HttpConnection; readonly naming: Naming}> => {
+): Promise<{readonly connection: RenewableConnection; readonly naming: Naming}> => {
   const connection = await connect(settings, {clock, log});
   try {
     const detect = () => chosenNaming(naming, connection, {clock, meter, userAgent, timeoutMs: connectTimeoutMs});

@@ -14,6 +14,7 @@ import {versionInfoOf} from '#src/options/parsed-options.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {settingsText} from '#src/platlet/certificates/settings-file.js';
 import type {Plane} from '#src/plane/plane.js';
 
 export interface AgentProgram extends AsyncDisposable {
@@ -64,18 +65,8 @@ export const nodeSettings = async (plane: Plane, directory: string, folder: stri
       organizations: ['system:nodes'],
     }),
   );
-  const base64 = (text: string) => Buffer.from(text).toString('base64');
   const path = join(folder, 'platconfig');
-  await writeFile(
-    path,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{name: 'plane', cluster: {server: plane.url, 'certificate-authority-data': base64(pki('ca.crt'))}}],
-      users: [{name: 'node', user: {'client-certificate-data': base64(certificate), 'client-key-data': base64(key)}}],
-      contexts: [{name: 'node', context: {cluster: 'plane', user: 'node'}}],
-      'current-context': 'node',
-    }),
-  );
+  const cluster = {server: plane.url, trust: {ca: {data: pki('ca.crt')}}};
+  await writeFile(path, settingsText(cluster, {cert: {data: certificate}, key: {data: key}}));
   return path;
 };

@@ -10,6 +10,7 @@ import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {settingsText} from '#src/platlet/certificates/settings-file.js';
 import {configurationKind} from '#src/platlet/config/load.js';
 import {nodeNameOf} from '#src/platlet/node/addresses.js';
 import type {Plane} from '#src/plane/plane.js';
@@ -101,16 +102,8 @@ const writeConnection = async (plane: Plane, dataDir: string, path: string, node
       organizations: [wellKnown.nodes],
     }),
   );
-  const data = (text: string): string => Buffer.from(text).toString('base64');
-  const settings = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{name: 'default-cluster', cluster: {server: plane.url, 'certificate-authority-data': data(ca)}}],
-    users: [{name: 'default-auth', user: {'client-certificate-data': data(pair.certificate), 'client-key-data': data(pair.key)}}],
-    contexts: [{name: 'default-context', context: {cluster: 'default-cluster', user: 'default-auth', namespace: 'default'}}],
-    'current-context': 'default-context',
-  };
-  await systemFiles.write(path, `${JSON.stringify(settings, undefined, 2)}\n`, 0o600);
+  const text = settingsText({server: plane.url, trust: {ca: {data: ca}}}, {cert: {data: pair.certificate}, key: {data: pair.key}});
+  await systemFiles.write(path, text, 0o600);
 };
 
 /** The configuration of the agent: requests are authenticated by the plane's CA and authorized by the plane. */

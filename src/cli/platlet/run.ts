@@ -8,6 +8,7 @@ import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent.js';
+import {openIdentity, type OpenedIdentity} from '#src/platlet/certificates/identity.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
@@ -24,9 +25,10 @@ import {openConnection, type ServerConnection} from '#src/cli/program/connection
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {systemNetwork} from '#src/transport/network.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
 import {namingsOf, type AgentInvocation} from './configuration.js';
 import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
-import {servingCertificates} from './serving.js';
+import {agentServing} from './serving.js';
 
 type Given = AgentInvocation;
 
@@ -47,8 +49,12 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const settings = await checkedSettings(given);
   const host = options.hostnameOverride.trim() || hostname();
   const nodeName = nodeNameOf(host);
-  const connection = options.platconfig ? await connectionOf(given, settings, meter) : undefined;
-  undo.defer(() => connection?.[Symbol.asyncDispose]());
+  const ending = new AbortController();
+  undo.defer(() => ending.abort());
+  const {signal} = ending;
+  const joined = options.platconfig ? await joinCluster(given, settings, {meter, nodeName, signal}) : undefined;
+  undo.defer(() => joined?.[Symbol.asyncDispose]());
+  const connection = joined?.connection;
   const naming = connection?.naming ?? namingsOf(parsed)[0]!;
   const runtime = runtimeOf(given, settings);
   undo.defer(() => runtime[Symbol.asyncDispose]());
@@ -61,9 +67,6 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   });
   const network = systemNetwork(clock);
   const addresses = await addressesOf(given, nodeName, host);
-  const ending = new AbortController();
-  undo.defer(() => ending.abort());
-  const {signal} = ending;
   const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
   const security = await agentSecurity({
     settings,
@@ -76,7 +79,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     signal,
     withUid: gate('AllowParsingUserUIDFromCertAuth'),
   });
-  const certificates = await servingCertificates(given, settings, {host, name: naming.agent, signal});
+  const {tls, follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
   const agent = await startAgent({
     ...security,
     identity: {...identityOf(given, settings), nodeName, hostname: nodeName, addresses, machine},
@@ -101,15 +104,16 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     log,
     meter,
     gate,
-    tls: certificates.tlsOptions,
+    tls,
+    ...serving,
     debugging: profilesOf(clock, settings),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
-  certificates.follow(signal, context => agent.ports.setSecureContext(context));
+  follow(signal, context => agent.ports.setSecureContext(context));
   ready(
     `node ${nodeName} at work ${connection ? `against ${connection.server}` : 'without an API server'} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
   );
-  await untilStopped(stopping);
+  await Promise.race([untilStopped(stopping), ...(joined ? [joined.lost] : [])]);
 };
 
 const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIdentity, 'labels' | 'taints' | 'version'> => ({
@@ -118,8 +122,42 @@ const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIde
   version: version.gitVersion,
 });
 
-const connectionOf = ({parsed, version, clock, log, stopping}: Given, settings: Settings, meter: Meter): Promise<ServerConnection> =>
+interface Joining {
+  readonly meter: Meter;
+  readonly nodeName: string;
+  readonly signal: AbortSignal;
+}
+
+/** Connects to the API server as the user of the node, which may need a certificate first. */
+const joinCluster = (given: Given, settings: Settings, parts: Joining): Promise<OpenedIdentity<ServerConnection>> => {
+  const {
+    parsed: {options},
+    clock,
+    log,
+  } = given;
+  return openIdentity({
+    ...parts,
+    settingsFile: options.platconfig,
+    bootstrapFile: options.bootstrapKubeconfig,
+    folder: options.certDir,
+    rotates: settings.rotateCertificates,
+    open: target => connectionTo(target, given, settings, parts.meter),
+    files: systemFiles,
+    host: systemHost,
+    clock,
+    random,
+    log,
+  });
+};
+
+const connectionTo = (
+  target: ConnectionSettings,
+  {parsed, version, clock, log, stopping}: Given,
+  settings: Settings,
+  meter: Meter,
+): Promise<ServerConnection> =>
   openConnection({
+    settings: target,
     program: 'platlet',
     options: {
       ...parsed.options,

@@ -15,7 +15,7 @@ import type {ControllerManagerOptions} from '#src/options/programs/controller-ma
 import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
 import {reachServer} from '#src/program/reach.js';
 import {withBearerToken} from '#src/transport/client/bearer-token.js';
-import {connect, type HttpConnection} from '#src/transport/client/http-connection.js';
+import {connect, type HttpConnection, type RenewableConnection} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {userAgent} from '#src/transport/user-agent.js';
@@ -35,11 +35,13 @@ export interface ConnectionParts {
   readonly signal: AbortSignal;
   /** The host that Events are reported from. */
   readonly host?: string;
+  /** The settings of the connection; those that the flags name by default. */
+  readonly settings?: ConnectionSettings;
   gate(name: GateName): boolean;
 }
 
 /** The connection of a program: over HTTPS, by a kubeconfig. */
-export interface ServerConnection extends ComponentConnection, AsyncDisposable {
+export interface ServerConnection extends ComponentConnection, AsyncDisposable, Pick<RenewableConnection, 'useCertificate'> {
   readonly server: string;
   readonly authority: string;
 }
@@ -59,13 +61,14 @@ export const openConnection = async ({
   signal,
   gate,
   host,
+  settings: given,
 }: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
-  const settings = await loadSettings({file: platconfig, master, env});
+  const settings = given ?? (await loadSettings({file: platconfig, master, env}));
   const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
-  const connections = [connection];
+  const connections: HttpConnection[] = [connection];
   const {qps, burst} = rateOf(options);
   const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs, rateLimit}: Allowance = {}) =>
     connectedClient(own, {
@@ -96,6 +99,7 @@ export const openConnection = async ({
     naming,
     authority: await authorityOf(settings),
     client,
+    useCertificate: pair => connection.useCertificate(pair),
     lockClient: client,
     async accountClient(account, part, allowance) {
       const tokens = accountTokens({client: clientOn(connection, 'tokens'), clock, namespace: naming.systemNamespace, account, signal});

@@ -54,9 +54,8 @@ export const serving = flagSection('Authentication and authorization', {
   'tls-cipher-suites': {...tlsLimits['tls-cipher-suites'], ...inFile},
   'tls-min-version': {...tlsLimits['tls-min-version'], ...inFile},
   'bootstrap-kubeconfig': {
-    ...pending,
     type: 'path',
-    help: 'Connection settings used to get a client certificate when the file named by --platconfig does not exist. That file is then written, and the certificate and key are kept in the certificate directory.',
+    help: 'Connection settings used to get a client certificate when the file named by --platconfig does not exist, or has no valid one. That file is then written, and the certificate and key are kept in the certificate directory.',
     requires: ['platconfig'],
   },
   platconfig: {
@@ -68,10 +67,9 @@ export const serving = flagSection('Authentication and authorization', {
     help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.',
     default: '/var/lib/platlet/pki',
   },
-  'rotate-certificates': {...inFile, ...pending, type: 'bool', help: 'Request a new client certificate before the current one expires.'},
+  'rotate-certificates': {...inFile, type: 'bool', help: 'Request a new client certificate before the current one expires.'},
   'rotate-server-certificates': {
     ...inFile,
-    ...pending,
     type: 'bool',
     help: 'Request a serving certificate, and a new one before it expires. Needs the gate RotatePlatletServerCertificate, and an approver of the requests.',
     gate: 'RotatePlatletServerCertificate',

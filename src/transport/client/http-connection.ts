@@ -7,7 +7,7 @@ import {traceHeaders} from '#src/base/span.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
-import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
+import type {ClientPair, CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
 import type {Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
@@ -40,6 +40,12 @@ export interface HttpConnection extends AsyncDisposable {
   isProbed(): Promise<boolean>;
 }
 
+/** A connection whose client certificate may be replaced while it is in use. */
+export interface RenewableConnection extends HttpConnection {
+  /** Uses another client certificate from now on. All requests with the one before are ended, watches too. */
+  useCertificate(pair: ClientPair): Promise<void>;
+}
+
 export interface ConnectionOptions {
   readonly clock: Clock;
   /** The log of calls. */
@@ -53,7 +59,10 @@ const materialAgeMs = 10_000;
 const defaultTimeoutMs = 120_000;
 
 /** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
-export const connect = async (settings: ConnectionSettings, {clock, log = noLog, network}: ConnectionOptions): Promise<HttpConnection> => {
+export const connect = async (
+  settings: ConnectionSettings,
+  {clock, log = noLog, network}: ConnectionOptions,
+): Promise<RenewableConnection> => {
   const material = await readMaterial(settings);
   const open = (current: TlsMaterial) => Channel.open(settings, current, clock, network);
   return new PooledConnection({settings, material, channel: await open(material), open, clock, calls: new CallLog(log, clock)});
@@ -69,7 +78,7 @@ interface PooledParts {
   readonly calls: CallLog;
 }
 
-class PooledConnection implements HttpConnection {
+class PooledConnection implements RenewableConnection {
   readonly server: string;
   readonly #settings: ConnectionSettings;
   readonly #credentials: CredentialSource;
@@ -80,6 +89,8 @@ class PooledConnection implements HttpConnection {
   #material: TlsMaterial;
   #channel: Channel;
   readonly #open: PooledParts['open'];
+  /** The certificate that replaces that of the settings. */
+  #given: ClientPair | undefined;
   #checkedAt: number;
   #reloading: Promise<void> | undefined;
 
@@ -113,6 +124,16 @@ class PooledConnection implements HttpConnection {
     } catch (cause) {
       throw new Error(`${this.server}: ${oneLine(cause)}`, {cause});
     }
+  }
+
+  async useCertificate(pair: ClientPair): Promise<void> {
+    await this.#reloading;
+    const material = {...this.#material, pair};
+    const old = this.#channel;
+    this.#channel = await this.#open(material);
+    this.#material = material;
+    this.#given = pair;
+    await old.destroy();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -171,7 +192,8 @@ class PooledConnection implements HttpConnection {
   async #renew({pair}: RequestCredentials): Promise<void> {
     // Files that are being replaced may be missing or inconsistent: the old material stays in use.
     const read = await readMaterial(this.#settings).catch(() => this.#material);
-    const material = pair ? {...read, pair} : read;
+    const used = pair ?? this.#given;
+    const material = used ? {...read, pair: used} : read;
     if (sameMaterial(material, this.#material)) return;
     const channel = await this.#open(material).catch(() => undefined);
     if (!channel) return;

@@ -1,0 +1,191 @@
+// How an agent becomes the user of its node: by connection settings that there are, or by bootstrap settings and a certificate that it requests.
+
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import type {Client} from '#src/client/client.js';
+import {formatGoTime} from '#src/pki/encoding/times.js';
+import {parseKeyPair, type KeyPairPem} from '#src/pki/key-pair.js';
+import type {Host} from '#src/platlet/host/host.js';
+import type {RenewableConnection} from '#src/transport/client/http-connection.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
+import {readMaterial} from '#src/transport/tls-material.js';
+import {requestFirstCertificate} from './first-certificate.js';
+import {CertificateManager} from './manager.js';
+import {clientRenewals, observeLifetime} from './metrics.js';
+import {PairStore, type StoredPair} from './pair-store.js';
+import {settingsText} from './settings-file.js';
+import {clientTemplate} from './template.js';
+import {untilWithoutCertificate} from './without-certificate.js';
+
+/** A connection to the API server of an agent. */
+export interface IdentityConnection extends AsyncDisposable, Pick<RenewableConnection, 'useCertificate'> {
+  readonly naming: Naming;
+  client(part: string): Client;
+}
+
+export interface IdentityParts<C> {
+  readonly nodeName: string;
+  /** The file with the connection settings of the node. */
+  readonly settingsFile: string;
+  /** The file with those for the first request; empty if there are none. */
+  readonly bootstrapFile: string;
+  /** The folder of certificates. */
+  readonly folder: string;
+  /** Whether certificates are renewed. */
+  readonly rotates: boolean;
+  /** Connects to a server. Rejects if it cannot be reached, or refuses. */
+  open(settings: ConnectionSettings): Promise<C>;
+  readonly files: Pick<Files, 'read' | 'write'>;
+  readonly host: Pick<Host, 'link' | 'linkStatus' | 'rename' | 'removeFile'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly signal: AbortSignal;
+}
+
+/** The identity of an agent. */
+export interface OpenedIdentity<C> extends AsyncDisposable {
+  readonly connection: C;
+  /** Rejects when the agent has lost its identity and has to end. */
+  readonly lost: Promise<never>;
+}
+
+const never = new Promise<never>(() => {});
+
+/** Connects an agent to its API server as the user of its node, once it has a certificate. Rejects if it gets none. */
+export const openIdentity = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<OpenedIdentity<C>> => {
+  const {settingsFile, bootstrapFile, rotates, open} = parts;
+  const own = bootstrapFile ? await usableSettings(parts) : await loadSettings({file: settingsFile, env: {}});
+  if (rotates) return renewedIdentity(parts, own);
+  if (!own) await bootstrap(parts);
+  const connection = await open(own ?? (await loadSettings({file: settingsFile, env: {}})));
+  return {connection, lost: never, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
+};
+
+const bootstrapSettings = ({bootstrapFile: file}: Pick<IdentityParts<unknown>, 'bootstrapFile'>): Promise<ConnectionSettings> =>
+  loadSettings({file, fileFlag: '--bootstrap-kubeconfig', env: {}});
+
+/** Returns the connection settings of the node if they have a certificate that has not expired. */
+const usableSettings = async ({
+  settingsFile,
+  files,
+  clock,
+  log,
+}: Pick<IdentityParts<unknown>, 'settingsFile' | 'files' | 'clock' | 'log'>): Promise<ConnectionSettings | undefined> => {
+  const text = await files.read(settingsFile).catch((cause: unknown) => {
+    throw new Error(`error reading existing bootstrap kubeconfig ${settingsFile}: ${messageOf(cause)}`, {cause});
+  });
+  if (!text) return undefined;
+  try {
+    const settings = await loadSettings({file: settingsFile, env: {}});
+    const {pair} = await readMaterial(settings);
+    if (!pair) throw new Error('there is no client certificate');
+    const expired = parseKeyPair(pair.cert, pair.key).chain.find(({notAfter}) => clock.now() > notAfter);
+    if (expired) throw new Error(`part of the client certificate is expired: ${formatGoTime(expired.notAfter)}`);
+    return settings;
+  } catch (error) {
+    log.error({file: settingsFile, err: error}, 'the connection settings of the node cannot be used');
+    return undefined;
+  }
+};
+
+/** Gets a certificate, and writes connection settings with it. */
+const bootstrap = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<void> => {
+  const {settingsFile, files, log, open} = parts;
+  log.v(2).info('using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file');
+  const settings = await bootstrapSettings(parts);
+  await using connection = await open(settings);
+  const store = new PairStore({...parts, prefix: `${connection.naming.agent}-client`});
+  await requestFirstCertificate({...parts, client: connection.client('bootstrap'), store});
+  await files.write(settingsFile, settingsText(settings, certificateIn(store)), 0o600);
+};
+
+const certificateIn = ({currentPath: file}: PairStore) => ({cert: {file}, key: {file}});
+
+/** Connects with a certificate that is requested if there is none, and renewed before it expires. */
+const renewedIdentity = async <C extends IdentityConnection>(
+  parts: IdentityParts<C>,
+  own: ConnectionSettings | undefined,
+): Promise<OpenedIdentity<C>> => {
+  const {settingsFile, files, clock, meter, open, signal} = parts;
+  const first = own ?? (await bootstrapSettings(parts));
+  await using undo = new Undo();
+  const opened = async (settings: ConnectionSettings): Promise<C> => {
+    const result = await open(settings);
+    undo.defer(() => result[Symbol.asyncDispose]());
+    return result;
+  };
+  const start = await opened(first);
+  const {agent} = start.naming;
+  const store = new PairStore({...parts, prefix: `${agent}-client`, configured: own && filesOf(own)});
+  if (!own) await files.write(settingsFile, settingsText(first, certificateIn(store)), 0o600);
+  let main: C | undefined;
+  const manager = await openManager(parts, {store, own, agent, connection: current => (current && main) ?? start});
+  const shown = observeLifetime({meter, clock}, agent, 'client', manager);
+  undo.defer(() => shown[Symbol.dispose]());
+  const lost = untilWithoutCertificate(manager, parts);
+  lost.catch(() => {}); // It may come before anything waits for it.
+  const connect = ({certificate, key}: StoredPair): Promise<C> =>
+    opened({...first, identity: {certificate: {cert: {data: certificate}, key: {data: key}}}});
+  // A certificate that is due at once is renewed by itself.
+  if (manager.current) main = await connect(manager.current);
+  manager.start();
+  main ??= await connect(await Promise.race([manager.available(signal), lost]));
+  const connection = main;
+  manager.onChange(pair => useCertificate(connection, pair, parts));
+  const cleanup = undo.move();
+  return {connection, lost, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
+};
+
+interface ManagerOf<C> {
+  readonly store: PairStore;
+  readonly own: ConnectionSettings | undefined;
+  /** The first word of the names of metrics. */
+  readonly agent: string;
+  /** Returns the connection to request by. */
+  connection(current: StoredPair | undefined): C;
+}
+
+const openManager = <C extends IdentityConnection>(
+  parts: IdentityParts<C>,
+  {store, own, agent, connection}: ManagerOf<C>,
+): Promise<CertificateManager> =>
+  CertificateManager.open({
+    ...parts,
+    ...clientRenewals(parts.meter, agent),
+    store,
+    use: 'client auth',
+    template: () => clientTemplate(parts.nodeName),
+    first: own && pairIn(own),
+    async requester(current) {
+      const {naming, client} = connection(current);
+      return {client: client('certificates'), signerName: naming.signers.apiserverClientAgent};
+    },
+  });
+
+const useCertificate = (
+  connection: IdentityConnection,
+  {certificate, key}: StoredPair,
+  {clock, log}: Pick<IdentityParts<unknown>, 'clock' | 'log'>,
+): void => {
+  log.info('certificate rotation detected, shutting down client connections to start using new credentials');
+  connection.useCertificate({cert: certificate, key}).catch((error: unknown) => clock.unhandled(error));
+};
+
+const filesOf = ({identity: {certificate}}: ConnectionSettings): {readonly certFile: string; readonly keyFile: string} | undefined =>
+  certificate && 'file' in certificate.cert && 'file' in certificate.key
+    ? {certFile: certificate.cert.file, keyFile: certificate.key.file}
+    : undefined;
+
+const pairIn = ({identity: {certificate}}: ConnectionSettings): KeyPairPem | undefined =>
+  certificate && 'data' in certificate.cert && 'data' in certificate.key
+    ? {certificate: certificate.cert.data, key: certificate.key.data}
+    : undefined;
