@@ -46,6 +46,7 @@ export const gateTable = {
   ...effective({
     AllAlpha: [alpha, alpha, alpha, alpha],
     AllBeta: [beta, beta, beta, beta],
+    AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
     AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
     AllowParsingUserUIDFromCertAuth: [absent, betaOn, betaOn, betaOn],
     AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
@@ -138,9 +139,6 @@ export const gateTable = {
     UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     WatchList: [betaOn, beta, betaOn, betaOn],
-  }),
-  ...withoutEffect('certificate admission and the signers check requests without it', {
-    AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],

@@ -127,11 +127,10 @@ test('warns of gates that are stable or deprecated', t => {
 
 test('warns in one line of each gate that has no effect', t => {
   t.deepEqual(
-    parse('--feature-gates=ContextualLogging=true,ContextualLogging=false', '--feature-gates=AllowDNSOnlyNodeCSR=true').warnings,
+    parse('--feature-gates=ContextualLogging=true,ContextualLogging=false', '--feature-gates=APIResponseCompression=false').warnings,
     [
       'feature gate ContextualLogging has no effect in plat: log lines always carry their context',
-      'Setting deprecated feature gate AllowDNSOnlyNodeCSR=true. It will be removed in a future release.',
-      'feature gate AllowDNSOnlyNodeCSR has no effect in plat: certificate admission and the signers check requests without it',
+      'feature gate APIResponseCompression has no effect in plat: responses are always compressed for clients that accept gzip',
     ],
   );
   t.deepEqual(parse('--feature-gates=AllBeta=true').warnings, []);

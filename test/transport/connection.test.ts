@@ -9,7 +9,7 @@ import {parseCertificate} from '#src/pki/certificate.js';
 import {connect} from '#src/transport/client/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {aPair} from '#test/serving/credentials.js';
-import {type TestServer, answering, json, serve} from '#test/serving/server.js';
+import {type TestServer, aWatch, answering, json, serve} from '#test/serving/server.js';
 
 const settingsFor = (server: TestServer, identity: ConnectionSettings['identity'] = {}): ConnectionSettings => ({
   server: server.url,
@@ -98,6 +98,31 @@ test('a client certificate that is renewed in its files is used for new connecti
   await clock.advance(20_000);
   await connection.send(get);
 
+  t.deepEqual(seen, ['first', 'first', 'second']);
+});
+
+test('another client certificate ends all streams of the one before, and is used from then on', async t => {
+  const seen: string[] = [];
+  const watch = aWatch();
+  await using server = await serve(
+    answering(({caller, url}) => {
+      const leaf = 'credentials' in caller ? caller.credentials.certificates[0] : undefined;
+      seen.push(leaf ? parseCertificate(leaf).subject.commonName : '');
+      return url === '/watch' ? watch.response : json({});
+    }),
+  );
+  const second = await aPair(server.authority, {commonName: 'second'}, 'client auth');
+  const first = await aPair(server.authority, {commonName: 'first'}, 'client auth');
+  const identity = {certificate: {cert: {data: first.cert}, key: {data: first.key}}};
+  await using connection = await connect(settingsFor(server, identity), {clock: systemClock});
+  let end: () => void = () => {};
+  const ended = new Promise<void>(resolve => (end = resolve));
+  await connection.stream({...get, path: '/watch'}, {data() {}, end});
+  await connection.send(get);
+  await connection.useCertificate(second);
+  await connection.send(get);
+
+  await ended;
   t.deepEqual(seen, ['first', 'first', 'second']);
 });
 
