@@ -96,7 +96,7 @@ api: build
 bench: build
 	@node dist/bench/index.js $(if $(PLOTS),--plots) $(ROWS)
 
-## plots: write the tables and plots of docs/performance.md from the newest figures in bench/results/
+## plots: write the tables and plots of docs/performance.md from its figures and newer ones in bench/results/
 plots: build
 	@node dist/bench/index.js --only-plots
 

@@ -1,20 +1,23 @@
 // Writes docs/performance/*.svg and the tables of docs/performance.md from the newest figure of each row.
 
-import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {referenceOf, references} from '#bench/comparison/references.js';
 import {axes} from '#bench/growth/growth.js';
-import {newestRows, readResults, type NewestRow} from '#bench/run/results.js';
+import {newestRows, readResults, runsOf, type NewestRows, type Results} from '#bench/run/results.js';
 import {barsDrawing, type Bars} from './bars.js';
 import {curvesDrawing} from './curves.js';
 import {linearScale, logScale} from './scale.js';
 import {comparisonSection, growthSection, profileSection, runSection, timesBetter, withSection} from './sections.js';
 
-const page = 'docs/performance.md';
-const folder = 'docs/performance';
+/** The page, and the folder of its plots and figures. */
+const [page, folder] = ['docs/performance.md', 'docs/performance'];
+/** The figures of the page, by run; the results of a run are not committed. */
+const figures = 'docs/performance/figures.json';
 const [here, earlierColor] = ['#2563eb', '#9ca3af'];
 
 /** Draws how many times better than the original's figures those of this build and the earlier one are. */
-const comparisonDrawing = (newest: ReadonlyMap<string, NewestRow>): string | undefined => {
+const comparisonDrawing = (newest: NewestRows): string | undefined => {
   const rows: Bars[] = [];
   for (const key of Object.keys(references)) {
     const {what, unit, original, earlier} = referenceOf(key)!;
@@ -42,7 +45,7 @@ const comparisonDrawing = (newest: ReadonlyMap<string, NewestRow>): string | und
 };
 
 /** Draws the figures that have a raw limit of the same run. */
-const limitDrawing = (newest: ReadonlyMap<string, NewestRow>): string | undefined => {
+const limitDrawing = (newest: NewestRows): string | undefined => {
   const rows = [...newest.values()].flatMap(({row: {name, unit, ratio}}): Bars[] =>
     ratio === undefined || !unit.endsWith('/s') ? [] : [{label: name, values: [{value: ratio * 100, color: here}]}],
   );
@@ -55,23 +58,45 @@ const limitDrawing = (newest: ReadonlyMap<string, NewestRow>): string | undefine
   });
 };
 
-/** Writes the plots and the tables. Figures that were never measured leave no plot. */
-export const writeReport = (resultFolder: string): void => {
-  const newest = newestRows(readResults(resultFolder));
-  mkdirSync(folder, {recursive: true});
+/** A page on performance, and its plots by name. */
+export interface Report {
+  readonly text: string;
+  readonly plots: Readonly<Record<string, string>>;
+}
+
+/** Returns the page with the tables of these figures, and its plots. Figures that were never measured leave no plot. */
+export const reportOf = (page: string, newest: NewestRows): Report => {
   const plots: Record<string, string | undefined> = {comparison: comparisonDrawing(newest), limits: limitDrawing(newest)};
-  let text = withSection(readFileSync(page, 'utf8'), 'comparison', comparisonSection(newest));
+  let text = withSection(page, 'comparison', comparisonSection(newest));
   for (const axis of Object.keys(axes) as (keyof typeof axes)[]) {
     const rows = Object.keys(axes[axis].curves).flatMap(key => newest.get(key)?.row ?? []);
     if (rows.length > 0) plots[axis] = curvesDrawing(rows);
     text = withSection(text, axis, growthSection(axis, newest));
   }
   text = withSection(text, 'profiles', profileSection(newest));
-  for (const [name, svg] of Object.entries(plots)) if (svg !== undefined) writeFileSync(`${folder}/${name}.svg`, svg);
-  writeFileSync(page, withSection(text, 'runs', runSection(newest)));
-  console.log(
-    `written: ${page}, ${Object.keys(plots)
-      .filter(name => plots[name] !== undefined)
-      .join(', ')}`,
+  return {
+    text: withSection(text, 'runs', runSection(newest)),
+    plots: Object.fromEntries(Object.entries(plots).filter((plot): plot is [string, string] => plot[1] !== undefined)),
+  };
+};
+
+/** Reads the runs that the page of a checkout is of. */
+export const readFigures = (root: string): Results[] => {
+  const path = join(root, figures);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Results[]) : [];
+};
+
+/** Writes the page, its plots and its figures, of the newest rows of a folder of results and of the figures that the page has. */
+export const writeReport = (resultFolder: string, root = '.'): void => {
+  const newest = newestRows([...readFigures(root), ...readResults(resultFolder)]);
+  const {text, plots} = reportOf(readFileSync(join(root, page), 'utf8'), newest);
+  writeFileSync(
+    join(root, figures),
+    `[\n${runsOf(newest)
+      .map(run => JSON.stringify(run))
+      .join(',\n')}\n]\n`,
   );
+  for (const [name, svg] of Object.entries(plots)) writeFileSync(join(root, folder, `${name}.svg`), svg);
+  writeFileSync(join(root, page), text);
+  console.log(`written: ${page}, ${Object.keys(plots).join(', ')}`);
 };

@@ -2,9 +2,7 @@
 
 import {referenceOf, references, type Reference} from '#bench/comparison/references.js';
 import {axes} from '#bench/growth/growth.js';
-import {rowId, type NewestRow, type Results} from '#bench/run/results.js';
-
-type Newest = ReadonlyMap<string, NewestRow>;
+import {rowId, runsOf, type NewestRows} from '#bench/run/results.js';
 
 const figure = (value: number | undefined): string => {
   if (value === undefined) return '';
@@ -22,7 +20,7 @@ const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]
 export const timesBetter = (unit: Reference['unit'], value: number, other: number): number =>
   unit === '/s' ? value / other : other / value;
 
-const cellsOf = (key: string, newest: Newest): string[] => {
+const cellsOf = (key: string, newest: NewestRows): string[] => {
   const {what, unit, original, earlier, goal} = referenceOf(key)!;
   const row = newest.get(key)?.row;
   const here = newest.get(rowId(key, 'original'))?.row.value;
@@ -41,7 +39,7 @@ const cellsOf = (key: string, newest: Newest): string[] => {
 };
 
 /** The table of the comparison. */
-export const comparisonSection = (newest: Newest): string =>
+export const comparisonSection = (newest: NewestRows): string =>
   tableOf(
     ['row', 'what', 'original', 'earlier build', 'goal', 'this build', 'of the original', 'goal, note'],
     Object.keys(references).map(key => cellsOf(key, newest)),
@@ -49,7 +47,7 @@ export const comparisonSection = (newest: Newest): string =>
 
 const size = (value: number): string => value.toLocaleString('en-US');
 
-const growthTable = (keys: readonly string[], newest: Newest): string | undefined => {
+const growthTable = (keys: readonly string[], newest: NewestRows): string | undefined => {
   const rows = keys.map(key => newest.get(key)?.row).filter(row => row?.series !== undefined);
   if (rows.length === 0) return undefined;
   const sizes = [...new Set(rows.flatMap(row => row!.series!.points.map(([x]) => x)))].sort((a, b) => a - b);
@@ -63,13 +61,13 @@ const growthTable = (keys: readonly string[], newest: Newest): string | undefine
 };
 
 /** The tables and plots of one axis of growth; nothing for one that was not measured. */
-export const growthSection = (axis: keyof typeof axes, newest: Newest): string => {
+export const growthSection = (axis: keyof typeof axes, newest: NewestRows): string => {
   const table = growthTable(Object.keys(axes[axis].curves), newest);
   return table === undefined ? 'Not measured yet.' : `![${axis}](performance/${axis}.svg)\n\n${table}`;
 };
 
 /** The functions in which the server spent its time, of the rows that were profiled. */
-export const profileSection = (newest: Newest): string =>
+export const profileSection = (newest: NewestRows): string =>
   tableOf(
     ['row', 'thread busy', 'functions by their own time'],
     Object.keys(references).flatMap(key => {
@@ -80,29 +78,17 @@ export const profileSection = (newest: Newest): string =>
   );
 
 /** The runs that the figures are of, with their machine. */
-export const runSection = (newest: Newest): string => {
-  const runs = new Map<Results, number>();
-  for (const {of} of newest.values()) runs.set(of, (runs.get(of) ?? 0) + 1);
-  return tableOf(
+export const runSection = (newest: NewestRows): string =>
+  tableOf(
     ['run', 'commit', 'machine', 'load before', 'figures'],
-    [...runs].map(
-      ([
-        {
-          startedAt,
-          commit,
-          machine: {processor, cores, memoryMb, node, loadBefore},
-        },
-        count,
-      ]) => [
-        startedAt,
-        `\`${commit}\``,
-        `${cores} × ${processor}, ${(memoryMb / 1024).toFixed(0)} GB, Node.js ${node}`,
-        String(loadBefore),
-        String(count),
-      ],
-    ),
+    runsOf(newest).map(({startedAt, commit, machine: {processor, cores, memoryMb, node, loadBefore}, rows}) => [
+      startedAt,
+      `\`${commit}\``,
+      `${cores} × ${processor}, ${(memoryMb / 1024).toFixed(0)} GB, Node.js ${node}`,
+      String(loadBefore),
+      String(rows.length),
+    ]),
   );
-};
 
 /** Replaces what stands between the markers of a section. Throws if the page lacks them. */
 export const withSection = (page: string, name: string, content: string): string => {

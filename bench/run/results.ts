@@ -1,7 +1,7 @@
 // The results of runs as JSON files, one a run.
 
 import {execFileSync} from 'node:child_process';
-import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {cpus, loadavg, totalmem} from 'node:os';
 import {join} from 'node:path';
 import type {Row} from './row.js';
@@ -88,12 +88,13 @@ export class ResultFile {
   }
 }
 
-/** Reads the results of a folder, oldest first. */
+/** Reads the results of a folder; none if there is no such folder. */
 export const readResults = (folder: string): Results[] =>
-  readdirSync(folder)
-    .filter(name => name.endsWith('.json'))
-    .sort()
-    .map(name => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Results);
+  existsSync(folder)
+    ? readdirSync(folder)
+        .filter(name => name.endsWith('.json'))
+        .map(name => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Results)
+    : [];
 
 /** A row with the run that it is of. */
 export interface NewestRow {
@@ -101,11 +102,27 @@ export interface NewestRow {
   readonly of: Results;
 }
 
-/** Returns the newest row of each key, or name where it has none, and server. A table may so come of several runs, each of some rows. */
-export const newestRows = (results: readonly Results[]): ReadonlyMap<string, NewestRow> => {
+/** Rows by their identity. */
+export type NewestRows = ReadonlyMap<string, NewestRow>;
+
+/** Returns the newest row of each key, or name where it has none, and server, in the order of their runs. A table may so come of several runs, each of some rows. */
+export const newestRows = (results: readonly Results[]): NewestRows => {
   const rows = new Map<string, NewestRow>();
-  for (const of of results) for (const row of of.rows) rows.set(rowId(row.key ?? row.name, row.server), {row, of});
+  const oldestFirst = results.toSorted((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));
+  for (const of of oldestFirst)
+    for (const row of of.rows) {
+      const id = rowId(row.key ?? row.name, row.server);
+      rows.delete(id); // A row takes the place of its newest run.
+      rows.set(id, {row, of});
+    }
   return rows;
+};
+
+/** Returns the runs of the newest rows, each with these rows alone. */
+export const runsOf = (newest: NewestRows): Results[] => {
+  const rows = new Map<Results, MeasuredRow[]>();
+  for (const {row, of} of newest.values()) rows.set(of, [...(rows.get(of) ?? []), row]);
+  return [...rows].map(([of, rows]) => ({...of, rows, failures: [], seconds: {}}));
 };
 
 /** Identifies a row among those of several servers. */

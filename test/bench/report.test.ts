@@ -1,13 +1,15 @@
-import {existsSync, readFileSync} from 'node:fs';
+import {copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {references} from '#bench/comparison/references.js';
 import {axes} from '#bench/growth/growth.js';
 import {sharesOf} from '#bench/load/profile.js';
+import {readFigures, reportOf, writeReport} from '#bench/plots/report.js';
 import {comparisonSection, growthSection, profileSection, timesBetter, withSection} from '#bench/plots/sections.js';
-import {newestRows, type Results} from '#bench/run/results.js';
+import {newestRows, runsOf, type Results} from '#bench/run/results.js';
 import {curve, row, type Row} from '#bench/run/row.js';
 import {subjects} from '#bench/subjects.js';
+import {aDirectory} from '#test/cli/programs.js';
 import {root} from '#test/sources.js';
 
 const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
@@ -121,5 +123,56 @@ test('the plots that the page on performance shows are there', t => {
   t.deepEqual(
     plots.filter(path => !existsSync(join(root, 'docs', path))),
     [],
+  );
+});
+
+test('the page on performance and its plots are what its figures make', t => {
+  const {text, plots} = reportOf(page, newestRows(readFigures(root)));
+
+  t.is(text, page, 'make plots writes it');
+  for (const [name, svg] of Object.entries(plots)) t.is(readFileSync(join(root, `docs/performance/${name}.svg`), 'utf8'), svg, name);
+});
+
+test('figures of the page stay when another checkout measures some rows, and older ones do not come back', t => {
+  const checkout = aDirectory();
+  const results = join(checkout, 'results');
+  mkdirSync(join(checkout, 'docs/performance'), {recursive: true});
+  for (const file of ['performance.md', 'performance/figures.json']) copyFileSync(join(root, 'docs', file), join(checkout, 'docs', file));
+  const written = () => readFileSync(join(checkout, 'docs/performance.md'), 'utf8');
+
+  writeReport(results, checkout);
+  t.is(written(), page, 'there are no results');
+
+  mkdirSync(results);
+  for (const [year, value] of [
+    [2000, 1],
+    [2999, 4000],
+  ] as const)
+    // prettier-ignore
+    writeFileSync(
+      join(results, `${3000 - year}.json`),
+      JSON.stringify({...aRun(row('create', value, '/s', {key: 'create'})), startedAt: `${year}-01-01T00:00:00.000Z`}),
+    );
+  writeReport(results, checkout);
+  t.regex(lineOf(written(), 'create')!, /\*\*4,000\/s\*\*/);
+  t.is(lineOf(written(), 'get'), lineOf(page, 'get'));
+  t.is(lineOf(written(), 'objects-list'), lineOf(page, 'objects-list'));
+  t.is(readFigures(checkout).at(-1)?.startedAt, '2999-01-01T00:00:00.000Z');
+});
+
+test('the runs of the newest rows have these rows alone', t => {
+  const older = {...aRun(row('a', 1, 'ms'), row('b', 2, 'ms')), failures: [{subject: 'etcd', message: 'none'}]};
+  const newer = {...aRun(row('b', 3, 'ms')), startedAt: '2026-01-02T00:00:00.000Z'};
+
+  t.deepEqual(
+    runsOf(newestRows([newer, older])).map(({startedAt, rows, failures}) => [
+      startedAt.slice(8, 10),
+      rows.map(({value}) => value),
+      failures,
+    ]),
+    [
+      ['01', [1], []],
+      ['02', [3], []],
+    ],
   );
 });

@@ -55,9 +55,9 @@ test('figures come from the newest run that has them, of each server', t => {
   t.deepEqual(
     [...newest].map(([id, {row, of}]) => [id, row.value, of.startedAt.slice(0, 10)]),
     [
-      ['create', 4, '2026-01-02'],
       ['get', 2, '2026-01-01'],
       ['create of original', 3, '2026-01-01'],
+      ['create', 4, '2026-01-02'],
     ],
   );
 });
