@@ -6,15 +6,13 @@ import {profiled} from '#bench/load/profile.js';
 import {startPlane, type Running} from '#bench/load/programs.js';
 import {row, type Row} from '#bench/run/row.js';
 import type {Run, Subject} from '#bench/run/subject.js';
-import {controllerWork} from './controllers.js';
+import {loadKeys, measurementsOf} from './measurements.js';
 import {nodeRows} from './nodes.js';
 import {references, referenceSizes} from './references.js';
-import {creation, lists, requests} from './requests.js';
-import {comparisonRow, type Measurement, type Scene} from './scene.js';
+import {comparisonRow, type Scene} from './scene.js';
 
 const [settleMs, idleMs] = [4000, 10_000];
 const profileSeconds = 2;
-const load: readonly Measurement[] = [...requests, ...lists, ...controllerWork];
 const memoryLater = ['memory-loaded', 'memory-later'] as const;
 
 /** Returns the CPU share of an idle server, of a core. */
@@ -46,13 +44,13 @@ async function* idleRows(server: Running, run: Run): AsyncGenerator<Row> {
 /** Loads a server. BENCH_COUNT is the number of objects (10,000); with BENCH_PROFILE=1 rows are profiled instead. */
 async function* loadRows(server: Running, run: Run): AsyncGenerator<Row> {
   const isWhole = memoryLater.some(key => run.wants(key));
-  const wanted = load.filter(({key}) => isWhole || run.wants(key));
-  if (wanted.length === 0 && !run.wants(creation.key)) return;
+  const measurements = measurementsOf(key => isWhole || run.wants(key));
+  if (measurements.length === 0) return;
   using client = new ApiClient(server);
   const scene: Scene = {server, client, namespace: 'bench', count: setting('BENCH_COUNT', referenceSizes.objects)};
   const isReduced = scene.count < referenceSizes.objects;
   await createNamespace(client, scene.namespace);
-  for (const {key, measure} of [creation, ...wanted]) {
+  for (const {key, measure} of measurements) {
     run.step(key);
     const isProfiled = run.wants(key) && isProfiling();
     const [figure, profile] = await Promise.all([measure(scene), isProfiled ? profiled(client, profileSeconds) : undefined]);
@@ -87,8 +85,7 @@ export const comparison: Subject = {
   name: 'comparison',
   rows: Object.keys(references).filter(key => !key.startsWith('ready')),
   async *measure(run) {
-    const isServerWanted =
-      [...load, creation].some(({key}) => run.wants(key)) || ['idle-cpu', 'memory-idle', ...memoryLater].some(run.wants);
+    const isServerWanted = [...loadKeys, 'idle-cpu', 'memory-idle', ...memoryLater].some(run.wants);
     if (isServerWanted) {
       yield* rowsOf(await startPlane(), run);
       const original = await startOriginal();
