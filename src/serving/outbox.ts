@@ -22,9 +22,12 @@ export interface OutboxLimits {
 
 export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, backpressureBytes: 1 << 20, fewWatchers: 64, closeTimeoutMs: 5000};
 
+const [shortestFrameMs, longestFrameMs] = [10, 50];
+
 /**
  * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event loop; with many, the first after a
- * pause is sent at once and later ones are collected into frames of 25 to 50 ms, since a TLS record per event and watcher is expensive.
+ * pause is sent at once and later ones are collected into frames, since a TLS record per event and watcher is expensive. A frame lasts as long as writing the
+ * last ones took, so that half of the time is left for everything else: 10 to 50 ms.
  */
 export class Frames {
   readonly #clock: Clock;
@@ -32,6 +35,8 @@ export class Frames {
   #dirty: Outbox[] = [];
   #armed = false;
   #last = Number.NEGATIVE_INFINITY;
+  /** How long writing a frame takes, by the last ones. */
+  #writingMs = 0;
   /** The number of open watches. */
   watchers = 0;
   /** The number of watches that were closed for being slow. */
@@ -68,13 +73,12 @@ export class Frames {
   }
 
   #frameMs(): number {
-    if (this.watchers <= this.limits.fewWatchers) return 0;
-    return this.watchers <= 8 * this.limits.fewWatchers ? 25 : 50;
+    return this.watchers <= this.limits.fewWatchers ? 0 : Math.min(Math.max(shortestFrameMs, this.#writingMs), longestFrameMs);
   }
 
   readonly #flush = (): void => {
     this.#armed = false;
-    this.#last = this.#clock.monotonic();
+    const begunAt = this.#clock.monotonic();
     const dirty = this.#dirty;
     this.#dirty = [];
     for (const outbox of dirty)
@@ -83,6 +87,8 @@ export class Frames {
         error => this.#clock.unhandled(error),
       );
     this.#shared = undefined;
+    this.#last = this.#clock.monotonic();
+    this.#writingMs += (this.#last - begunAt - this.#writingMs) / 4;
   };
 }
 

@@ -5,7 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {Writable} from 'node:stream';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {systemClock} from '#src/base/clock.js';
+import {systemClock, type Clock} from '#src/base/clock.js';
 import {seededRandom} from '#src/base/random.js';
 import {noLog} from '#src/base/log.js';
 import {openAdministration} from '#src/serving/administration/handler.js';
@@ -82,9 +82,9 @@ test('with many watchers the first event leaves at once and the next wait for th
   emit(1);
   await clock.drain();
   emit(2);
-  await clock.advance(10);
+  await clock.advance(4);
   emit(3);
-  await clock.advance(14);
+  await clock.advance(5);
   t.deepEqual(
     all.map(({consumer}) => consumer.writes),
     [[line(1)], [line(1)]],
@@ -92,6 +92,33 @@ test('with many watchers the first event leaves at once and the next wait for th
   await clock.advance(1);
 
   t.deepEqual(all[1]!.consumer.writes, [line(1), line(2) + line(3)]);
+});
+
+test('frames last as long as writing them takes, and at most 50 ms', async t => {
+  const clock = new VirtualClock();
+  let spent = 0;
+  const busy: Clock = Object.assign(Object.create(clock) as Clock, {
+    monotonic: () => clock.monotonic() + spent,
+    schedule: (ms: number, run: () => void) => clock.schedule(ms, run),
+  });
+  const consumer = new Consumer();
+  const outbox = new Outbox(consumer, new Frames(busy, {...outboxDefaults, fewWatchers: 0}));
+  /** How long the events of forty frames wait, where writing each takes so long: the last of these times. */
+  const waitOf = async (writingMs: number): Promise<number> => {
+    consumer.write = () => ((spent += writingMs), true);
+    let waited = 0;
+    for (let frame = 0; frame < 40; frame++) {
+      const before = spent;
+      outbox.event(event(frame));
+      await clock.drain();
+      for (waited = 0; spent === before; waited++) await clock.advance(1);
+    }
+    return waited;
+  };
+
+  t.is(await waitOf(30), 30);
+  t.is(await waitOf(200), 50);
+  t.is(await waitOf(1), 10);
 });
 
 test('an end waits for the events before it', async t => {
