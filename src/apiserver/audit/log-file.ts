@@ -58,7 +58,7 @@ export class LogFile implements LineWriter {
     return log;
   }
 
-  write(line: Line, isAwaited = true): Promise<void> {
+  write(line: Line, isAwaited?: boolean): Promise<void> {
     const {maxBytes} = this.#options;
     return this.#size !== undefined && isLonger(line, maxBytes)
       ? Promise.reject(new Error(`write length ${Buffer.byteLength(line)} exceeds maximum file size ${maxBytes}`))

@@ -105,10 +105,7 @@ const makeEvent = (resource: Resource, representation: Representation, change: C
       type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored,
       first,
     );
-  const {metadataText} = representation;
-  const maker = metadataText
-    ? ofMetadata(resource, {text: metadataText, record: shown, of: object => representation.event(object, first)})
-    : ofObject(resource, record, seen);
+  const maker = ofMetadata(resource, representation, shown) ?? ofObject(resource, record, seen);
   return new LazyEvent(type, representation, maker, representation.raw ? shown : undefined);
 };
 
@@ -117,20 +114,21 @@ const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Reado
   later: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock)?.then(seen),
 });
 
-/** What the metadata of an event is made from. */
-interface MetadataSource {
-  readonly text: (record: StoredRecord) => string;
-  readonly record: StoredRecord;
-  readonly of: (object: Readonly<KubeObject>) => unknown;
-}
-
-/** Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. */
-const ofMetadata = ({objects, settings: {clock}}: Resource, {text, record, of}: MetadataSource): ObjectMaker => {
-  const parsed = () => parsedInSteps(Buffer.from(text(record)), {freezes: true});
+/**
+ * Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. Returns undefined for a representation of
+ * more than metadata.
+ */
+const ofMetadata = (
+  {objects, settings: {clock}}: Resource,
+  {metadataText, one}: Representation,
+  record: StoredRecord,
+): ObjectMaker | undefined => {
+  if (!metadataText) return undefined;
+  const parsed = () => parsedInSteps(Buffer.from(metadataText(record)), {freezes: true});
   return {
     now() {
       const known = objects.peek(record.key, record.revision);
-      return known ? deepFreeze(of(known)) : runSteps(parsed());
+      return known ? deepFreeze(one(known)) : runSteps(parsed());
     },
     later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
   };
@@ -138,11 +136,8 @@ const ofMetadata = ({objects, settings: {clock}}: Resource, {text, record, of}: 
 
 /** The synthetic ADDED of an object that existed when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
-  const {metadataText, raw} = representation;
-  const maker = metadataText
-    ? ofMetadata(resource, {text: metadataText, record, of: object => representation.event(object, first)})
-    : ofObject(resource, record, stored => representation.event(stored, first));
-  return new LazyEvent('ADDED', representation, maker, raw ? record : undefined);
+  const maker = ofMetadata(resource, representation, record) ?? ofObject(resource, record, stored => representation.event(stored, first));
+  return new LazyEvent('ADDED', representation, maker, representation.raw ? record : undefined);
 };
 
 export interface BookmarkSettings {

@@ -187,7 +187,7 @@ export class EmbeddedEngine implements StorageEngine {
     const id = filter.id!;
     const newest = this.revision();
     const found = this.#found.find(id, start, end);
-    if (found && this.#catchUpFound(filter, found, newest)) return this.#pageOf(found.keys, extent);
+    if (found && this.#catchUpFound(filter, found, newest)) return this.#pageOf(this.#newestOf(found.keys), extent, found.keys.length);
     if (found) this.#found.forget(id, found);
     const page = this.#readNewest(start, end, extent);
     this.#found.recordRead(id, {start, end, at: newest}, page);
@@ -199,13 +199,9 @@ export class EmbeddedEngine implements StorageEngine {
     const {at, start, end} = found;
     if (at < this.#compacted || newest - at > maxCatchUp) return false;
     const changed = new Set<string>();
-    for (let revision = at + 1; revision <= newest; revision++) {
-      const change = this.#change(revision);
-      if (!change) continue;
+    for (const {head} of this.#changesIn({start, end, after: at}, newest)) {
       // A read of the range decides what the damage means for it.
-      if (!change.head) return false;
-      const {key} = change.head;
-      if (within(key, start, end) && changed.add(key).size > maxRefiltered) return false;
+      if (!head || changed.add(head.key).size > maxRefiltered) return false;
     }
     if (changed.size > 0) this.#found.advance(filter.id!, found, this.#refiltered(filter, changed), newest);
     else found.at = newest;
@@ -213,24 +209,13 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   *#refiltered(filter: RecordFilter, keys: Iterable<string>): Generator<readonly [key: string, passes: boolean]> {
-    for (const key of keys) {
-      const revision = this.#revisionAt(tables.head + key);
+    for (const {key, revision} of this.#newestOf(keys)) {
       yield [key, revision !== 0 && (filter.known(key, revision) ?? filter.passes(this.#record(key, revision)))];
     }
   }
 
-  #pageOf(keys: readonly string[], extent: Extent): Page {
-    const page = new PageReader(extent);
-    const room = keys.length > fewRecords ? roomForMany() : undefined;
-    for (const key of keys) {
-      if (page.isFull) {
-        page.more = true;
-        break;
-      }
-      const revision = this.#revisionAt(tables.head + key);
-      if (!page.skips(key, revision)) page.add(this.#record(key, revision, room));
-    }
-    return page;
+  *#newestOf(keys: Iterable<string>): Generator<{key: string; revision: number}, undefined> {
+    for (const key of keys) yield {key, revision: this.#revisionAt(tables.head + key)};
   }
 
   #readNewest(start: string, end: string, extent: Extent): Page {
@@ -246,10 +231,15 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   #read(start: string, end: string, extent: Extent): Page {
+    return this.#pageOf(this.#walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1), extent, extent.limit);
+  }
+
+  /** The page of the first of at most so many records. */
+  #pageOf(records: Iterable<{readonly key: string; readonly revision: number}>, extent: Extent, most: number): Page {
     const page = new PageReader(extent);
     // A small page does not use a slab, which a single value would keep alive.
-    const room = extent.limit > fewRecords ? roomForMany() : undefined;
-    for (const {key, revision} of this.#walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1)) {
+    const room = most > fewRecords ? roomForMany() : undefined;
+    for (const {key, revision} of records) {
       if (page.isFull) {
         page.more = true;
         break;
@@ -264,14 +254,10 @@ export class EmbeddedEngine implements StorageEngine {
     const {start, end, at, records, changed} = range;
     if (at < this.#compacted || newest - at > Math.min(records.length, maxCatchUp) || changed > records.length) return false;
     const changes: KeyChange[] = [];
-    for (let revision = at + 1; revision <= newest; revision++) {
-      const change = this.#change(revision);
-      if (!change) continue;
-      const {bytes, head} = change;
+    for (const {revision, bytes, head} of this.#changesIn({start, end, after: at}, newest)) {
       // A read of the range decides what the damage means for it.
       if (!head) return false;
       const {key} = head;
-      if (!within(key, start, end)) continue;
       const record = head.isDeletion ? undefined : recordOf(head, revision, bytes);
       if (!record && !head.isDeletion) return false;
       changes.push({key, record});
@@ -304,14 +290,10 @@ export class EmbeddedEngine implements StorageEngine {
     let size = 0;
     const reached = Math.min(upTo, after + scan);
     const changes: EngineChange[] = [];
-    for (let revision = after + 1; revision <= reached; revision++) {
-      const change = this.#change(revision);
-      if (!change) continue;
+    for (const {revision, bytes, head} of this.#changesIn({start, end, after}, reached)) {
       // It may be of any key: nobody can go on from before it.
-      if (!change.head) throw new Compacted(revision);
-      const {key} = change.head;
-      if (!within(key, start, end)) continue;
-      const read = this.#engineChange(revision, change.head, change.bytes);
+      if (!head) throw new Compacted(revision);
+      const read = this.#engineChange(revision, head, bytes);
       changes.push(read);
       size += sizeOfChange(read);
       if (size >= most) return {changes, reached: revision};
@@ -555,6 +537,14 @@ export class EmbeddedEngine implements StorageEngine {
   #change(revision: number): {readonly bytes: Buffer; readonly head: ChangeHead | undefined} | undefined {
     const bytes = this.#tree.getBinaryFast(revision);
     return bytes && {bytes, head: decodeHead(bytes, bytes.length, revision)};
+  }
+
+  /** The changes in a range after a revision, and those whose head is damaged, which may be of any key. The bytes are valid until the next read. */
+  *#changesIn({start, end, after}: Pick<HistoryQuery, 'start' | 'end' | 'after'>, upTo: number) {
+    for (let revision = after + 1; revision <= upTo; revision++) {
+      const change = this.#change(revision);
+      if (change && (!change.head || within(change.head.key, start, end))) yield {revision, ...change};
+    }
   }
 
   /** The head of the change of a key at a revision, unless it is damaged or that of another key. */

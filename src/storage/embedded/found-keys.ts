@@ -1,5 +1,5 @@
 import {OwnedCaches} from '#src/base/cache-bound.js';
-import {compareKeys} from '#src/storage/local/keys.js';
+import {lowerBound} from '#src/storage/local/keys.js';
 import type {Page} from '#src/storage/local/page.js';
 
 /** The bound on the keys and ids of all selections. */
@@ -72,7 +72,7 @@ export class FoundKeys {
     const {keys} = found;
     found.at = at;
     for (const [key, passes] of changes) {
-      const index = lowerBound(keys, key);
+      const index = lowerBound(keys.length, at => keys[at]!, key);
       const isKnown = keys[index] === key;
       if (passes === isKnown) continue;
       this.bytes += passes ? key.length : -key.length;
@@ -123,15 +123,4 @@ const bytesOf = (name: string, {keys}: Found): number => {
   let bytes = name.length;
   for (const key of keys) bytes += key.length;
   return bytes;
-};
-
-const lowerBound = (keys: readonly string[], key: string): number => {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (compareKeys(keys[middle]!, key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 };

@@ -3,7 +3,7 @@
 
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
-import {compareKeys, within} from '#src/storage/local/keys.js';
+import {lowerBound, within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
@@ -213,7 +213,7 @@ export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at:
   if (changes.length === 0) return;
   const records = [...range.records];
   for (const {key, record} of changes) {
-    const index = lowerBound(records, key);
+    const index = lowerBound(records.length, at => records[at]!.key, key);
     const there = records[index]?.key === key;
     range.bytes += (record?.value.length ?? 0) - (there ? records[index]!.value.length : 0);
     if (record) records.splice(index, there ? 1 : 0, record);
@@ -225,20 +225,9 @@ export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at:
 
 /** Returns the page of a range that begins at `start`. */
 export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
-  const from = lowerBound(all, start);
+  const from = lowerBound(all.length, at => all[at]!.key, start);
   if (from === 0 && extent.bytes === Infinity && !extent.filter) return {records: all, more: false};
   const page = new PageReader(extent);
   for (let index = from; index < all.length; index++) if (!page.add(all[index]!)) break;
   return page;
-};
-
-const lowerBound = (records: readonly StoredRecord[], key: string): number => {
-  let low = 0;
-  let high = records.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (compareKeys(records[middle]!.key, key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 };

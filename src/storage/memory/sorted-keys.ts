@@ -1,19 +1,7 @@
-import {compareKeys} from '#src/storage/local/keys.js';
+import {lowerBound} from '#src/storage/local/keys.js';
 
 /** A larger chunk is split in two. */
 const longestChunk = 512;
-
-/** Returns the first index at which `key` could be inserted. */
-const lowerBound = (length: number, keyAt: (index: number) => string, key: string): number => {
-  let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (compareKeys(keyAt(middle), key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
 
 /** A sorted set of keys, in chunks so that insertion stays cheap. Copies share the chunks until one of them changes. */
 export class SortedKeys {

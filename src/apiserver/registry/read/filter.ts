@@ -35,7 +35,7 @@ export interface Filter {
   /** The name and the namespace that the selectors require, if any. */
   readonly name: string | undefined;
   readonly namespace: string | undefined;
-  /** Filters of equal ids match the same objects; undefined for long selectors. */
+  /** Filters of equal ids match the same objects; undefined for one of all objects, and for long selectors. */
   readonly id: string | undefined;
   matches(object: Readonly<KubeObject>): boolean;
   /** Whether it evaluates fields other than those every kind has. */
@@ -100,9 +100,10 @@ export const filterOf = (served: ServedResource, {labels, fields}: Pick<ListOpti
     return {field, equal: operator === '=', value, getter};
   });
   const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;
+  const all = labels.empty && terms.length === 0;
   return {
-    all: labels.empty && terms.length === 0,
-    id: idOf(served, `${labels.toString()} ${fields.toString()}`),
+    all,
+    id: all ? undefined : idOf(served, `${labels.toString()} ${fields.toString()}`),
     name: pinned('metadata.name'),
     namespace: pinned('metadata.namespace'),
     matches: object =>
