@@ -25,6 +25,9 @@ const start = async () => {
   const ranges: RangeQuery[] = [];
   const range = store.range.bind(store);
   store.range = query => (ranges.push(query), range(query));
+  const counted: string[] = [];
+  const count = store.count.bind(store);
+  store.count = (from, end, revision) => (counted.push(from), count(from, end, revision));
   const env = await startWire({clock, store});
   const made: KubeObject[] = [];
   for (let i = 10; i < 50; i++)
@@ -49,7 +52,8 @@ const start = async () => {
     return body;
   };
   ranges.length = 0;
-  return {...env, made, open, ranges, last: made.at(-1)!.metadata!.resourceVersion!};
+  counted.length = 0;
+  return {...env, made, open, ranges, counted, last: made.at(-1)!.metadata!.resourceVersion!};
 };
 
 const textOf = async (body: PagedBody): Promise<string> => {
@@ -150,6 +154,19 @@ test('a large page with a limit counts the rest, and continues after it', async 
   const last = (await get(`${configMaps}?labelSelector=odd%3Dtrue&limit=19&continue=${odd.metadata?.continue}`)).json<List>();
   t.deepEqual([odd.items.length, last.items.map(({metadata}) => metadata!.name), last.metadata?.continue], [19, ['m49'], undefined]);
   t.is(odd.metadata?.remainingItemCount, undefined);
+});
+
+test('the rest is counted for the first page, and known from it for the next ones', async t => {
+  const {get, remove, counted} = await start();
+  const remaining: (number | undefined)[] = [];
+  for (let token = ''; remaining.length === 0 || token !== '';) {
+    const {metadata} = (await get(`${configMaps}?limit=10&continue=${token}`)).json<List>();
+    remaining.push(metadata?.remainingItemCount);
+    token = metadata?.continue ?? '';
+    await remove(`${configMaps}/m4${remaining.length}`);
+  }
+  t.deepEqual(remaining, [30, 20, 10, undefined]);
+  t.is(counted.filter(from => from.includes('configmaps')).length, 1);
 });
 
 test('the rest is counted at the revision at which the list began', async t => {

@@ -128,7 +128,7 @@ test('logs are looked at regularly', async t => {
   await put(host, node.logPath, 'a long enough text');
   rotation.start();
   await node.clock.advance(10_000);
-  for (let turns = 0; node.calls.length === 0 && turns < 1000; turns++) await new Promise(resolve => setImmediate(resolve));
+  while (node.calls.length === 0) await new Promise(resolve => setImmediate(resolve));
   t.is(node.calls.length, 1);
   node.stop();
 });

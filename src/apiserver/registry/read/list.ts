@@ -215,5 +215,21 @@ const readList = async (resource: Resource, prefix: string, range: RangeRead): P
   };
   if (limit === 0 || count < limit || next === undefined) return listed;
   const token = encodeContinue(resource.settings.naming, prefix, {revision, start: next});
-  return {...listed, continue: token, ...(filter.all ? {remaining: await resource.settings.store.count(next, range.end, revision)} : {})};
+  return {
+    ...listed,
+    continue: token,
+    ...(filter.all ? {remaining: await remainingAfter(resource, range, {next, revision, read: count})} : {}),
+  };
+};
+
+/** Returns the number of objects after a page. */
+const remainingAfter = async (
+  {settings: {store}, remainingCounts}: Resource,
+  {start, end}: RangeRead,
+  {next, revision, read}: {readonly next: string; readonly revision: number; readonly read: number},
+): Promise<number> => {
+  const before = remainingCounts.from({next: start, end, revision});
+  const remaining = before === undefined ? await store.count(next, end, revision) : before - read;
+  remainingCounts.record({next, end, revision}, remaining);
+  return remaining;
 };
