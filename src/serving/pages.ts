@@ -5,11 +5,9 @@ import type {Sent} from './deliveries.js';
 /** Sends a collection page by page, with backpressure. Stops reading when the client is gone; rejects, and breaks off the response, when the rest cannot be read. */
 export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): Promise<void> => {
   outlet.once('close', () => body.close());
+  const slices = new Slices(outlet, sent);
   try {
-    for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) {
-      await writeSlices(page, outlet, sent);
-      if (outlet.destroyed) return;
-    }
+    for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) await slices.write(page);
     if (!outlet.destroyed) outlet.end();
   } catch (error) {
     // Without an error an HTTP/2 stream would seem complete.
@@ -20,32 +18,54 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   }
 };
 
-/** TLS encrypts what it is given at once, into memory of the connection, which takes time to fill and to free. */
-const sliceBytes = 64 << 10;
-
 /** Sends a long body with backpressure, and ends the response. */
 export const sendBytes = async (bytes: Buffer, outlet: Writable, sent: Sent): Promise<void> => {
-  await writeSlices(bytes, outlet, sent);
+  await new Slices(outlet, sent).write(bytes);
   if (!outlet.destroyed) outlet.end();
 };
 
-/** Writes bytes in slices, and resolves when the client has taken them or is gone. */
-const writeSlices = async (bytes: Buffer, outlet: Writable, sent: Sent): Promise<void> => {
-  for (let at = 0; at < bytes.length && !outlet.destroyed; at += sliceBytes) {
-    sent.waits(bytes.length - at);
-    const turn = sent.pause();
-    if (turn) await turn;
-    if (outlet.destroyed) break;
-    if (!outlet.write(bytes.subarray(at, at + sliceBytes))) await drained(outlet);
-  }
-  sent.waits(0);
-};
+/** TLS encrypts what it is given at once, into memory of the connection, which takes time to fill and to free. */
+const sliceBytes = 64 << 10;
 
-const drained = (outlet: Writable): Promise<void> =>
-  new Promise(resolve => {
-    const go = () => {
-      outlet.off('drain', go).off('close', go);
-      resolve();
-    };
-    outlet.on('drain', go).on('close', go);
-  });
+/** Writes a response in slices. One is on its way while the next is made: with none, the client would wait for the server and the server for the client in turns. */
+class Slices {
+  readonly #outlet: Writable;
+  readonly #sent: Sent;
+  /** The bytes that were written and not taken, and those of the same page that were not written. */
+  #underWay = 0;
+  #left = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(outlet: Writable, sent: Sent) {
+    this.#outlet = outlet;
+    this.#sent = sent;
+    outlet.once('close', () => this.#wake?.());
+  }
+
+  /** Resolves when all but the last slice were taken, or the client is gone. */
+  async write(bytes: Buffer): Promise<void> {
+    const outlet = this.#outlet;
+    this.#left = bytes.length;
+    this.#account();
+    for (let at = 0; at < bytes.length && !outlet.destroyed; at += sliceBytes) {
+      const turn = this.#sent.pause();
+      if (turn) await turn;
+      if (outlet.destroyed) return;
+      const slice = bytes.subarray(at, at + sliceBytes);
+      this.#left -= slice.length;
+      this.#underWay += slice.length;
+      outlet.write(slice, () => this.#taken(slice.length));
+      while (this.#underWay > sliceBytes && !outlet.destroyed) await new Promise<void>(resolve => (this.#wake = resolve));
+    }
+  }
+
+  #taken(bytes: number): void {
+    this.#underWay -= bytes;
+    this.#account();
+    this.#wake?.();
+  }
+
+  #account(): void {
+    this.#sent.waits(this.#left + this.#underWay);
+  }
+}
