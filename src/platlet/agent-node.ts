@@ -86,7 +86,7 @@ export class AgentNode {
     return allocatableOf(this.capacity, this.#capacity);
   }
 
-  /** Returns the Node as it would be registered, for an agent that has no API server. */
+  /** Returns the Node as it would be registered now. */
   async local(): Promise<Frozen<Node>> {
     return {...newNode(this.#parts.naming, this.#identity), status: await this.status(undefined)};
   }

@@ -88,7 +88,8 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   undo.defer(() => ports[Symbol.asyncDispose]());
   serving?.follow(options => ports.setSecureContext({...(parts.tls as SecureContextOptions), ...options}));
   await node.health.start();
-  if (isStandalone) local = await node.local();
+  const initial = await node.local();
+  if (isStandalone) local = initial;
   else {
     informers.start();
     node.start(ports.port);
@@ -98,7 +99,8 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     ...parts,
     ...of,
     nodeName,
-    node: cached,
+    // A pod may arrive before the Node that it was bound to.
+    node: () => cached() ?? initial,
     api: isStandalone ? undefined : {client: clients.main, pods: apiPods},
     events,
     sources: sourcesOf(parts, signal),
