@@ -28,6 +28,14 @@ const register = (name: string, statistics: () => CacheStatistics): void => {
 export const caches = (): CacheStatistics[] =>
   [...registered.values()].map(statistics => statistics()).sort((a, b) => (a.name < b.name ? -1 : 1));
 
+/** The caches of which less is kept while the process is idle. */
+const shrinking: CacheBound[] = [];
+
+/** Evicts what caches keep only while the process is at work. */
+export const shrinkCaches = (): void => {
+  for (const bound of shrinking) bound.shrink();
+};
+
 /**
  * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded, entries are evicted from the map that
  * grew least recently. Created once, at module level: all planes of a process share it.
@@ -35,6 +43,7 @@ export const caches = (): CacheStatistics[] =>
 export class CacheBound {
   readonly name: string;
   readonly maxBytes: number;
+  readonly #idleBytes: number;
   /** Ordered by last growth, the most recent at the end. */
   readonly #shares = new Set<Share>();
   readonly #gone = new FinalizationRegistry<Share>(share => {
@@ -43,12 +52,14 @@ export class CacheBound {
   #last: Share | undefined;
   #bytes = 0;
 
-  /** Throws for a name in use or a bound that is not positive and finite. */
-  constructor(name: string, maxBytes: number) {
+  /** `idleBytes` are kept while the process is idle; all unless given. Throws for a name in use or a bound that is not positive and finite. */
+  constructor(name: string, maxBytes: number, {idleBytes}: {readonly idleBytes?: number} = {}) {
     if (!(maxBytes > 0 && maxBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
     this.name = name;
     this.maxBytes = maxBytes;
+    this.#idleBytes = idleBytes ?? maxBytes;
     register(name, () => this);
+    if (idleBytes !== undefined) shrinking.push(this);
   }
 
   get bytes(): number {
@@ -72,13 +83,18 @@ export class CacheBound {
       this.#shares.add(share);
       this.#last = share;
     }
-    if (this.#bytes > this.maxBytes) this.#fit();
+    if (this.#bytes > this.maxBytes) this.#fit(this.maxBytes);
   }
 
-  #fit(): void {
+  /** Evicts all but what is kept while the process is idle. */
+  shrink(): void {
+    this.#fit(this.#idleBytes);
+  }
+
+  #fit(most: number): void {
     for (const share of this.#shares) {
-      while (this.#bytes > this.maxBytes && share.map.deref()?.dropOldest());
-      if (this.#bytes <= this.maxBytes) return;
+      while (this.#bytes > most && share.map.deref()?.dropOldest());
+      if (this.#bytes <= most) return;
       this.#shares.delete(share);
       if (!share.map.deref()) this.#bytes -= share.bytes;
     }

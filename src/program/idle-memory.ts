@@ -1,4 +1,5 @@
 import {getHeapStatistics} from 'node:v8';
+import {shrinkCaches} from '#src/base/cache-bound.js';
 import {every, type Clock} from '#src/base/clock.js';
 import {andThen} from '#src/base/eventually.js';
 
@@ -16,6 +17,8 @@ const mb = 1 << 20;
 const checkMs = 1000;
 /** The number of consecutive checks after which a process counts as idle. */
 const idleChecks = 3;
+/** The number after which caches shrink: most of what they hold was of use to the last burst of work. */
+const longIdleChecks = 60;
 const idleBelow = 0.1;
 /** The acceptable amount of free memory: less is not worth a collection. */
 const excess = 12 * mb;
@@ -28,7 +31,12 @@ const maxPauseMs = 600_000;
  * Releases memory while a process is idle. V8 collects only when a program allocates: after a burst of work an idle process would keep the memory of the
  * burst, three times what it needs. A collection that frees little is followed by a longer pause.
  */
-export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = processHeap()): void => {
+export const releaseIdleMemory = (
+  clock: Clock,
+  signal: AbortSignal,
+  heap: EngineHeap = processHeap(),
+  shrink: () => void = shrinkCaches,
+): void => {
   let idle = 0;
   let pauseMs = shortestPauseMs;
   let notBefore = 0;
@@ -37,6 +45,7 @@ export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: Engin
   heap.busy();
   every(clock, checkMs, signal, () => {
     idle = heap.busy() < idleBelow ? idle + 1 : 0;
+    if (idle === longIdleChecks) shrink();
     const {reserved: taken, used} = heap.sizes();
     if (isCollecting || idle < idleChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
     isCollecting = true;

@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {CacheBound, caches, OwnedCaches} from '#src/base/cache-bound.js';
+import {CacheBound, caches, OwnedCaches, shrinkCaches} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import {defaultSelectionBytes} from '#src/apiserver/registry/selection-cache.js';
@@ -27,6 +27,17 @@ test('a cache evicts the least recently used entries once its bytes are used up'
 
   t.deepEqual([map.get('0'), map.get('1'), map.get('2'), map.get('3'), map.get('x')], [1000, undefined, undefined, 1000, 1001]);
   t.deepEqual([map.size, dropped, countsOf('test used')?.bytes], [9, [1000, 1000], 9001]);
+});
+
+test('a cache keeps less while the process is idle, if it says so', t => {
+  const bounds = [new CacheBound('test shrinking', 10_000, {idleBytes: 2500}), new CacheBound('test staying', 10_000)];
+  const maps = bounds.map(bound => new Lru<string, number>(bound, sized));
+  for (const map of maps) for (let index = 0; index < 6; index++) map.set(String(index), 1000);
+  shrinkCaches();
+
+  t.deepEqual([bounds.map(({bytes}) => bytes), maps[0]!.peek('3'), maps[0]!.peek('4')], [[2000, 6000], undefined, 1000]);
+  maps[0]!.set('6', 1000);
+  t.is(maps[0]!.size, 3);
 });
 
 test('an entry that is set again, deleted or cleared away counts no more', t => {

@@ -62,6 +62,21 @@ test('collections that free little come less and less often', async t => {
   t.deepEqual(heap.collections, [3, 8, 18, 38, 78]);
 });
 
+test('caches shrink when a process has been idle for a minute, and again only after more work', async t => {
+  const clock = new VirtualClock();
+  const heap = new ReportedHeap(clock, [20, 15], [20, 15]);
+  const shrunk: number[] = [];
+  releaseIdleMemory(clock, new AbortController().signal, heap, () => void shrunk.push(clock.monotonic() / 1000));
+  const start = clock.monotonic() / 1000;
+  await clock.advance(600_000);
+  heap.work = 0.2;
+  await clock.advance(10_000);
+  heap.work = 0;
+  await clock.advance(600_000);
+
+  t.deepEqual(shrunk, [start + 60, start + 670]);
+});
+
 test('a process that stops stops looking', async t => {
   const clock = new VirtualClock();
   const heap = new ReportedHeap(clock, [60, 40], [20, 15]);

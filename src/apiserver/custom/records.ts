@@ -13,7 +13,7 @@ import type {Conversion} from './conversion.js';
 import type {Translation} from '#src/storage/translated-store.js';
 
 /** Converted records are cached, those of all versions together. */
-const bound = new CacheBound('converted_objects', 32 << 20);
+const bound = new CacheBound('converted_objects', 32 << 20, {idleBytes: 4 << 20});
 
 /** Marks a record that was written by the current definition through another version, and may lack defaults of the storage version. */
 const incomplete = 0x8000;
