@@ -24,7 +24,7 @@ import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
 import {longRecordBytes, ObjectCache} from './object-cache.js';
-import {RemainingCounts} from './read/remaining-counts.js';
+import {RemainingCounts} from './remaining-counts.js';
 import {recordObject, partialRecordObject} from './record.js';
 import {CollectionAttributes, type SelectionCache} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';

@@ -20,6 +20,15 @@ import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 export const tables = {meta: '\u0001', head: '\u0002', gone: '\u0003', lease: '\u0004', under: '\u0005'} as const;
 const historyTable = 6;
 
+/** The metadata of an engine. */
+export const metaKeys = {
+  compacted: `${tables.meta}compacted`,
+  swept: `${tables.meta}swept`,
+  noted: `${tables.meta}noted`,
+  notedAt: `${tables.meta}noted-at`,
+  probe: `${tables.meta}probe`,
+} as const;
+
 /** The key of a change is its revision as a number; all other keys are strings that begin with their table. */
 export type LayoutKey = string | number;
 

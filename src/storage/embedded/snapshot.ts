@@ -11,7 +11,6 @@ import {StoreUnusable, ValueUnreadable} from '#src/storage/errors.js';
 import type {SnapshotReader, SnapshotRecord} from '#src/storage/snapshot/format.js';
 import {claim, identityOf} from './claim.js';
 import {checkData, hasLostStore, hasStore, mark, release, reserve, storeFiles, unreplaced, unusable} from './directory.js';
-import {metaKeys} from './engine.js';
 import {
   decodeHead,
   decodeMeta,
@@ -22,6 +21,7 @@ import {
   encodeNumber,
   leaseKey,
   leaseOf,
+  metaKeys,
   tables,
   underKey,
 } from './layout.js';

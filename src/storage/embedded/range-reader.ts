@@ -1,0 +1,195 @@
+// Reads of keys and ranges, from caches where those know the answer.
+
+import {holdable, within} from '#src/storage/local/keys.js';
+import type {EngineChange, HeldRecord} from '#src/storage/local/engine.js';
+import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
+import {undo} from '#src/storage/local/undo.js';
+import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
+import {ValueUnreadable} from '#src/storage/errors.js';
+import {EmptyRanges} from './empty-ranges.js';
+import {FoundKeys, type Found} from './found-keys.js';
+import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
+import {roomForMany, tables} from './layout.js';
+import {RecentRecords} from './recent.js';
+import {recordOf, type RecordTree} from './record-tree.js';
+import {nothing} from './writes.js';
+
+/** Ranges of at most this many records allocate each value separately. */
+const fewRecords = 100;
+
+/** A cached range further behind is read again, since catching up is synchronous. */
+const maxCatchUp = 1000;
+
+/** The same for the records of a range that changed since a filter was applied to it, each of which may have to be parsed. */
+const maxRefiltered = 50;
+
+/** The page of a range that holds nothing. */
+const noRecords: Page = {records: [], more: false};
+
+/** Reads keys and ranges of a tree, and remembers what is read repeatedly. It must be called before and after each commit. */
+export class RangeReader {
+  readonly #records: RecordTree;
+  readonly #newest: () => number;
+  readonly #recent = new RecentRecords();
+  readonly #hot: HotRanges;
+  readonly #empty = new EmptyRanges();
+  readonly #found = new FoundKeys();
+  /** Keys of the commit in progress: reads of them must not be cached. */
+  readonly #uncommitted = new Set<string>();
+
+  /** `newest` returns the newest visible revision. */
+  constructor(records: RecordTree, hot: HotRanges, newest: () => number) {
+    this.#records = records;
+    this.#hot = hot;
+    this.#newest = newest;
+  }
+
+  /** Called before changes are committed. */
+  beginCommit(changes: readonly EngineChange[]): void {
+    for (const {key, record} of changes) {
+      this.#recent.drop(key);
+      this.#uncommitted.add(key);
+      if (record) this.#empty.written(key);
+    }
+  }
+
+  /** Called when the commit of changes has ended, whatever came of it. */
+  endCommit(changes: readonly EngineChange[]): void {
+    for (const {key} of changes) this.#uncommitted.delete(key);
+  }
+
+  close(): void {
+    this.#hot.close();
+  }
+
+  get(key: string): StoredRecord | undefined {
+    const recent = this.#recent.get(key);
+    if (recent) return recent;
+    if (!holdable(key)) return undefined;
+    const revision = this.#records.revisionAt(tables.head + key);
+    const record = revision === 0 ? undefined : this.#records.record(key, revision);
+    if (record && !this.#uncommitted.has(key)) this.#recent.keep(record);
+    return record;
+  }
+
+  held(key: string): HeldRecord | undefined {
+    try {
+      return this.get(key);
+    } catch (damage) {
+      if (!(damage instanceof ValueUnreadable)) throw damage;
+      const revision = this.#records.revisionAt(tables.head + key);
+      const head = this.#records.ownHead(key, revision);
+      return {key, value: nothing, revision, created: head?.created ?? 0, lease: head?.lease, damage};
+    }
+  }
+
+  range(start: string, end: string, extent: Extent): Page {
+    if (this.#empty.has(start, end)) return noRecords;
+    if (extent.filter?.id !== undefined) return this.#rangeOf(extent.filter, start, end, extent);
+    if (extent.limit !== Infinity) return this.#readNewest(start, end, extent);
+    const newest = this.#newest();
+    const hot = this.#hot.find(start, end);
+    if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
+    const page = this.#readNewest(start, end, extent);
+    if (!extent.filter) this.#hot.recordRead(start, end, newest, page);
+    return page;
+  }
+
+  /** Reads what a filter lets through: from what it found last and the changes since, where that is known. */
+  #rangeOf(filter: RecordFilter, start: string, end: string, extent: Extent): Page {
+    const id = filter.id!;
+    const newest = this.#newest();
+    const found = this.#found.find(id, start, end);
+    if (found && this.#catchUpFound(filter, found, newest)) return this.#pageOf(this.#newestOf(found.keys), extent, found.keys.length);
+    if (found) this.#found.forget(id, found);
+    const page = this.#readNewest(start, end, extent);
+    this.#found.recordRead(id, {start, end, at: newest}, page);
+    return page;
+  }
+
+  /** Returns false where filtering the range again is less work. */
+  #catchUpFound(filter: RecordFilter, found: Found, newest: number): boolean {
+    const {at, start, end} = found;
+    if (at < this.#records.compacted || newest - at > maxCatchUp) return false;
+    const changed = new Set<string>();
+    for (const {head} of this.#records.changesIn({start, end, after: at}, newest)) {
+      // A read of the range decides what the damage means for it.
+      if (!head || changed.add(head.key).size > maxRefiltered) return false;
+    }
+    if (changed.size > 0) this.#found.advance(filter.id!, found, this.#refiltered(filter, changed), newest);
+    else found.at = newest;
+    return true;
+  }
+
+  *#refiltered(filter: RecordFilter, keys: Iterable<string>): Generator<readonly [key: string, passes: boolean]> {
+    for (const {key, revision} of this.#newestOf(keys)) {
+      yield [key, revision !== 0 && (filter.known(key, revision) ?? filter.passes(this.#records.record(key, revision)))];
+    }
+  }
+
+  *#newestOf(keys: Iterable<string>): Generator<{key: string; revision: number}, undefined> {
+    for (const key of keys) yield {key, revision: this.#records.revisionAt(tables.head + key)};
+  }
+
+  #readNewest(start: string, end: string, extent: Extent): Page {
+    const page = this.#read(start, end, extent);
+    if (page.records.length === 0 && !page.more && !extent.filter && !this.#isWriting(start, end)) this.#empty.add(start, end);
+    return page;
+  }
+
+  /** Whether the commit in progress, which reads may not see yet, writes in a range. */
+  #isWriting(start: string, end: string): boolean {
+    for (const key of this.#uncommitted) if (within(key, start, end)) return true;
+    return false;
+  }
+
+  #read(start: string, end: string, extent: Extent): Page {
+    return this.#pageOf(this.#records.walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1), extent, extent.limit);
+  }
+
+  /** The page of the first of at most so many records. */
+  #pageOf(records: Iterable<{readonly key: string; readonly revision: number}>, extent: Extent, most: number): Page {
+    const page = new PageReader(extent);
+    // A small page does not use a slab, which a single value would keep alive.
+    const room = most > fewRecords ? roomForMany() : undefined;
+    for (const {key, revision} of records) {
+      if (page.isFull) {
+        page.more = true;
+        break;
+      }
+      if (!page.skips(key, revision)) page.add(this.#records.record(key, revision, room));
+    }
+    return page;
+  }
+
+  /** Advances a cached range to the newest revision by history. Returns false when reading it again is less work. */
+  #catchUp(range: HotRange, newest: number): boolean {
+    const {start, end, at, records, changed} = range;
+    if (at < this.#records.compacted || newest - at > Math.min(records.length, maxCatchUp) || changed > records.length) return false;
+    const changes: KeyChange[] = [];
+    for (const {revision, bytes, head} of this.#records.changesIn({start, end, after: at}, newest)) {
+      // A read of the range decides what the damage means for it.
+      if (!head) return false;
+      const {key} = head;
+      const record = head.isDeletion ? undefined : recordOf(head, revision, bytes);
+      if (!record && !head.isDeletion) return false;
+      changes.push({key, record});
+    }
+    advanceRange(range, changes, newest);
+    return true;
+  }
+
+  rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
+    if (extent.limit !== Infinity) return this.#readAt(start, end, extent, revision);
+    const hot = this.#hot.find(start, end);
+    if (hot?.at === revision) return pageOf(hot, start, extent);
+    const page = this.#readAt(start, end, extent, revision);
+    if (!extent.filter) this.#hot.recordRead(start, end, revision, page);
+    else if (extent.filter.id !== undefined) this.#found.recordRead(extent.filter.id, {start, end, at: revision}, page);
+    return page;
+  }
+
+  #readAt(start: string, end: string, extent: Extent, revision: number): Page {
+    return undo(this.#records.living(start, end, revision), this.#records.deleted(start, end, revision), extent);
+  }
+}
