@@ -24,9 +24,21 @@ export const nodeCurves = {
 export async function* nodeGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('nodes', nodeCurves);
   const limitMs = setting('BENCH_SECONDS', 120) * 1000;
-  for (const nodes of sizesUpTo(setting('BENCH_GROWTH_NODES', 100), [1, 10, 100, 500, 1000, 5000])) {
-    run.step(`${nodes} nodes`);
-    const plane = await startPlane(undefined, [`--nodes=${nodes}`]);
+  try {
+    for (const nodes of sizesUpTo(setting('BENCH_GROWTH_NODES', 100), [1, 10, 100, 500, 1000, 5000])) {
+      run.step(`${nodes} nodes`);
+      const {isComplete, figures} = await measure(nodes, limitMs);
+      points.add(nodes, figures);
+      if (!isComplete) break;
+    }
+  } finally {
+    yield* points.rows();
+  }
+}
+
+const measure = async (nodes: number, limitMs: number) => {
+  const plane = await startPlane(undefined, [`--nodes=${nodes}`]);
+  try {
     using client = new ApiClient(plane);
     const ready = await untilNodesReady(client, plane, nodes);
     const replicas = nodes * podsOfNode;
@@ -34,14 +46,16 @@ export async function* nodeGrowth(run: Run): AsyncGenerator<Row> {
     await wait(restMs);
     const before = plane.cpuMs();
     await wait(restMs);
-    points.add(nodes, {
-      'nodes-ready-after': ready,
-      'nodes-pods': pods.ready / pods.time,
-      'nodes-memory': plane.residentMb(),
-      'nodes-cpu': ((plane.cpuMs() - before) / restMs) * 100,
-    });
+    return {
+      isComplete: pods.ready === replicas,
+      figures: {
+        'nodes-ready-after': ready,
+        'nodes-pods': pods.ready / pods.time,
+        'nodes-memory': plane.residentMb(),
+        'nodes-cpu': ((plane.cpuMs() - before) / restMs) * 100,
+      },
+    };
+  } finally {
     await plane.stop();
-    if (pods.ready < replicas) break;
   }
-  yield* points.rows();
-}
+};

@@ -2,7 +2,7 @@ import {setTimeout as wait} from 'node:timers/promises';
 import {ApiClient, rateOf} from '#bench/load/api-client.js';
 import {collectionSeconds} from '#bench/load/collecting.js';
 import {median, seconds, setting} from '#bench/load/each.js';
-import {scratch, startPlane} from '#bench/load/programs.js';
+import {scratch, startPlane, type Running} from '#bench/load/programs.js';
 import {seedConfigMaps} from '#bench/load/seed.js';
 import {issuedPerSecond} from '#bench/load/signing.js';
 import {watchDelays} from '#bench/load/watch-delays.js';
@@ -33,6 +33,14 @@ const measure = async (count: number, run: Run): Promise<Figures> => {
   await seedConfigMaps({directory, count});
   run.step(`${count} objects`);
   const plane = await startPlane(directory);
+  try {
+    return await figuresOf(plane, count);
+  } finally {
+    await plane.stop();
+  }
+};
+
+const figuresOf = async (plane: Running, count: number): Promise<Figures> => {
   await wait(3000);
   const memory = plane.residentMb();
   using client = new ApiClient(plane);
@@ -41,7 +49,7 @@ const measure = async (count: number, run: Run): Promise<Figures> => {
   const selections = await rateOf(10, 1, () => client.call('GET', `${collection}?labelSelector=app%3Dnone`));
   const gets = await rateOf(5000, 64, index => client.call('GET', `${collection}/item-${(index * 7919) % count}`));
   const {p99Ms} = await watchDelays(plane, {namespace: 'watched', watchers: 100, perSecond: 50, seconds: 4, connections: 4});
-  const figures: Figures = {
+  return {
     'objects-start': plane.readyMs,
     'objects-memory': memory,
     'objects-get': gets.perSecond,
@@ -52,14 +60,15 @@ const measure = async (count: number, run: Run): Promise<Figures> => {
     'objects-collect': await collectionSeconds(plane, {namespace: 'collected', dependents}),
     'objects-memory-used': plane.residentMb(),
   };
-  await plane.stop();
-  return figures;
 };
 
 /** How figures grow with stored objects of 1 kB. BENCH_GROWTH_OBJECTS is the largest number (100,000). */
 export async function* objectGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('objects', objectCurves);
-  for (const count of sizesUpTo(setting('BENCH_GROWTH_OBJECTS', 100_000), [1000, 10_000, 100_000]))
-    points.add(count, await measure(count, run));
-  yield* points.rows();
+  try {
+    for (const count of sizesUpTo(setting('BENCH_GROWTH_OBJECTS', 100_000), [1000, 10_000, 100_000]))
+      points.add(count, await measure(count, run));
+  } finally {
+    yield* points.rows();
+  }
 }
