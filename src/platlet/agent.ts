@@ -17,6 +17,7 @@ import {writtenSettings} from '#src/platlet/config/settings.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {ImageGarbage} from '#src/platlet/images/garbage.js';
+import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {checkMachine} from '#src/platlet/machine-checks.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
@@ -111,7 +112,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     nodeState: nodeStateOf(parts),
     signal,
   });
-  keepTidy(parts, events, signal);
+  keepTidy(parts, of.imageAccess, events, signal);
   const cleanup = undo.move();
   return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -183,13 +184,14 @@ const answering = (parts: AgentParts, pods: () => NodePods | undefined, signal: 
 };
 
 /** Removes images that nothing uses, and rotates logs, until the agent stops. */
-const keepTidy = (parts: AgentParts, events: EventRecorder, signal: AbortSignal): void => {
+const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: EventRecorder, signal: AbortSignal): void => {
   const {settings, naming, identity} = parts;
   new ImageGarbage({
     ...parts,
     events,
     node: nodeReference(naming, identity.nodeName),
     signal,
+    collected: access && ((present, since) => access.prune(present, since)),
     settings: {
       highPercent: settings.imageGCHighThresholdPercent,
       lowPercent: settings.imageGCLowThresholdPercent,

@@ -9,8 +9,10 @@ import type {Pod} from '#src/api/pod.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {GateName} from '#src/options/gate-table.js';
 import {checkReservation} from '#src/platlet/cgroups/allocatable.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {NodeCgroups} from '#src/platlet/cgroups/node-cgroups.js';
@@ -19,7 +21,10 @@ import {nodeReference} from '#src/platlet/node/conditions.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
+import {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ImagePuller} from '#src/platlet/images/puller.js';
+import {PullRecords} from '#src/platlet/images/pull-records.js';
+import {verificationOf} from '#src/platlet/images/verification.js';
 import {Environments} from '#src/platlet/inputs/environment.js';
 import {NodePodConfigs} from '#src/platlet/inputs/pod-configs.js';
 import {runtimeClassHandlers} from '#src/platlet/inputs/runtime-classes.js';
@@ -44,6 +49,7 @@ export interface PodPartsContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly meter: Meter;
   readonly signal: AbortSignal;
   readonly client: Client;
   /** Whether the client refuses, and there are no services and runtime classes. */
@@ -60,12 +66,15 @@ export interface PodPartsContext {
   allocatable(): Readonly<Record<string, string>>;
   /** The pods that are admitted and have not ended. */
   activePods(): readonly Frozen<Pod>[];
+  gate(name: GateName): boolean;
 }
 
 /** What the workers of pods need of the node. */
 export interface PodParts {
   readonly configs: PodConfigs;
   readonly images: Images;
+  /** Decides which pods may use which images; undefined if all may. */
+  readonly imageAccess: ImageAccess | undefined;
   readonly volumes: PodVolumes;
   readonly cgroups: PodCgroups;
   readonly output: ContainerOutput;
@@ -83,7 +92,7 @@ const maskedFolders = async (host: Host, cores: number): Promise<readonly string
 
 /** Composes the parts of a node's pods. */
 export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
-  const {settings, naming, clock, random, log, informers, events, runtime, host, folders, machine, addresses, isStandalone} = context;
+  const {settings, naming, random, informers, events, host, folders, machine, addresses, isStandalone} = context;
   const services = informers.informer<Service>({kind: kinds.services});
   const runtimeClasses = informers.informer({kind: kinds.runtimeClasses});
   const objects = podObjects({
@@ -126,20 +135,30 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
       },
     },
   });
+  const imageAccess = await accessOf(context);
   const images = new ImagePuller({
-    naming,
-    runtime,
+    ...context,
     objects,
-    events,
-    clock,
-    log,
+    access: imageAccess,
     limits: {
       parallel: settings.serializeImagePulls ? 1 : settings.maxParallelImagePulls || Infinity,
       qps: settings.registryPullQPS,
       burst: settings.registryBurst,
     },
   });
-  return {configs, images, volumes, cgroups: await nodeCgroups(context), output: new ContainerFiles(host, folders)};
+  return {configs, images, imageAccess, volumes, cgroups: await nodeCgroups(context), output: new ContainerFiles(host, folders)};
+};
+
+const accessOf = async (context: PodPartsContext): Promise<ImageAccess | undefined> => {
+  const {gate, folders, naming, settings} = context;
+  if (!gate('PlatletEnsureSecretPulledImages')) return undefined;
+  const {imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist} = settings;
+  return ImageAccess.open({
+    ...context,
+    records: await PullRecords.open({...context, root: folders.root}),
+    needsVerification: verificationOf(policy, allowlist),
+    agent: naming.agent,
+  });
 };
 
 /** Composes the volumes of pods: all types that need no plugin of others. */

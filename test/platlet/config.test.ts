@@ -157,6 +157,52 @@ for (const [change, ...errors] of invalid)
     );
   });
 
+const images: [change: Partial<Settings>, isOn: boolean, ...errors: string[]][] = [
+  [{imagePullCredentialsVerificationPolicy: 'AlwaysVerify'}, true],
+  [
+    {imagePullCredentialsVerificationPolicy: 'Never'},
+    true,
+    'option "Never" specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"',
+  ],
+  [
+    {preloadedImagesVerificationAllowlist: ['example.com/a']},
+    true,
+    'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"',
+  ],
+  [
+    {preloadedImagesVerificationAllowlist: ['example.com/a'], imagePullCredentialsVerificationPolicy: 'AlwaysVerify'},
+    false,
+    '`imagePullCredentialsVerificationPolicy` must not be set if PlatletEnsureSecretPulledImages feature gate is not enabled',
+    '`preloadedImagesVerificationAllowlist` must not be set if PlatletEnsureSecretPulledImages feature gate is not enabled',
+  ],
+  ...[
+    [' a', 'leading/trailing spaces are not allowed:  a'],
+    ['', 'the supplied pattern is too short: '],
+    ['a*', "not a valid wildcard pattern, only patterns ending with '/*' are allowed: a*"],
+    ['/*', 'at least registry hostname is required'],
+    ['example.com/A', 'failed to parse as an image name: invalid reference format'],
+    ['example.com/a:1', 'neither tag nor digest is accepted in an image reference: example.com/a:1'],
+  ].map(([pattern = '', error = '']): (typeof images)[number] => [
+    {
+      preloadedImagesVerificationAllowlist: ['example.com/*', pattern],
+      imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+    },
+    true,
+    `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${error}`,
+  ]),
+];
+
+test('the policy for images that are there, and its list, are checked', async t => {
+  using folder = aFolder({});
+  for (const [change, isOn, ...errors] of images)
+    t.deepEqual(
+      configurationErrors({...(await folder.load()), ...change}, {naming: naming('plat'), isCgroupV1: false, gate: () => isOn}).filter(
+        error => !error.includes('CPUCFSQuota'),
+      ),
+      errors.map(error => `invalid configuration: ${error}`),
+    );
+});
+
 test('cgroups of version 1 are refused unless they are allowed', async t => {
   using folder = aFolder({});
   const context = {naming: naming('kubernetes'), isCgroupV1: true, gate: () => false};

@@ -3,7 +3,7 @@ const host = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const domain = `(?:${host}(?:\\.${host})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const tag = '\\w[\\w.-]{0,127}';
 const digest = '@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
-const reference = new RegExp(`^${domain}/(?<path>${piece}(?:/${piece})*)(?::(?<tag>${tag}))?(?<digest>${digest})?$`);
+const reference = new RegExp(`^(?<domain>${domain})/(?<path>${piece}(?:/${piece})*)(?::(?<tag>${tag}))?(?<digest>${digest})?$`);
 const knownDigest = /^@(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128})$/;
 const identifier = /^[a-f0-9]{64}$/;
 const maxPathLength = 255;
@@ -23,7 +23,7 @@ const withDefaultDomain = (image: string): string => {
   return isUsual ? `${defaultDomain}/${rest.includes('/') ? '' : officialRepository}${rest}` : image;
 };
 
-/** Returns the parts of an image name after its registry; undefined for an invalid one. */
+/** Returns the parts of an image name; undefined for an invalid one. */
 const partsOf = (image: string): Readonly<Record<string, string | undefined>> | undefined => {
   const found = identifier.test(image) ? undefined : reference.exec(withDefaultDomain(image))?.groups;
   return found && found['path']!.length <= maxPathLength && (!found['digest'] || knownDigest.test(found['digest'])) ? found : undefined;
@@ -42,4 +42,16 @@ export const isImageName = (image: string): boolean => partsOf(image) !== undefi
 export const withDefaultTag = (image: string): string => {
   const {tag: given, digest: of} = partsOf(image) ?? {};
   return given || of ? image : `${image}:latest`;
+};
+
+/** Returns the registry and the path of an image name without tag and digest; undefined for an invalid one. */
+export const repositoryName = (image: string): string | undefined => {
+  const found = partsOf(image);
+  return found && `${found['domain']}/${found['path']}`;
+};
+
+/** Returns an image name with its registry and its tag or digest, as a runtime lists it; undefined for an invalid one. */
+export const fullName = (image: string): string | undefined => {
+  const found = partsOf(withDefaultTag(image));
+  return found && `${found['domain']}/${found['path']}${found['digest'] ?? `:${found['tag']}`}`;
 };

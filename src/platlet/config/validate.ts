@@ -2,7 +2,9 @@
 
 import type {Naming} from '#src/api/naming.js';
 import {formatDuration} from '#src/api/duration.js';
-import type {FieldName, Settings} from './fields.js';
+import {messageOf} from '#src/base/message.js';
+import {checkAllowlist, verificationPolicies} from '#src/platlet/images/verification.js';
+import {fields, type FieldName, type Settings} from './fields.js';
 
 export interface ValidationContext {
   readonly naming: Naming;
@@ -135,6 +137,42 @@ const choices: readonly Check[] = [
   ],
 ];
 
+/** Returns why a list of allowed images is invalid. */
+const allowlistError = (patterns: readonly string[]): string | undefined => {
+  try {
+    checkAllowlist(patterns);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+};
+
+const imageChecks: Check = (settings, {gate, naming}) => {
+  const {imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist} = settings;
+  if (!gate('PlatletEnsureSecretPulledImages')) {
+    const text = `must not be set if ${naming.inWords('KubeletEnsureSecretPulledImages')} feature gate is not enabled`;
+    return [
+      ...when(policy !== fields.imagePullCredentialsVerificationPolicy.default, `\`imagePullCredentialsVerificationPolicy\` ${text}`),
+      ...when(allowlist.length > 0, `\`preloadedImagesVerificationAllowlist\` ${text}`),
+    ];
+  }
+  const [never, preloaded, allowlisted, always] = verificationPolicies;
+  const isMisplaced = allowlist.length > 0 && policy !== allowlisted;
+  const invalid = isMisplaced ? undefined : allowlistError(allowlist);
+  return [
+    ...when(
+      !(verificationPolicies as readonly string[]).includes(policy),
+      `option ${q(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are ${q(never)}, ${q(preloaded)}, ${q(allowlisted)} or ${q(always)}`,
+    ),
+    // The second name is misspelled in the original.
+    ...when(
+      isMisplaced,
+      `can't set \`preloadedImagesVerificationAllowlist\` if \`imagePullCredentialsVertificationPolicy\` is not ${q(allowlisted)}`,
+    ),
+    ...when(invalid !== undefined, `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${invalid}`),
+  ];
+};
+
 const hasAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 const isNormal = (path: string): boolean => path === '/' || (!path.endsWith('/') && !/\/(\/|\.\.?(\/|$))/.test(path));
 
@@ -217,7 +255,9 @@ const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
 
 /** Returns the errors of a configuration. */
 export const configurationErrors = (settings: Settings, context: ValidationContext): readonly string[] => [
-  ...[...numbers, ...choices, ...places, enforcementCheck].flatMap(check => check(settings, context)).map(text => `${prefix}${text}`),
+  ...[...numbers, ...choices, ...places, enforcementCheck, imageChecks]
+    .flatMap(check => check(settings, context))
+    .map(text => `${prefix}${text}`),
   ...hostChecks(settings, context),
 ];
 

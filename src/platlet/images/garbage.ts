@@ -27,6 +27,8 @@ export interface ImageGarbageParts {
   /** The Node that events are about. */
   readonly node: Regarding;
   readonly settings: ImageGarbageSettings;
+  /** Called with the ids of the images that are left, and when they began to be listed. */
+  readonly collected?: ((present: readonly string[], since: number) => Promise<void>) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -156,11 +158,25 @@ export class ImageGarbage {
     return inUse;
   }
 
+  async #collectNoted(): Promise<void> {
+    const {clock, collected} = this.#parts;
+    try {
+      await this.collect();
+    } finally {
+      const since = clock.now();
+      if (collected)
+        await collected(
+          (await this.#list()).map(({id}) => id),
+          since,
+        );
+    }
+  }
+
   async #collectReported(): Promise<void> {
     const {log, events, node, settings} = this.#parts;
     if (settings.highPercent >= 100 && settings.maxAgeMs <= 0) return;
     try {
-      await this.collect();
+      await this.#collectNoted();
       this.#hasFailed = false;
     } catch (error) {
       log.error({err: error}, 'image garbage collection failed');

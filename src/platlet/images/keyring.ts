@@ -1,15 +1,31 @@
 // The credentials of pull secrets, and which of them are for an image. Pure.
 
+import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
 import type {ImageCredentials} from '#src/platlet/runtime/images.js';
 
+/** The secret that credentials come from. */
+export interface CredentialSource {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Credentials with where they come from. */
+export interface TrackedCredentials {
+  readonly credentials: ImageCredentials;
+  /** Absent: all pods of the node may use them. */
+  readonly source?: CredentialSource;
+  /** The same for the same credentials, whatever secret has them. */
+  readonly hash: string;
+}
+
 /** Credentials for the images of a registry, or of a part of one. */
-export interface KeyringEntry {
+export interface KeyringEntry extends TrackedCredentials {
   /** Host, port and path; `*` stands for a part of a label of the host. */
   readonly registry: string;
-  readonly credentials: ImageCredentials;
 }
 
 /** The names under which the default registry is known. */
@@ -32,6 +48,16 @@ const loginOf = ({username = '', password = '', auth}: RegistryLogin): ImageCred
   return {username, password};
 };
 
+/** The characters that the original's JSON escapes and that of JavaScript does not. */
+const escaped = /[<>&\u2028\u2029]/g;
+
+/** Returns the hash of credentials that the original notes. */
+const hashOf = ({username, password}: ImageCredentials): string => {
+  const text = JSON.stringify({...(username ? {username} : {}), ...(password ? {password} : {})});
+  const json = text.replaceAll(escaped, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return createHash('sha256').update(json).digest('hex');
+};
+
 /** Returns a registry without scheme and without the version of its API. */
 const registryName = (key: string): string =>
   key
@@ -51,13 +77,16 @@ export const keyringOf = (naming: Naming, secrets: readonly Frozen<Secret>[]): K
     {type: naming.key('dockercfg'), name: '.dockercfg', isWrapped: false},
   ];
   const entries: KeyringEntry[] = [];
-  for (const {type, data = {}} of secrets)
+  for (const {metadata: {uid = '', namespace = '', name: secret = ''} = {}, type, data = {}} of secrets)
     for (const {type: wanted, name, isWrapped} of keys) {
       const encoded = data[name];
       if (type !== wanted || encoded === undefined) continue;
       try {
-        for (const [key, login] of Object.entries(loginsOf(Buffer.from(encoded, 'base64').toString(), isWrapped)))
-          entries.push({registry: registryName(key), credentials: loginOf(login)});
+        for (const [key, login] of Object.entries(loginsOf(Buffer.from(encoded, 'base64').toString(), isWrapped))) {
+          const credentials = loginOf(login);
+          const source = {uid, namespace, name: secret};
+          entries.push({registry: registryName(key), credentials, source, hash: hashOf(credentials)});
+        }
       } catch {
         // The pull shows that there are no credentials.
       }
@@ -115,11 +144,10 @@ const matches = (registry: string, repository: string): boolean => {
   );
 };
 
-/** Returns the credentials for an image, the best first, each once. */
-export const credentialsFor = (keyring: readonly KeyringEntry[], image: string): ImageCredentials[] => {
+/** Returns the credentials for an image, the best first. */
+export const credentialsFor = (keyring: readonly KeyringEntry[], image: string): readonly TrackedCredentials[] => {
   const repository = repositoryOf(image);
   const [first = ''] = repository.split('/');
   const isDefault = !repository.includes('/') || defaultRegistries.has(first) || !isRegistry(first);
-  const found = keyring.filter(({registry}) => (isDefault ? defaultRegistries.has(registry) : matches(registry, repository)));
-  return [...new Map(found.map(({credentials}) => [JSON.stringify(credentials), credentials])).values()];
+  return keyring.filter(({registry}) => (isDefault ? defaultRegistries.has(registry) : matches(registry, repository)));
 };

@@ -6,6 +6,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {isImageName, usesLatestTag, withDefaultTag} from '#src/model/pod/image-name.js';
@@ -14,11 +15,12 @@ import {identityOfPod} from '#src/platlet/inputs/sandbox-config.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import {WaitingError, type Images, type PulledImage} from '#src/platlet/pod/ports.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
-import type {Image, ImageCredentials, ImageSpec} from '#src/platlet/runtime/images.js';
+import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {RuntimeError, type Runtime} from '#src/platlet/runtime/runtime.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 import {PullBackoffs} from './backoffs.js';
-import {credentialsFor, keyringOf} from './keyring.js';
+import type {ImageAccess} from './image-access.js';
+import {credentialsFor, keyringOf, type TrackedCredentials} from './keyring.js';
 import {PullQueue, type PullLimits} from './pull-queue.js';
 
 export interface ImagePullerParts {
@@ -29,6 +31,8 @@ export interface ImagePullerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: PullLimits;
+  /** Decides whether a pod may use an image that is there; absent: every pod may. */
+  readonly access?: Pick<ImageAccess, 'mustPull' | 'begin' | 'pulled' | 'failed'> | undefined;
 }
 
 /** Texts of errors of a runtime that are reasons of their own. */
@@ -46,6 +50,14 @@ interface Wanted {
   readonly image: string;
   readonly spec: ImageSpec;
   readonly signal: AbortSignal;
+  /** Returns the credentials of the pod for the image. */
+  readonly credentials: () => Promise<readonly TrackedCredentials[]>;
+}
+
+/** An image that was pulled, and with what. */
+interface Pulled {
+  readonly ref: string;
+  readonly used: TrackedCredentials | undefined;
 }
 
 /** Pulls the images of a node's containers. */
@@ -60,6 +72,16 @@ export class ImagePuller implements Images {
     this.#queue = new PullQueue(parts.clock, parts.limits);
   }
 
+  async prepare(pod: Frozen<Pod>): Promise<void> {
+    const {missing} = await this.#pullSecrets(pod);
+    if (missing.length === 0) return;
+    this.#parts.events.warning(
+      pod,
+      'FailedToRetrieveImagePullSecret',
+      `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`,
+    );
+  }
+
   async ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage> {
     const {image = '', name, imagePullPolicy: policy = usesLatestTag(image) ? 'Always' : 'IfNotPresent'} = container;
     const path = [...specContainers(pod.spec!)].find(of => of.container.name === name)?.path;
@@ -70,22 +92,33 @@ export class ImagePuller implements Images {
       events.warning(regarding, 'InspectFailed', message);
       throw this.#failed(regarding, 'InvalidImageName', message);
     }
-    const wanted: Wanted = {pod, container, regarding, image, signal, spec: {image: withDefaultTag(image), userSpecified: image}};
+    const wanted: Wanted = {
+      pod,
+      container,
+      regarding,
+      image,
+      signal,
+      spec: {image: withDefaultTag(image), userSpecified: image},
+      credentials: lazily(() => this.#credentials(pod, image)),
+    };
     const present = await this.#inspect(wanted);
-    if (present && policy !== 'Always') {
-      events.normal(
-        regarding,
-        'Pulled',
-        `Container image ${JSON.stringify(image)} already present on machine and can be accessed by the pod`,
-      );
-      return imageOf(present);
-    }
+    if (present && policy !== 'Always' && (await this.#isAccessible(wanted, present))) return imageOf(present);
     if (policy === 'Never') {
+      // Also for an image that is there and must not be used: that it is there is not said.
       const message = `Container image ${JSON.stringify(image)} is not present with pull policy of Never`;
       events.warning(regarding, 'ErrImageNeverPull', message);
       throw this.#failed(regarding, 'ErrImageNeverPull', message);
     }
     return this.#pull(wanted);
+  }
+
+  /** Whether the pod may use an image that is there. */
+  async #isAccessible({image, regarding, credentials}: Wanted, {id}: Image): Promise<boolean> {
+    const {access, events} = this.#parts;
+    if (access && (await access.mustPull(image, id, credentials))) return false;
+    const text = `Container image ${JSON.stringify(image)} already present on machine`;
+    events.normal(regarding, 'Pulled', access ? `${text} and can be accessed by the pod` : text);
+    return true;
   }
 
   /** Records the failure of a container. */
@@ -105,8 +138,8 @@ export class ImagePuller implements Images {
   }
 
   async #pull(wanted: Wanted): Promise<PulledImage> {
-    const {events, clock, runtime} = this.#parts;
-    const {pod, regarding, image, spec, signal} = wanted;
+    const {events, clock} = this.#parts;
+    const {pod, regarding, image, signal} = wanted;
     const quoted = JSON.stringify(image);
     const key = `${pod.metadata?.uid}_${image}`;
     this.#backoffs.sweep();
@@ -115,15 +148,10 @@ export class ImagePuller implements Images {
       events.normal(regarding, 'BackOff', `Back-off pulling image ${quoted}`);
       throw this.#failed(regarding, 'ImagePullBackOff', `Back-off pulling image ${quoted}: ${pending}`);
     }
-    const credentials = await this.#credentials(wanted);
     events.normal(regarding, 'Pulling', `Pulling image ${quoted}`);
     const asked = clock.monotonic();
     try {
-      const {ref, ms} = await this.#queue.run(async () => {
-        const begun = clock.monotonic();
-        return {ref: await this.#pullWithAny(spec, credentials, pod), ms: clock.monotonic() - begun};
-      }, signal);
-      const pulled = await runtime.imageStatus({...spec, image: ref});
+      const {pulled, ref, ms} = await this.#pullNoted(wanted);
       events.normal(
         regarding,
         'Pulled',
@@ -139,15 +167,41 @@ export class ImagePuller implements Images {
     }
   }
 
+  /** Pulls an image when it is its turn, and notes with what. */
+  async #pullNoted(wanted: Wanted): Promise<{readonly pulled: Image | undefined; readonly ref: string; readonly ms: number}> {
+    const {clock, runtime, access} = this.#parts;
+    const {pod, image, spec, signal, credentials} = wanted;
+    const all = await credentials();
+    await access?.begin(image);
+    const run = this.#queue.run(async () => {
+      const begun = clock.monotonic();
+      return {...(await this.#pullWithAny(spec, all, pod)), ms: clock.monotonic() - begun};
+    }, signal);
+    const {ref, used, ms} = await run.catch(async (error: unknown) => {
+      await access?.failed(image);
+      throw error;
+    });
+    let pulled: Image | undefined;
+    try {
+      pulled = await runtime.imageStatus({...spec, image: ref});
+    } finally {
+      await access?.pulled(image, pulled?.id ?? ref, used);
+    }
+    return {pulled, ref, ms};
+  }
+
   /** Tries the credentials in turn. Rejects with the errors of all. */
-  async #pullWithAny(spec: ImageSpec, credentials: readonly ImageCredentials[], pod: Frozen<Pod>): Promise<string> {
+  async #pullWithAny(spec: ImageSpec, credentials: readonly TrackedCredentials[], pod: Frozen<Pod>): Promise<Pulled> {
     const {runtime} = this.#parts;
     const sandbox = sandboxOf(pod);
-    if (credentials.length === 0) return runtime.pullImage(spec, undefined, sandbox);
+    if (credentials.length === 0) return {ref: await runtime.pullImage(spec, undefined, sandbox), used: undefined};
     const errors: unknown[] = [];
-    for (const each of credentials) {
+    const tried = new Set<string>();
+    for (const used of credentials) {
+      if (tried.has(used.hash)) continue;
+      tried.add(used.hash);
       try {
-        return await runtime.pullImage(spec, each, sandbox);
+        return {ref: await runtime.pullImage(spec, used.credentials, sandbox), used};
       } catch (error) {
         errors.push(error);
       }
@@ -157,26 +211,28 @@ export class ImagePuller implements Images {
     throw new RuntimeError('failed', messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`, {cause: errors[0]});
   }
 
-  async #credentials({pod, image}: Wanted): Promise<ImageCredentials[]> {
-    const {objects, naming, events, log} = this.#parts;
+  async #credentials(pod: Frozen<Pod>, image: string): Promise<readonly TrackedCredentials[]> {
+    const {secrets} = await this.#pullSecrets(pod);
+    return credentialsFor(keyringOf(this.#parts.naming, secrets), image);
+  }
+
+  async #pullSecrets({
+    metadata,
+    spec,
+  }: Frozen<Pod>): Promise<{readonly secrets: readonly Frozen<Secret>[]; readonly missing: readonly string[]}> {
+    const {objects, log} = this.#parts;
     const secrets: Frozen<Secret>[] = [];
     const missing: string[] = [];
-    for (const {name = ''} of pod.spec?.imagePullSecrets ?? []) {
+    for (const {name = ''} of spec?.imagePullSecrets ?? []) {
       if (!name) continue;
       try {
-        secrets.push(await objects.secret(pod.metadata?.namespace ?? '', name));
+        secrets.push(await objects.secret(metadata?.namespace ?? '', name));
       } catch (error) {
         log.v(2).info({secret: name, err: error}, 'unable to retrieve pull secret, the image pull may not succeed');
         missing.push(name);
       }
     }
-    if (missing.length > 0)
-      events.warning(
-        pod,
-        'FailedToRetrieveImagePullSecret',
-        `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`,
-      );
-    return credentialsFor(keyringOf(naming, secrets), image);
+    return {secrets, missing};
   }
 }
 

@@ -52,6 +52,8 @@ export interface PulledImage {
 
 /** Provides images. */
 export interface Images {
+  /** Called before the containers of a pod are started: records an event if secrets for its images are missing. */
+  prepare?(pod: Frozen<Pod>): Promise<void>;
   /** Returns the image of a container, pulled as its policy says. Records the events. Throws `WaitingError`, with reasons such as `ErrImagePull` and `ImagePullBackOff`. */
   ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage>;
 }

@@ -229,7 +229,7 @@ export class PodWorker {
   }
 
   async #sync(): Promise<number> {
-    const {clock, node, cgroups, volumes, signal} = this.#parts;
+    const {clock, node, cgroups, volumes, images, signal} = this.#parts;
     const pod = this.#pod;
     this.#hasProbes = true;
     await this.#look();
@@ -249,6 +249,7 @@ export class PodWorker {
     using linked = firstOf(signal, this.#interrupt.signal);
     const parent = await cgroups.ensure(pod);
     await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
+    await images.prepare?.(pod);
     const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent, linked.signal);
     // What failed is not tried again at once, but what is known now is reported.
     if (hasActed && !hasFailed) this.#isDirty = true;

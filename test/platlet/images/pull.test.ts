@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {Container} from '#src/api/pod.js';
@@ -70,7 +71,7 @@ test('an image that is there is used', async t => {
   const registry = new Registry();
   registry.images.set('app:1', image('id', {username: 'web'}));
   t.deepEqual(await registry.ensure(registry.puller(), {image: 'app:1'}), {ref: 'id', username: 'web'});
-  t.deepEqual(registry.taken(), ['Normal Pulled: Container image "app:1" already present on machine and can be accessed by the pod']);
+  t.deepEqual(registry.taken(), ['Normal Pulled: Container image "app:1" already present on machine']);
 });
 
 test('an image that is missing is pulled, by the tag latest if none is named', async t => {
@@ -179,13 +180,15 @@ test('the credentials that match are tried in turn', async t => {
   registry.error = new Error('unauthorized');
   registry.objects.secrets.set('default/one', secret({'example.com': {username: 'all', password: 'p'}}));
   registry.objects.secrets.set('default/two', secret({'example.com/team': {username: 'team', password: 'p'}}));
-  const spec = {imagePullSecrets: [{name: 'one'}, {name: 'two'}, {name: 'none'}]};
-  t.is(await registry.ensure(registry.puller(), {image: 'example.com/team/app:1'}, spec), 'ErrImagePull: unauthorized');
-  t.deepEqual(registry.pulls, ['example.com/team/app:1 as team', 'example.com/team/app:1 as all']);
-  t.is(
-    registry.taken()[0],
+  const spec = {imagePullSecrets: ['one', 'two', 'again', 'none'].map(name => ({name}))};
+  registry.objects.secrets.set('default/again', secret({'example.com/team': {username: 'team', password: 'p'}}));
+  const puller = registry.puller();
+  await puller.prepare(aPod(spec));
+  t.deepEqual(registry.taken(), [
     'Warning FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (none); attempting to pull the image may not succeed.',
-  );
+  ]);
+  t.is(await registry.ensure(puller, {image: 'example.com/team/app:1'}, spec), 'ErrImagePull: unauthorized');
+  t.deepEqual(registry.pulls, ['example.com/team/app:1 as team', 'example.com/team/app:1 as all']);
   await registry.ensure(registry.puller(), {image: 'other.com/app:1'}, spec);
   t.is(registry.pulls.at(-1), 'other.com/app:1');
 });
@@ -223,8 +226,28 @@ test('pull secrets of both types are understood, and broken ones have no credent
     {type: 'plat.io/dockerconfigjson', data: {'.dockerconfigjson': 'eA=='}},
     secret({'a.com': {auth}}, 'Opaque/json'),
   ]);
-  t.deepEqual(credentialsFor(keyring, 'a.com/x'), [
-    {username: 'me', password: 'pass:word'},
-    {username: 'old', password: 'p'},
-  ]);
+  t.deepEqual(
+    credentialsFor(keyring, 'a.com/x').map(({credentials}) => credentials),
+    [
+      {username: 'me', password: 'pass:word'},
+      {username: 'old', password: 'p'},
+    ],
+  );
+});
+
+test('credentials are known by the secret that they come from and by their hash', t => {
+  const of = (name: string, password: string) => ({
+    ...secret({'a.com': {username: 'user', password}}),
+    metadata: {uid: `uid-${name}`, namespace: 'default', name},
+  });
+  const [one, two, three] = credentialsFor(
+    keyringOf(naming('plat'), [of('one', 'password'), of('two', 'password'), of('three', '<&>\u2028')]),
+    'a.com/x',
+  );
+  t.deepEqual(one?.source, {uid: 'uid-one', namespace: 'default', name: 'one'});
+  // The hash that the original has for them.
+  t.is(one?.hash, 'a55436fc140d516560d072c5fe8700385ce9f41629abf65c1edcbcb39fac691d');
+  t.is(two?.hash, one?.hash);
+  const escaped = String.raw`{"username":"user","password":"\u003c\u0026\u003e\u2028"}`;
+  t.is(three?.hash, createHash('sha256').update(escaped).digest('hex'));
 });
