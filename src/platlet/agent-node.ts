@@ -6,6 +6,7 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AgentParts} from './agent-parts.js';
 import {NodeLifecycle} from './node/node-lifecycle.js';
 import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from './node/capacity.js';
+import type {NodeAddress} from './node/addresses.js';
 import type {NodeStatus} from './node/conditions.js';
 import {newNode, type NodeIdentity} from './node/node-object.js';
 import {nodeStatusOf} from './node/node-status.js';
@@ -33,6 +34,7 @@ export class AgentNode {
   #port: number;
   #images: readonly Image[] | undefined;
   #imagesAt = -Infinity;
+  #addresses: readonly NodeAddress[] = [];
 
   constructor(parts: AgentNodeParts) {
     const {identity, settings, clients, clock, random, log, events, signal, cached} = parts;
@@ -71,9 +73,18 @@ export class AgentNode {
     });
   }
 
-  /** The addresses of the node without its host name. */
+  /** The addresses of the node: those that its Node shows, or else what the machine has. */
   get addresses(): readonly string[] {
-    return this.#parts.identity.addresses.filter(({type}) => type === 'InternalIP').map(({address}) => address);
+    const shown = this.#parts.cached()?.status?.addresses ?? [];
+    for (const [from, wanted] of [
+      [shown, 'InternalIP'],
+      [shown, 'ExternalIP'],
+      [this.#addresses, 'InternalIP'],
+    ] as const) {
+      const found = from.filter(({type}) => type === wanted).map(({address}) => address);
+      if (found.length > 0) return found;
+    }
+    return [];
   }
 
   /** What the machine has. */
@@ -86,7 +97,7 @@ export class AgentNode {
     return allocatableOf(this.capacity, this.#capacity);
   }
 
-  /** Returns the Node as it would be registered now. */
+  /** Returns the Node as it would be registered, for the time before it is, and for an agent without an API server. */
   async local(): Promise<Frozen<Node>> {
     return {...newNode(this.#parts.naming, this.#identity), status: await this.status(undefined)};
   }
@@ -113,6 +124,7 @@ export class AgentNode {
   async status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus> {
     const {identity, settings, naming, clock, runtimeVersion} = this.#parts;
     const problem = joinedProblems(this.#problems());
+    const addresses = await this.#currentAddresses();
     return nodeStatusOf(
       naming,
       {
@@ -120,7 +132,7 @@ export class AgentNode {
         settings: this.#capacity,
         version: identity.version,
         port: this.#port,
-        addresses: identity.addresses.length > 0 ? identity.addresses : undefined,
+        addresses,
         runtime: runtimeVersion,
         runtimeStatus: this.health.status,
         images: await this.#currentImages(),
@@ -144,6 +156,17 @@ export class AgentNode {
       ...(runtimeError === undefined ? [] : [runtimeError]),
       ...(networkProblem === undefined ? [] : [networkProblem]),
     ];
+  }
+
+  /** Returns the addresses of the machine; undefined if they cannot be found. */
+  async #currentAddresses(): Promise<readonly NodeAddress[] | undefined> {
+    const {identity, log} = this.#parts;
+    try {
+      return (this.#addresses = await identity.addresses());
+    } catch (error) {
+      log.error({err: error}, 'failed to set the addresses of the node');
+      return undefined;
+    }
   }
 
   async #currentImages(): Promise<readonly Image[] | undefined> {

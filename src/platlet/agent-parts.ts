@@ -22,7 +22,8 @@ import type {Network} from '#src/transport/network.js';
 export interface AgentIdentity {
   readonly nodeName: string;
   readonly hostname: string;
-  readonly addresses: readonly NodeAddress[];
+  /** Returns the addresses of the machine as they are now. Rejects if it has none. */
+  addresses(): Promise<readonly NodeAddress[]>;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
   readonly machine: Machine;

@@ -3,6 +3,7 @@
 import {setMaxListeners} from 'node:events';
 import type {SecureContextOptions} from 'node:tls';
 import {InformerFactory} from '#informers/factory.js';
+import type {SharedInformer} from '#informers/shared.js';
 import type {NodeAgent} from '#src/api/node/agent.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
@@ -10,6 +11,7 @@ import type {Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 import {openBlocks} from '#src/base/files/block-reader.js';
+import {firstOf} from '#src/base/signals.js';
 import {Undo} from '#src/base/undo.js';
 import {openServingCertificate, type ServingCertificate} from '#src/platlet/certificates/serving.js';
 import type {Settings} from '#src/platlet/config/fields.js';
@@ -63,8 +65,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const informers = informersOf(parts, signal);
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   const apiPods = informers.informer<Pod>({kind: kinds.pods, fieldSelector: `spec.nodeName=${nodeName}`});
-  let local: Frozen<Node> | undefined;
-  const cached = (): Frozen<Node> | undefined => local ?? nodes.lister.get(nodeName);
+  const cached = (): Frozen<Node> | undefined => nodes.lister.get(nodeName);
   events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
   await checkMachine({...parts, nodeName, events});
   let pods: NodePods | undefined;
@@ -77,7 +78,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     signal,
     folders,
     machine,
-    addresses: node.addresses,
+    addresses: () => node.addresses,
     nodeName,
     capacity: node.capacity,
     allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
@@ -89,23 +90,21 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   undo.defer(() => ports[Symbol.asyncDispose]());
   serving?.follow(options => ports.setSecureContext({...(parts.tls as SecureContextOptions), ...options}));
   await node.health.start();
-  const initial = await node.local();
-  if (isStandalone) local = initial;
-  else {
+  const local = await node.local();
+  if (!isStandalone) {
     informers.start();
     node.start(ports.port);
-    await nodes.whenSynced(signal);
   }
   pods = await startPods({
     ...parts,
     ...of,
     nodeName,
-    // A pod may arrive before the Node that it was bound to.
-    node: () => cached() ?? initial,
-    api: isStandalone ? undefined : {client: clients.main, pods: apiPods},
+    // Pods of the API, and static ones, may be there before the Node.
+    node: () => cached() ?? local,
+    api: isStandalone ? undefined : {client: clients.main, pods: apiPods, ready: firstLook(nodes, parts, signal)},
     events,
     sources: sourcesOf(parts, signal),
-    addresses: node.addresses,
+    addresses: () => node.addresses,
     runtimeName: parts.runtimeVersion.name,
     networkError: () => node.health.networkProblem,
     crashLoop: crashLoopOf(parts),
@@ -115,6 +114,17 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   keepTidy(parts, of.imageAccess, events, signal);
   const cleanup = undo.move();
   return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
+};
+
+/** How long pods of the API wait for the Node when it is registered. */
+const firstLookMs = 60_000;
+
+/** Resolves when the Node was looked for once, or after a while. Until then there are static pods alone: one of them may be the API server. */
+const firstLook = async (nodes: Pick<SharedInformer, 'whenSynced'>, {clock}: AgentParts, signal: AbortSignal): Promise<void> => {
+  const late = new AbortController();
+  using ended = firstOf(signal, late.signal);
+  using _ = clock.schedule(firstLookMs, () => late.abort());
+  await nodes.whenSynced(ended.signal).catch(() => {});
 };
 
 const eventsOf = ({isStandalone, identity, clients, naming, clock, random, log}: AgentParts, signal: AbortSignal): EventRecorder =>

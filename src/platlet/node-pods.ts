@@ -39,6 +39,8 @@ export interface PodApi {
   readonly client: Client;
   /** The pods that are bound to the node. */
   readonly pods: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
+  /** Resolves when the Node is known as far as it can be: before, pods of the API are not acted on. */
+  readonly ready?: Promise<unknown>;
 }
 
 export interface NodePodsParts extends Ports {
@@ -52,7 +54,8 @@ export interface NodePodsParts extends Ports {
   node(): Frozen<Node> | undefined;
   /** Files and URLs with static pods. */
   readonly sources: readonly PodSource[];
-  readonly addresses: readonly string[];
+  /** Returns the addresses of the node. */
+  addresses(): readonly string[];
   readonly runtimeName: string;
   /** Why the network of pods is not ready; undefined if it is. */
   networkError(): string | undefined;
@@ -95,7 +98,15 @@ const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: St
     hooks,
     statuses,
     events,
-    node: {addresses, runtimeName, networkError, crashLoop, gates},
+    node: {
+      get addresses() {
+        return addresses();
+      },
+      runtimeName,
+      networkError,
+      crashLoop,
+      gates,
+    },
     nodeState: () => ({...parts.nodeState(), node: parts.node()}),
   });
 };
@@ -112,7 +123,7 @@ const createSources = ({naming, clock, log, signal, api, sources}: NodePodsParts
   return new PodSources({
     naming,
     clock,
-    sources: [...(api ? [apiSource({naming, informer: api.pods, signal, failed})] : []), ...sources],
+    sources: [...(api ? [apiSource({naming, informer: api.pods, ready: api.ready, signal, failed})] : []), ...sources],
     changed(pods) {
       workers.update(pods);
       mirrors?.reconcile();

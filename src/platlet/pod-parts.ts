@@ -60,7 +60,8 @@ export interface PodPartsContext {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly machine: Machine;
-  readonly addresses: readonly string[];
+  /** Returns the addresses of the node. */
+  addresses(): readonly string[];
   readonly nodeName: string;
   readonly capacity: Readonly<Record<string, string>>;
   allocatable(): Readonly<Record<string, string>>;
@@ -104,7 +105,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
   const environments = new Environments({
     objects,
     services: () => (isStandalone ? [] : services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
-    self: naming.self,
+    naming,
     hostAddresses: addresses,
     allocatable: context.allocatable,
   });
@@ -163,7 +164,7 @@ const accessOf = async (context: PodPartsContext): Promise<ImageAccess | undefin
 
 /** Composes the volumes of pods: all types that need no plugin of others. */
 const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes => {
-  const {host, folders, client, addresses, allocatable} = context;
+  const {host, folders, client, allocatable} = context;
   const tokens = new PodTokens(context);
   const folder = {
     host,
@@ -171,7 +172,7 @@ const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes
     allocatableMemory: () => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0')),
     excludesSwap: false,
   };
-  const payloads = new Payloads({objects, tokens, hostAddresses: addresses, allocatable});
+  const payloads = new Payloads({objects, tokens, allocatable});
   return new NodeVolumes({
     ...context,
     objects,

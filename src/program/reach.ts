@@ -1,4 +1,4 @@
-import type {Naming, NamingName} from '#src/api/naming.js';
+import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -15,6 +15,10 @@ export interface ReachParts {
   readonly meter: Meter;
   readonly log: Log;
   readonly userAgent: string;
+  /** Whether the naming is not checked now: nothing is asked of the server. */
+  readonly assumesNaming?: boolean | undefined;
+  /** How long a server is waited for that is not reachable; by default 10 s. */
+  readonly patienceMs?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -24,12 +28,13 @@ const connectTimeoutMs = 10_000;
 /** Opens a connection to an API server and detects its naming. A server that is not reachable or not ready yet is waited for; a refusal or another naming rejects. */
 export const reachServer = async (
   settings: ConnectionSettings,
-  {naming, clock, meter, log, userAgent, signal}: ReachParts,
+  {naming, clock, meter, log, userAgent, assumesNaming = false, patienceMs = connectTimeoutMs, signal}: ReachParts,
 ): Promise<{readonly connection: RenewableConnection; readonly naming: Naming}> => {
   const connection = await connect(settings, {clock, log});
+  if (assumesNaming && naming !== 'auto') return {connection, naming: namingOf(naming)};
   try {
     const detect = () => chosenNaming(naming, connection, {clock, meter, userAgent, timeoutMs: connectTimeoutMs});
-    return {connection, naming: await retried(detect, {clock, log, signal})};
+    return {connection, naming: await retried(detect, patienceMs, {clock, log, signal})};
   } catch (error) {
     await connection[Symbol.asyncDispose]();
     throw error;
@@ -37,8 +42,12 @@ export const reachServer = async (
 };
 
 /** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
-const retried = async <T>(attempt: () => Promise<T>, {clock, log, signal}: Pick<ReachParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
-  const deadline = clock.monotonic() + connectTimeoutMs;
+const retried = async <T>(
+  attempt: () => Promise<T>,
+  patienceMs: number,
+  {clock, log, signal}: Pick<ReachParts, 'clock' | 'log' | 'signal'>,
+): Promise<T> => {
+  const deadline = clock.monotonic() + patienceMs;
   for (;;) {
     try {
       return await attempt();

@@ -60,7 +60,7 @@ const startAgent = async (): Promise<() => Promise<void>> => {
   const tokens = new PodTokens({...shared, client});
   const allocatable = (): Record<string, string> => ({cpu: '2', memory: '1Gi'});
   const onFolders = {...shared, allocatableMemory: () => 2 ** 30, excludesSwap: false};
-  const payloads = new Payloads({objects, tokens, hostAddresses: ['192.168.0.1'], allocatable});
+  const payloads = new Payloads({objects, tokens, allocatable});
   const volumes = new NodeVolumes({
     ...shared,
     events,
@@ -86,7 +86,7 @@ const startAgent = async (): Promise<() => Promise<void>> => {
     ...shared,
     events,
     volumes,
-    environments: new Environments({objects, services: () => [], self: plane.naming.self, hostAddresses: ['192.168.0.1'], allocatable}),
+    environments: new Environments({objects, services: () => [], naming: plane.naming, hostAddresses: () => ['192.168.0.1'], allocatable}),
     handlerOf: () => Promise.resolve(''),
     settings: {
       agent: plane.naming.agent,

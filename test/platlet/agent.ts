@@ -1,6 +1,7 @@
 import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
@@ -34,19 +35,27 @@ export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | '
   readonly networkError?: () => string | undefined;
   /** Whether it has an API server; default yes. */
   readonly hasApi?: boolean;
+  /** The Node as long as there is none. */
+  readonly initial?: Node;
+  /** Resolves when pods of the API may be acted on. */
+  readonly apiReady?: Promise<unknown>;
 }
 
 export const nodeName = 'node';
 
 /** A plane with a node, as its agents find it. */
 export const aPlaneWithNode = async (): Promise<AgentPlane> => {
-  const plane = await aPlane({
-    controllers: ['serviceaccount-controller'],
-    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
-  });
+  const plane = await aPlaneForNodes();
   await createNode(plane);
   return plane;
 };
+
+/** A plane that agents may use. */
+export const aPlaneForNodes = (): Promise<AgentPlane> =>
+  aPlane({
+    controllers: ['serviceaccount-controller'],
+    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
+  });
 
 /** Creates the Node. */
 export const createNode = async (plane: Plane): Promise<void> => {
@@ -81,14 +90,14 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   informers.start();
   await nodes.whenSynced(signal);
-  const {sources = [], hasApi = true, networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
+  const {sources = [], hasApi = true, initial, apiReady, networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
   const running = await startPods({
     naming,
     clock,
     random: seededRandom(2),
     log: noLog,
     signal,
-    ...(hasApi ? {api: {client, pods}} : {}),
+    ...(hasApi ? {api: {client, pods, ...(apiReady ? {ready: apiReady} : {})}} : {}),
     runtime,
     images: presentImages,
     volumes: noVolumes(),
@@ -98,9 +107,9 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     ...ports,
     network: systemNetwork(clock),
     nodeName,
-    node: () => nodes.lister.get(nodeName),
+    node: () => nodes.lister.get(nodeName) ?? initial,
     sources,
-    addresses: ['192.168.0.1'],
+    addresses: () => ['192.168.0.1'],
     runtimeName,
     networkError,
     nodeState: () => ({pressures: [], allowedSysctls: [], features: {podLevelResources: true, declared: []}, isShuttingDown: false}),

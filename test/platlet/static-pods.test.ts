@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {naming as namingOf} from '#src/api/naming.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
@@ -13,7 +14,19 @@ import {fileSource} from '#src/platlet/sources/file-source.js';
 import {staticPod, type StaticPodSettings} from '#src/platlet/sources/static-pod.js';
 import {urlSource} from '#src/platlet/sources/url-source.js';
 import {systemNetwork} from '#src/transport/network.js';
-import {anAgent, aPlaneWithNode, describePod, nodeName, podNamed, podsOf, type AgentPlane} from './agent.js';
+import {
+  anAgent,
+  aPlaneForNodes,
+  aPlaneWithNode,
+  createNode,
+  describePod,
+  nodeName,
+  podNamed,
+  podsOf,
+  run as runPod,
+  type AgentPlane,
+  type TestAgentOptions,
+} from './agent.js';
 import {MemoryRuntime} from './memory-runtime.js';
 
 const naming = namingOf('plat');
@@ -70,9 +83,16 @@ test('what is no static pod is refused', t => {
   t.throws(() => staticPod(manifest(), origin, {...settings, validate: () => ['spec: wrong']}), {message: 'invalid pod: spec: wrong'});
 });
 
+interface FolderOptions extends Pick<TestAgentOptions, 'initial' | 'apiReady'> {
+  readonly open?: () => Promise<AgentPlane>;
+}
+
 /** A folder for manifests, and an agent that reads it. */
-const withFolder = async (run: (plane: AgentPlane, runtime: MemoryRuntime, folder: string) => Promise<void>): Promise<void> => {
-  await using plane = await aPlaneWithNode();
+const withFolder = async (
+  run: (plane: AgentPlane, runtime: MemoryRuntime, folder: string) => Promise<void>,
+  {open = aPlaneWithNode, ...options}: FolderOptions = {},
+): Promise<void> => {
+  await using plane = await open();
   const folder = mkdtempSync(join(tmpdir(), 'static-'));
   await using runtime = new MemoryRuntime(plane.clock);
   const lifetime = new AbortController();
@@ -86,7 +106,7 @@ const withFolder = async (run: (plane: AgentPlane, runtime: MemoryRuntime, folde
     signal: lifetime.signal,
   });
   try {
-    await using _ = await anAgent(plane, runtime, {sources: [source]});
+    await using _ = await anAgent(plane, runtime, {...options, sources: [source]});
     await run(plane, runtime, folder);
   } finally {
     lifetime.abort();
@@ -128,6 +148,52 @@ test('a static pod runs, has a mirror in the API that cannot end it, and ends wi
     await plane.clock.advance(60_000);
     await t.throwsAsync(podNamed(plane, web));
     t.true((await runtime.pods()).every(({containers}) => containers.every(({state}) => state === 'exited')));
+  });
+});
+
+test('static pods do not wait for the Node, those of the API do, and a mirror comes with the Node', async t => {
+  let found = (): void => {};
+  const initial = {metadata: {name: nodeName}, status: {allocatable: {cpu: '2', memory: '1Gi', pods: '10'}}};
+  const apiReady = new Promise<void>(resolve => (found = resolve));
+  await withFolder(
+    async (plane, runtime, folder) => {
+      writeFileSync(join(folder, 'web.json'), JSON.stringify(manifest()));
+      await runPod(plane, 'other');
+      await plane.clock.advance(61_000);
+      t.deepEqual(
+        (await runtime.pods()).map(({pod}) => pod.name),
+        [web],
+      );
+      await t.throwsAsync(podNamed(plane, web));
+
+      await createNode(plane);
+      found();
+      await plane.clock.advance(15_000);
+      t.is(describePod(await podNamed(plane, web)), 'Running: app ready');
+      t.is(describePod(await podNamed(plane, 'other')), 'Running: app ready');
+    },
+    {open: aPlaneForNodes, initial, apiReady},
+  );
+});
+
+test('a mirror pod that cannot be created is tried again, and does not hold up others', async t => {
+  await withFolder(async (plane, _, folder) => {
+    const client = plane.client();
+    const quota = {metadata: {name: 'none', namespace: 'tight'}, spec: {hard: {pods: '0'}}};
+    await client.resource(kinds.namespaces).create({metadata: {name: 'tight'}});
+    await client.resource(kinds.resourceQuotas).create(quota);
+    await client
+      .resource(kinds.resourceQuotas)
+      .patch('none', 'merge', {status: {hard: {pods: '0'}, used: {pods: '0'}}}, {namespace: 'tight', subresource: 'status'});
+    writeFileSync(join(folder, 'a.json'), JSON.stringify(manifest({metadata: {name: 'a', namespace: 'tight'}})));
+    writeFileSync(join(folder, 'web.json'), JSON.stringify(manifest()));
+    await plane.clock.advance(21_000);
+    t.is(describePod(await podNamed(plane, web)), 'Running: app ready');
+    const mirrors = client.resource(kinds.pods);
+    t.deepEqual((await mirrors.list({namespace: 'tight'})).items, []);
+    await client.resource(kinds.resourceQuotas).delete('none', {namespace: 'tight'});
+    await plane.clock.advance(11_000);
+    t.is((await mirrors.list({namespace: 'tight'})).items[0]?.metadata?.name, `a-${nodeName}`);
   });
 });
 

@@ -19,6 +19,8 @@ export type AgentFlags = (typeof platletFlags)['rows'];
 /** A command line with the configuration in effect; its gates and its options of logging are those of the configuration. */
 export interface Configured extends Parsed<AgentFlags> {
   readonly settings: Settings;
+  /** The naming where the API server's is not known: that of the flag, or of the configuration file. */
+  readonly naming: Naming;
 }
 
 /** The context of the running agent. */
@@ -31,7 +33,7 @@ export const namingsOf = ({options}: Parsed<AgentFlags>): readonly Naming[] =>
 /** Reads the configuration file of a command line. Rejects with an error of one line. */
 export const configured = async (parsed: Parsed<AgentFlags>): Promise<Configured> => {
   const {options, set, versions} = parsed;
-  const {settings, withoutEffect} = await loadSettings({options, set, namings: namingsOf(parsed), files: systemFiles});
+  const {settings, naming, withoutEffect} = await loadSettings({options, set, namings: namingsOf(parsed), files: systemFiles});
   const release = gatesOf(settings, versions);
   const gate = gateOf(release);
   const error = loggingError(settings, gate);
@@ -40,6 +42,7 @@ export const configured = async (parsed: Parsed<AgentFlags>): Promise<Configured
   return {
     ...parsed,
     settings,
+    naming: naming ?? namingsOf(parsed)[0]!,
     gates: release.gates,
     // The warnings about gates of the command line are among those about all gates.
     warnings: [...new Set([...parsed.warnings, ...release.warnings]), ...(withoutEffect.length > 0 ? [warning] : [])],

@@ -8,7 +8,6 @@ import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent.js';
-import {openIdentity, type OpenedIdentity} from '#src/platlet/certificates/identity.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
@@ -20,13 +19,12 @@ import {standaloneClient} from '#src/platlet/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
 import type {AgentClients, AgentIdentity} from '#src/platlet/agent-parts.js';
-import type {Meter} from '#src/base/meter.js';
-import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
+import type {ServerConnection} from '#src/cli/program/connection.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {systemNetwork} from '#src/transport/network.js';
-import type {ConnectionSettings} from '#src/transport/settings.js';
-import {namingsOf, type AgentInvocation} from './configuration.js';
+import type {AgentInvocation} from './configuration.js';
+import {joinCluster} from './joining.js';
 import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
@@ -52,10 +50,10 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
-  const joined = options.platconfig ? await joinCluster(given, settings, {meter, nodeName, signal}) : undefined;
+  const joined = options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
   undo.defer(() => joined?.[Symbol.asyncDispose]());
   const connection = joined?.connection;
-  const naming = connection?.naming ?? namingsOf(parsed)[0]!;
+  const naming = connection?.naming ?? parsed.naming;
   const runtime = runtimeOf(given, settings);
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
@@ -66,7 +64,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     storageBytes: () => storageOf(options.rootDir),
   });
   const network = systemNetwork(clock);
-  const addresses = await addressesOf(given, nodeName, host);
+  const addresses = () => addressesOf(given, nodeName, host);
   const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
   const security = await agentSecurity({
     settings,
@@ -122,59 +120,6 @@ const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIde
   version: version.gitVersion,
 });
 
-interface Joining {
-  readonly meter: Meter;
-  readonly nodeName: string;
-  readonly signal: AbortSignal;
-}
-
-/** Connects to the API server as the user of the node, which may need a certificate first. */
-const joinCluster = (given: Given, settings: Settings, parts: Joining): Promise<OpenedIdentity<ServerConnection>> => {
-  const {
-    parsed: {options},
-    clock,
-    log,
-  } = given;
-  return openIdentity({
-    ...parts,
-    settingsFile: options.platconfig,
-    bootstrapFile: options.bootstrapKubeconfig,
-    folder: options.certDir,
-    rotates: settings.rotateCertificates,
-    open: target => connectionTo(target, given, settings, parts.meter),
-    files: systemFiles,
-    host: systemHost,
-    clock,
-    random,
-    log,
-  });
-};
-
-const connectionTo = (
-  target: ConnectionSettings,
-  {parsed, version, clock, log, stopping}: Given,
-  settings: Settings,
-  meter: Meter,
-): Promise<ServerConnection> =>
-  openConnection({
-    settings: target,
-    program: 'platlet',
-    options: {
-      ...parsed.options,
-      master: '',
-      platApiQps: settings.kubeAPIQPS,
-      platApiBurst: settings.kubeAPIBurst,
-      platApiContentType: settings.contentType,
-    },
-    version,
-    clock,
-    meter,
-    log,
-    env: {},
-    signal: stopping,
-    gate: gateOf(parsed),
-  });
-
 const runtimeOf = ({clock, log}: Given, settings: Settings): CriRuntime =>
   new CriRuntime({
     endpoint: settings.containerRuntimeEndpoint,
@@ -208,7 +153,7 @@ const clientsOf = (connection: ServerConnection, settings: Settings): AgentClien
 const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
   const {options, settings} = parsed;
   const v1 = await isCgroupV1();
-  checkConfiguration(settings, options.config, {naming: namingsOf(parsed)[0]!, gate: gateOf(parsed), isCgroupV1: v1});
+  checkConfiguration(settings, options.config, {naming: parsed.naming, gate: gateOf(parsed), isCgroupV1: v1});
   if (v1)
     log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
   if (settings.failSwapOn && (await hasSwap()))
@@ -237,18 +182,12 @@ const reachRuntime = async (runtime: CriRuntime, clock: Clock, log: Log, signal:
   }
 };
 
-const addressesOf = async ({parsed: {options}, clock, log}: Given, nodeName: string, host: string): Promise<readonly NodeAddress[]> => {
-  try {
-    return await nodeAddresses({
-      nodeName,
-      hostname: nodeName,
-      nodeIps: options.nodeIp,
-      interfaces: () => Object.values(networkInterfaces()).flatMap(all => (all ?? []).map(({address}) => address)),
-      defaultAddress,
-      resolve: name => systemNetwork(clock).resolve(name === nodeName ? host : name),
-    });
-  } catch (error) {
-    log.error({err: error}, 'the node has no address');
-    return [];
-  }
-};
+const addressesOf = ({parsed: {options}, clock}: Given, nodeName: string, host: string): Promise<readonly NodeAddress[]> =>
+  nodeAddresses({
+    nodeName,
+    hostname: nodeName,
+    nodeIps: options.nodeIp,
+    interfaces: () => Object.values(networkInterfaces()).flatMap(all => (all ?? []).map(({address}) => address)),
+    defaultAddress,
+    resolve: name => systemNetwork(clock).resolve(name === nodeName ? host : name),
+  });

@@ -35,6 +35,10 @@ export interface ConnectionParts {
   readonly signal: AbortSignal;
   /** The host that Events are reported from. */
   readonly host?: string;
+  /** Whether the naming is not checked now: the server need not be there. */
+  readonly assumesNaming?: boolean;
+  /** How long a server is waited for that is not reachable; by default 10 s. */
+  readonly patienceMs?: number;
   /** The settings of the connection; those that the flags name by default. */
   readonly settings?: ConnectionSettings;
   gate(name: GateName): boolean;
@@ -61,13 +65,16 @@ export const openConnection = async ({
   signal,
   gate,
   host,
+  assumesNaming,
+  patienceMs,
   settings: given,
 }: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = given ?? (await loadSettings({file: platconfig, master, env}));
-  const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
+  const reaching = {naming: options.naming, clock, meter, log, userAgent: agent('naming'), assumesNaming, patienceMs, signal};
+  const {connection, naming} = await reachServer(settings, reaching);
   const connections: HttpConnection[] = [connection];
   const {qps, burst} = rateOf(options);
   const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs, rateLimit}: Allowance = {}) =>

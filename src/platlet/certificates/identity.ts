@@ -1,12 +1,12 @@
 // How an agent becomes the user of its node: by connection settings that there are, or by bootstrap settings and a certificate that it requests.
 
 import type {Naming} from '#src/api/naming.js';
-import type {Clock} from '#src/base/clock.js';
+import {sleep, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
-import type {Random} from '#src/base/random.js';
+import {jittered, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import type {Client} from '#src/client/client.js';
 import {formatGoTime} from '#src/pki/encoding/times.js';
@@ -14,7 +14,7 @@ import {parseKeyPair, type KeyPairPem} from '#src/pki/key-pair.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {RenewableConnection} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
-import type {ConnectionSettings} from '#src/transport/settings.js';
+import type {ClientIdentity, ConnectionSettings} from '#src/transport/settings.js';
 import {readMaterial} from '#src/transport/tls-material.js';
 import {requestFirstCertificate} from './first-certificate.js';
 import {CertificateManager} from './manager.js';
@@ -40,8 +40,8 @@ export interface IdentityParts<C> {
   readonly folder: string;
   /** Whether certificates are renewed. */
   readonly rotates: boolean;
-  /** Connects to a server. Rejects if it cannot be reached, or refuses. */
-  open(settings: ConnectionSettings): Promise<C>;
+  /** Connects to a server, which may not answer yet. `naming`: that of the server, if it is known. */
+  open(settings: ConnectionSettings, naming?: Naming): Promise<C>;
   readonly files: Pick<Files, 'read' | 'write'>;
   readonly host: Pick<Host, 'link' | 'linkStatus' | 'rename' | 'removeFile'>;
   readonly clock: Clock;
@@ -60,7 +60,10 @@ export interface OpenedIdentity<C> extends AsyncDisposable {
 
 const never = new Promise<never>(() => {});
 
-/** Connects an agent to its API server as the user of its node, once it has a certificate. Rejects if it gets none. */
+/**
+ * Connects an agent to its API server as the user of its node. Where certificates are renewed its first requests may have none, and are refused: it works without
+ * the server until it gets one. Otherwise it is waited for, and the promise rejects if there is none.
+ */
 export const openIdentity = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<OpenedIdentity<C>> => {
   const {settingsFile, bootstrapFile, rotates, open} = parts;
   const own = bootstrapFile ? await usableSettings(parts) : await loadSettings({file: settingsFile, env: {}});
@@ -102,10 +105,33 @@ const bootstrap = async <C extends IdentityConnection>(parts: IdentityParts<C>):
   const {settingsFile, files, log, open} = parts;
   log.v(2).info('using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file');
   const settings = await bootstrapSettings(parts);
+  await untilServing(parts, settings);
   await using connection = await open(settings);
   const store = new PairStore({...parts, prefix: `${connection.naming.agent}-client`});
   await requestFirstCertificate({...parts, client: connection.client('bootstrap'), store});
   await files.write(settingsFile, settingsText(settings, certificateIn(store)), 0o600);
+};
+
+const serverMs = 60_000;
+const lookMs = 2_000;
+
+/** Waits until the server is there, for at most a minute. */
+const untilServing = async <C extends IdentityConnection>(parts: IdentityParts<C>, settings: ConnectionSettings): Promise<void> => {
+  const {clock, random, log, open, signal} = parts;
+  await using connection = await open(settings);
+  const deadline = clock.monotonic() + serverMs;
+  for (;;) {
+    try {
+      await connection.client('bootstrap').request('GET', '/healthz');
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.info({err: error}, 'failed to connect to the API server');
+    }
+    if (clock.monotonic() >= deadline) break;
+    await sleep(clock, jittered(random, lookMs, 0.2), signal);
+  }
+  log.info('error waiting for the API server to come up: timed out waiting to connect');
 };
 
 const certificateIn = ({currentPath: file}: PairStore) => ({cert: {file}, key: {file}});
@@ -115,11 +141,11 @@ const renewedIdentity = async <C extends IdentityConnection>(
   parts: IdentityParts<C>,
   own: ConnectionSettings | undefined,
 ): Promise<OpenedIdentity<C>> => {
-  const {settingsFile, files, clock, meter, open, signal} = parts;
+  const {settingsFile, files, clock, meter, open} = parts;
   const first = own ?? (await bootstrapSettings(parts));
   await using undo = new Undo();
-  const opened = async (settings: ConnectionSettings): Promise<C> => {
-    const result = await open(settings);
+  const opened = async (settings: ConnectionSettings, naming?: Naming): Promise<C> => {
+    const result = await open(settings, naming);
     undo.defer(() => result[Symbol.asyncDispose]());
     return result;
   };
@@ -128,22 +154,24 @@ const renewedIdentity = async <C extends IdentityConnection>(
   const store = new PairStore({...parts, prefix: `${agent}-client`, configured: own && filesOf(own)});
   if (!own) await files.write(settingsFile, settingsText(first, certificateIn(store)), 0o600);
   let main: C | undefined;
+  // A certificate that has expired is only shown to ask for another.
   const manager = await openManager(parts, {store, own, agent, connection: current => (current && main) ?? start});
   const shown = observeLifetime({meter, clock}, agent, 'client', manager);
   undo.defer(() => shown[Symbol.dispose]());
   const lost = untilWithoutCertificate(manager, parts);
   lost.catch(() => {}); // It may come before anything waits for it.
-  const connect = ({certificate, key}: StoredPair): Promise<C> =>
-    opened({...first, identity: {certificate: {cert: {data: certificate}, key: {data: key}}}});
   // A certificate that is due at once is renewed by itself.
-  if (manager.current) main = await connect(manager.current);
-  manager.start();
-  main ??= await connect(await Promise.race([manager.available(signal), lost]));
-  const connection = main;
+  const connection = await opened({...first, identity: identityWith(manager.current)}, start.naming);
+  main = connection;
   manager.onChange(pair => useCertificate(connection, pair, parts));
+  manager.start();
   const cleanup = undo.move();
   return {connection, lost, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
+
+/** Without a certificate requests have no user. */
+const identityWith = (pair: StoredPair | undefined): ClientIdentity =>
+  pair ? {certificate: {cert: {data: pair.certificate}, key: {data: pair.key}}} : {};
 
 interface ManagerOf<C> {
   readonly store: PairStore;

@@ -6,7 +6,7 @@ import {every, held, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
-import {firstOf, unlessAborted} from '#src/base/signals.js';
+import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import type {KeyPairPem} from '#src/pki/key-pair.js';
 import {formatGoTime} from '#src/pki/encoding/times.js';
@@ -87,12 +87,6 @@ export class CertificateManager {
   /** Whether the API server answered the last request. */
   get isServerHealthy(): boolean {
     return this.#isServerHealthy;
-  }
-
-  /** Resolves to a certificate once there is a valid one. Rejects if the signal aborts before. */
-  async available(signal: AbortSignal): Promise<StoredPair> {
-    const next = new Promise<StoredPair>(resolve => this.onChange(resolve));
-    return this.current ?? unlessAborted(next, signal);
   }
 
   /** Calls `listener` with each new certificate. */

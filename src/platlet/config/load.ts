@@ -44,6 +44,8 @@ const groupOf = (naming: Naming): string => `${naming.agent}.config.${naming.api
 export interface LoadedSettings {
   /** What is in effect: the files, and over them the flags. */
   readonly settings: Settings;
+  /** The naming of the configuration file; undefined without one. */
+  readonly naming: Naming | undefined;
   /** The fields that files set to something and that have no effect here. */
   readonly withoutEffect: readonly FieldName[];
 }
@@ -52,21 +54,28 @@ export interface LoadedSettings {
 export const loadSettings = async (parts: LoadParts): Promise<LoadedSettings> => {
   const {options, set} = parts;
   const base = options.config ? await baseOf(parts, options.config) : undefined;
-  const merged = options.configDir ? await withDropIns(parts, options.configDir, base ?? {}) : base;
-  if (!merged) return {settings: settingsOfFlags(options, set), withoutEffect: []};
+  const merged = options.configDir ? await withDropIns(parts, options.configDir, base?.object ?? {}) : base?.object;
+  if (!merged) return {settings: settingsOfFlags(options, set), naming: undefined, withoutEffect: []};
   const given = fieldsOf(merged);
   return {
+    naming: base?.naming,
     settings: settingsOfFlags(options, set, {...given, ...derived(given, Boolean(options.config))}, true),
     withoutEffect: fieldRows.flatMap(([name, row]) => (hasEffect(row) || !(name in given) ? [] : [name])),
   };
 };
 
-const baseOf = async (parts: LoadParts, given: string): Promise<PlainObject> => {
+interface Decoded {
+  readonly naming: Naming;
+  /** Without the kind. */
+  readonly object: PlainObject;
+}
+
+const baseOf = async (parts: LoadParts, given: string): Promise<Decoded> => {
   const path = resolve(given);
   try {
     const text = await contentOf(parts.files, path);
-    const object = decoded(text, parts.namings);
-    return withAbsolutePaths(object, dirname(path));
+    const {naming, object} = decoded(text, parts.namings);
+    return {naming, object: withAbsolutePaths(object, dirname(path))};
   } catch (cause) {
     throw new Error(`failed to load ${parts.namings[0]?.agent} config file, path: ${path}, error: ${messageOf(cause)}`, {cause});
   }
@@ -91,7 +100,7 @@ const withDropIns = async (parts: LoadParts, folder: string, base: PlainObject):
   for (const path of paths) {
     const of = `failed to load ${agent} dropin file, path: ${path}`;
     try {
-      const object = decoded((await contentOf(files, path)) || '{}', namings);
+      const {object} = decoded((await contentOf(files, path)) || '{}', namings);
       merged = applyMergePatch(merged, withAbsolutePaths(object, dirname(path)));
     } catch (error) {
       throw failed(`${of}, error`, error);
@@ -113,14 +122,14 @@ const confFiles = async (folder: string): Promise<string[]> => {
   return found;
 };
 
-/** Parses a file strictly: unknown and repeated fields are errors. Returns it without its kind. */
-const decoded = (text: string, namings: readonly Naming[]): PlainObject => {
+/** Parses a file strictly: unknown and repeated fields are errors. */
+const decoded = (text: string, namings: readonly Naming[]): Decoded => {
   const {value, problems} = parseYaml(text);
   if (!isPlainObject(value)) throw new Error('the file is no object');
   const {apiVersion, kind, ...object} = value;
   if (!apiVersion || !kind) throw new Error('no apiVersion/kind');
-  if (!namings.some(naming => apiVersion === groupOf(naming) && kind === kindOf(naming)))
-    throw new Error(`unknown apiVersion/kind: ${String(apiVersion)}, Kind=${String(kind)}`);
+  const naming = namings.find(each => apiVersion === groupOf(each) && kind === kindOf(each));
+  if (!naming) throw new Error(`unknown apiVersion/kind: ${String(apiVersion)}, Kind=${String(kind)}`);
   const unknown = unknownFields(object);
   const all: DecodeProblem[] = [
     ...problems,
@@ -128,7 +137,7 @@ const decoded = (text: string, namings: readonly Naming[]): PlainObject => {
   ];
   if (all.length > 0) throw new Error(strictDecodingText(all));
   checkFields(object);
-  return object;
+  return {naming, object};
 };
 
 /** The names of the fields that have others below them. */

@@ -1,11 +1,13 @@
 // The environment of a container.
 
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, EnvFromSource, EnvVar, Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import {expandKnown} from '#src/model/pod/expansion.js';
 import {podFieldValue, resourceFieldValue} from '#src/model/pod/field-values.js';
+import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import {linkedServices, serviceVariables, type Service} from './service-variables.js';
@@ -14,9 +16,9 @@ export interface EnvironmentParts {
   readonly objects: Pick<PodObjects, 'configMap' | 'secret'>;
   /** Returns the Services of all namespaces; undefined before they were listed once. */
   services(): readonly Frozen<Service>[] | undefined;
-  /** The name of the API server's Service. */
-  readonly self: string;
-  readonly hostAddresses: readonly string[];
+  readonly naming: Naming;
+  /** The addresses of the node. */
+  hostAddresses(): readonly string[];
   allocatable(): Readonly<Record<string, string>>;
   /** Returns a variable of a file in a volume of the pod; undefined if it is missing. */
   fileVariable?(pod: Frozen<Pod>, volume: string, path: string, key: string): Promise<string | undefined>;
@@ -100,11 +102,14 @@ export class Environments {
     return values;
   }
 
-  #serviceVariables({metadata, spec}: Frozen<Pod>): ReadonlyMap<string, string> {
-    const services = this.#parts.services();
+  #serviceVariables(pod: Frozen<Pod>): ReadonlyMap<string, string> {
+    const {naming} = this.#parts;
+    const {metadata, spec} = pod;
+    // A static pod may be the API server itself, and does not wait for it.
+    const services = this.#parts.services() ?? (isStaticPod(naming, pod) ? [] : undefined);
     if (!services) throw waiting('services have not yet been read at least once, cannot construct envvars');
     const namespace = metadata?.namespace ?? '';
-    return serviceVariables(linkedServices(services, {namespace, wantsLinks: spec?.enableServiceLinks !== false, self: this.#parts.self}));
+    return serviceVariables(linkedServices(services, {namespace, wantsLinks: spec?.enableServiceLinks !== false, self: naming.self}));
   }
 
   async #addAll({pod}: Place, {prefix = '', configMapRef, secretRef}: Frozen<EnvFromSource>, values: Map<string, string>): Promise<void> {
@@ -122,7 +127,7 @@ export class Environments {
   /** Returns the value from elsewhere; undefined if it is missing and may be. */
   async #valueFrom(place: Place, {valueFrom}: Frozen<EnvVar>): Promise<string | undefined> {
     const {fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef} = valueFrom ?? {};
-    if (fieldRef) return fieldValue(place, this.#parts.hostAddresses, fieldRef.fieldPath);
+    if (fieldRef) return fieldValue(place, this.#parts.hostAddresses(), fieldRef.fieldPath);
     if (resourceFieldRef) return this.#resource(place, resourceFieldRef);
     if (configMapKeyRef) return this.#key(place, 'configMap', configMapKeyRef);
     if (secretKeyRef) return this.#key(place, 'secret', secretKeyRef);

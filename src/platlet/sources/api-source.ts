@@ -10,13 +10,15 @@ export interface ApiSourceParts {
   readonly naming: Naming;
   /** The pods that are bound to the node. */
   readonly informer: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
+  /** Nothing is delivered before. */
+  readonly ready?: Promise<unknown> | undefined;
   readonly signal: AbortSignal;
   /** Called with an error while the pods cannot be listed at all. */
   failed(error: unknown): void;
 }
 
 /** The pods that are bound to the node. Mirror pods are images of others, which are not acted on. */
-export const apiSource = ({naming, informer, signal, failed}: ApiSourceParts): PodSource => ({
+export const apiSource = ({naming, informer, ready, signal, failed}: ApiSourceParts): PodSource => ({
   name: 'api',
   start(deliver) {
     let isQueued = false;
@@ -30,7 +32,7 @@ export const apiSource = ({naming, informer, signal, failed}: ApiSourceParts): P
         if (!signal.aborted) deliver(all());
       });
     };
-    informer.whenSynced(signal).then(
+    Promise.all([informer.whenSynced(signal), ready]).then(
       () => {
         const listener = informer.listen(changed);
         onAbort(signal, () => listener[Symbol.dispose]());

@@ -8,6 +8,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import {held, type Clock} from '#src/base/clock.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
@@ -26,14 +27,19 @@ export interface MirrorPodsParts {
   node(): Frozen<Node> | undefined;
 }
 
+/** How soon what could not be done is tried again. */
+const retryMs = 10_000;
+
 /** Keeps a mirror pod for each static pod. */
 export class MirrorPods {
   readonly #parts: MirrorPodsParts;
   #isBusy = false;
   #isDirty = false;
+  #retry: Disposable | undefined;
 
   constructor(parts: MirrorPodsParts) {
     this.#parts = parts;
+    onAbort(parts.signal, () => this.#retry?.[Symbol.dispose]());
   }
 
   /** Returns the mirror of a static pod. */
@@ -43,43 +49,54 @@ export class MirrorPods {
     return undefined;
   }
 
-  /** Brings the mirror pods in line, now or after what goes on. */
+  /** Brings the mirror pods in line, now or after what goes on. What fails is tried again. */
   reconcile(): void {
     this.#isDirty = true;
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const {clock, log, signal} = this.#parts;
+    this.#retry?.[Symbol.dispose]();
+    const {clock, signal} = this.#parts;
     held(clock, async () => {
-      try {
-        while (this.#isDirty && !signal.aborted) {
-          this.#isDirty = false;
-          await this.#all();
-        }
-      } finally {
-        this.#isBusy = false;
+      let isDone = true;
+      while (this.#isDirty && !signal.aborted) {
+        this.#isDirty = false;
+        isDone = await this.#all();
       }
-    }).catch((error: unknown) => {
-      if (!signal.aborted) log.warn({err: error}, 'a mirror pod could not be brought in line');
-    });
+      this.#isBusy = false;
+      if (!isDone && !signal.aborted) this.#retry = clock.schedule(retryMs, () => this.reconcile());
+    }).catch((error: unknown) => clock.unhandled(error));
   }
 
   get #pods() {
     return this.#parts.client.resource(kinds.pods);
   }
 
-  async #all(): Promise<void> {
-    const {naming, staticPods, apiPods} = this.#parts;
+  /** Returns whether all mirror pods are in line. */
+  async #all(): Promise<boolean> {
+    const {naming, staticPods, apiPods, log, signal} = this.#parts;
+    let isDone = true;
+    const attempt = async (work: () => Promise<boolean>): Promise<void> => {
+      try {
+        isDone = (await work()) && isDone;
+      } catch (error) {
+        isDone = false;
+        if (!signal.aborted) log.warn({err: error}, 'a mirror pod could not be brought in line');
+      }
+    };
     const wanted = new Map([...staticPods()].map(pod => [keyText(keyOf(pod)), pod]));
     const existing = new Map([...apiPods()].flatMap(pod => (isMirrorPod(naming, pod) ? [[keyText(keyOf(pod)), pod] as const] : [])));
     for (const [key, mirror] of existing) {
       const pod = wanted.get(key);
       const isSame = pod && mirror.metadata?.annotations?.[naming.key('config.mirror')] === this.#hashOf(pod);
       if (!isSame || mirror.metadata?.deletionTimestamp) {
-        await this.#delete(mirror);
-        if (pod) await this.#create(pod);
+        await attempt(async () => {
+          await this.#delete(mirror);
+          return !pod || this.#create(pod);
+        });
       }
     }
-    for (const [key, pod] of wanted) if (!existing.has(key)) await this.#create(pod);
+    for (const [key, pod] of wanted) if (!existing.has(key)) await attempt(() => this.#create(pod));
+    return isDone;
   }
 
   #hashOf({metadata}: Frozen<Pod>): string {
@@ -93,10 +110,11 @@ export class MirrorPods {
     });
   }
 
-  async #create(pod: Frozen<Pod>): Promise<void> {
+  /** Returns whether it could be tried: not before there is a Node. */
+  async #create(pod: Frozen<Pod>): Promise<boolean> {
     const {naming} = this.#parts;
     const node = this.#parts.node();
-    if (!node?.metadata?.uid) return;
+    if (!node?.metadata?.uid) return false;
     const {name = '', namespace = '', labels, annotations} = pod.metadata ?? {};
     const owner = {apiVersion: 'v1', kind: kinds.nodes.kind, name: node.metadata.name ?? '', uid: node.metadata.uid, controller: true};
     const mirror = {
@@ -113,5 +131,6 @@ export class MirrorPods {
       // The one before is still there.
       if (!isAlreadyExists(error)) throw error;
     });
+    return true;
   }
 }

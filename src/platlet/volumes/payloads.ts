@@ -13,7 +13,6 @@ import type {PodTokens} from './tokens.js';
 export interface PayloadParts {
   readonly objects: Pick<PodObjects, 'configMap' | 'secret'>;
   readonly tokens: Pick<PodTokens, 'get'>;
-  readonly hostAddresses: readonly string[];
   allocatable(): Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {requestsOf} from '#test/controllers/requests.js';
-import {aJoinablePlane, JoiningAgent, newRequest, settled, signer} from './joining-agent.js';
+import {aJoinablePlane, certified, JoiningAgent, newRequest, settled, signer} from './joining-agent.js';
 
 const node = {name: 'system:node:one', groups: ['system:nodes', 'system:authenticated']};
 const hour = 3_600_000; // The life of certificates here.
@@ -13,7 +13,7 @@ const leafOf = (pem: string) => parseCertificateBundle(pem)[0]!;
 test('an agent joins with a token, and keeps its certificate in its folder', async t => {
   await using plane = await aJoinablePlane();
   using agent = await JoiningAgent.at(plane);
-  await using identity = await settled(plane, agent.join());
+  await using identity = await certified(plane, agent.join());
 
   t.deepEqual(identity.connection.user, node);
   t.is(agent.connections[0]!.user.name, 'system:bootstrap:abcdef');
@@ -31,7 +31,7 @@ test('an agent joins with a token, and keeps its certificate in its folder', asy
 test('an agent that starts again uses the certificate that it has', async t => {
   await using plane = await aJoinablePlane();
   using agent = await JoiningAgent.at(plane);
-  await (await settled(plane, agent.join()))[Symbol.asyncDispose]();
+  await (await certified(plane, agent.join()))[Symbol.asyncDispose]();
   agent.stop();
   await using again = await settled(plane, agent.join({bootstrapFile: ''}));
   await using rotated = await settled(plane, agent.join({rotates: false}));
@@ -43,16 +43,16 @@ test('an agent that starts again uses the certificate that it has', async t => {
 test('a certificate is renewed by itself after 70 to 90 percent of its life, and connections change to it', async t => {
   await using plane = await aJoinablePlane();
   using agent = await JoiningAgent.at(plane);
-  await using identity = await settled(plane, agent.join());
+  await using identity = await certified(plane, agent.join());
   const first = leafOf(await agent.read('pki/platlet-client-current.pem'));
   const life = first.notAfter - first.notBefore;
   await plane.clock.advance(first.notBefore + life * 0.69 - plane.clock.now());
-  t.is(identity.connection.later.length, 0);
+  t.is(identity.connection.later.length, 1);
   await plane.clock.advance(life * 0.22);
 
-  t.is(identity.connection.later.length, 1);
+  t.is(identity.connection.later.length, 2);
   const second = await agent.read('pki/platlet-client-current.pem');
-  t.true(second.startsWith(identity.connection.later[0]!.cert));
+  t.true(second.startsWith(identity.connection.later[1]!.cert));
   t.true(leafOf(second).notAfter > first.notAfter);
   const users = (await requestsOf(plane).resource.list()).items.map(({spec}) => spec.username);
   t.true(users.includes('system:node:one'));
@@ -61,14 +61,14 @@ test('a certificate is renewed by itself after 70 to 90 percent of its life, and
 test('a renewal that fails keeps the certificate; the agent ends five minutes after its end if the server answers', async t => {
   await using plane = await aJoinablePlane();
   using agent = await JoiningAgent.at(plane);
-  await using identity = await settled(plane, agent.join());
+  await using identity = await certified(plane, agent.join());
   let reason = '';
   identity.lost.catch((error: Error) => (reason = error.message));
   const bindings = plane.client().resource(kinds.clusterRoleBindings);
   await bindings.delete('platadm:platlet-bootstrap');
   await bindings.delete('platadm:node-autoapprove-certificate-rotation');
   await plane.clock.advance(0.9 * hour);
-  t.deepEqual([identity.connection.later, reason], [[], '']);
+  t.deepEqual([identity.connection.later.length, reason], [1, '']);
   await plane.clock.advance(0.3 * hour);
 
   t.is(reason, 'It has been 5m0s since a valid client cert was found and the server is responsive, exiting.');
@@ -145,6 +145,49 @@ test('a request of the same name for another signer is not used', async t => {
   await t.throwsAsync(settled(plane, agent.join({rotates: false})), {
     message: /^retrieved csr is not compatible: csr signerNames differ: new ".*", old "example.com\/other"$/,
   });
+});
+
+test('an agent that renews its certificate does not wait for the first one: until then its requests have no user', async t => {
+  await using plane = await aJoinablePlane(signer);
+  using agent = await JoiningAgent.at(plane);
+  await using identity = await settled(plane, agent.join());
+  t.is(identity.connection.first.name, 'system:anonymous');
+  const name = await newRequest(plane);
+  await requestsOf(plane).setApproval('Approved', name);
+  await certified(plane, Promise.resolve(identity));
+
+  t.deepEqual(identity.connection.user, node);
+});
+
+test('an agent whose certificate has expired, and that has no bootstrap settings, asks with it and works without a user', async t => {
+  await using plane = await aJoinablePlane();
+  using agent = await JoiningAgent.at(plane);
+  await (await certified(plane, agent.join()))[Symbol.asyncDispose]();
+  agent.stop();
+  await plane.clock.advance(2 * hour);
+  await using identity = await settled(plane, agent.join({bootstrapFile: ''}));
+  t.is(identity.connection.first.name, 'system:anonymous');
+  // Here the server lets it renew, which a real one does not.
+  await certified(plane, Promise.resolve(identity));
+  await using old = await settled(plane, agent.join({bootstrapFile: '', rotates: false}));
+
+  t.deepEqual(old.connection.user, node);
+});
+
+test('without renewals the server is waited for, up to a minute', async t => {
+  await using plane = await aJoinablePlane();
+  using agent = await JoiningAgent.at(plane);
+  agent.unreachableUntil = plane.clock.now() + 30_000;
+  const begun = plane.clock.now();
+  await using identity = await settled(plane, agent.join({rotates: false}));
+  t.deepEqual(identity.connection.user, node);
+  t.true(plane.clock.now() - begun >= 30_000);
+  t.true(agent.recorded.lines.includes('info failed to connect to the API server'));
+
+  using other = await JoiningAgent.at(plane);
+  other.unreachableUntil = Infinity;
+  await t.throwsAsync(settled(plane, other.join({rotates: false, nodeName: 'two'})), {message: 'connect ECONNREFUSED'});
+  t.true(other.recorded.lines.includes('info error waiting for the API server to come up: timed out waiting to connect'));
 });
 
 test('settings with an expired certificate are replaced', async t => {

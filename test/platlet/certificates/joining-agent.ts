@@ -8,6 +8,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {seededRandom} from '#src/base/random.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Client} from '#src/client/client.js';
 import {ensureJoining} from '#src/controlplane/joining.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
@@ -39,6 +40,8 @@ export const signer = 'certificatesigningrequest-signing-controller';
 /** A connection of an agent, with the certificates that it was given. */
 export interface Connection extends IdentityConnection {
   readonly user: UserInfo;
+  /** The user that it began with. */
+  readonly first: UserInfo;
   readonly later: ClientPair[];
 }
 
@@ -49,6 +52,8 @@ export class JoiningAgent implements Disposable {
   readonly recorded = recordingLog();
   readonly meter = new MetricsRegistry();
   readonly connections: Connection[] = [];
+  /** Before this time, of the plane's clock, the server does not answer. */
+  unreachableUntil = -Infinity;
   #stopping = new AbortController();
 
   private constructor(plane: JoinedPlane) {
@@ -103,14 +108,21 @@ export class JoiningAgent implements Disposable {
   }
 
   async #open(settings: ConnectionSettings): Promise<Connection> {
-    const user = await userOf(settings);
+    const first = await userOf(settings);
+    let user = first;
     const later: ClientPair[] = [];
     const connection: Connection = {
-      user,
+      first,
+      get user() {
+        return user;
+      },
       later,
       naming: this.plane.naming,
-      client: () => this.plane.client(user),
-      useCertificate: async pair => void later.push(pair),
+      client: () => (this.plane.clock.now() < this.unreachableUntil ? unreachable(this.plane.client(user)) : this.plane.client(user)),
+      async useCertificate(pair) {
+        later.push(pair);
+        user = nodeOf(pair.cert as string);
+      },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     this.connections.push(connection);
@@ -125,10 +137,27 @@ export class JoiningAgent implements Disposable {
 
 const userOf = async ({identity: {token, certificate}}: ConnectionSettings): Promise<UserInfo> => {
   if (token) return {name: 'system:bootstrap:abcdef', groups: ['system:bootstrappers:platadm:default-node-token', 'system:authenticated']};
-  const {cert} = certificate!;
-  const text = 'data' in cert ? cert.data : await readFile(cert.file, 'utf8');
+  if (!certificate) return {name: 'system:anonymous', groups: ['system:unauthenticated']};
+  const {cert} = certificate;
+  return nodeOf('data' in cert ? cert.data : await readFile(cert.file, 'utf8'));
+};
+
+/** A client whose requests do not reach the server. */
+const unreachable = (client: Client): Client => {
+  const refuse = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
+  return {...client, request: refuse, resource: kind => ({...client.resource(kind), create: refuse})};
+};
+
+const nodeOf = (text: string): UserInfo => {
   const {commonName, organizations = []} = parseCertificateBundle(text)[0]!.subject;
   return {name: commonName!, groups: [...organizations, 'system:authenticated']};
+};
+
+/** Lets time pass until an agent has a certificate. Returns its identity. */
+export const certified = async (plane: JoinedPlane, work: Promise<OpenedIdentity<Connection>>): Promise<OpenedIdentity<Connection>> => {
+  const identity = await settled(plane, work);
+  while (!identity.connection.user.name.startsWith('system:node:')) await settled(plane, new Promise(resolve => setTimeout(resolve, 1)));
+  return identity;
 };
 
 /** Lets time pass until a promise has settled: files are read in real time. */

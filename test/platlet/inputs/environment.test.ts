@@ -1,4 +1,5 @@
 import test from 'ava';
+import {naming} from '#src/api/naming.js';
 import type {Container} from '#src/api/pod.js';
 import {Environments, type EnvironmentParts} from '#src/platlet/inputs/environment.js';
 import {linkedServices, serviceVariables, type Service} from '#src/platlet/inputs/service-variables.js';
@@ -27,8 +28,8 @@ const environments = (fields: Partial<EnvironmentParts> = {}): Environments =>
       secrets: {login: {password: 'secret', twice: 'second'}},
     }),
     services: () => [],
-    self: 'plat',
-    hostAddresses: ['192.168.0.1', 'fd00::9'],
+    naming: naming('plat'),
+    hostAddresses: () => ['192.168.0.1', 'fd00::9'],
     allocatable: () => ({cpu: '1500m', memory: '1Gi'}),
     ...fields,
   });
@@ -44,6 +45,12 @@ const place = (container: Partial<Container>, spec: Parameters<typeof aPod>[0] =
 
 const valuesOf = async (container: Partial<Container>, fields: Partial<EnvironmentParts> = {}): Promise<Record<string, string>> =>
   Object.fromEntries(await environments(fields).of(place(container)));
+
+test('static pods do not wait for Services', async t => {
+  const of = place({});
+  const pod = {...of.pod, metadata: {...of.pod.metadata, annotations: {'plat.io/config.source': 'file'}}};
+  t.deepEqual([...(await environments({services: () => undefined}).of({...of, pod}))], []);
+});
 
 test('Services have variables for address, ports, and links', t => {
   t.deepEqual(Object.fromEntries(serviceVariables([services[1]!])), {

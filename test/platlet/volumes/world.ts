@@ -38,7 +38,6 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
   const payloads = new Payloads({
     objects,
     tokens: {get: async (_, {audience, expirationSeconds}) => `token for ${audience} ${expirationSeconds}`},
-    hostAddresses: [],
     allocatable: () => ({cpu: '4', memory: '1Gi'}),
   });
   const plugins: VolumePlugin[] = [
