@@ -11,18 +11,21 @@ import type {Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 import {openBlocks} from '#src/base/files/block-reader.js';
+import {messageOf} from '#src/base/message.js';
 import {firstOf} from '#src/base/signals.js';
 import {Undo} from '#src/base/undo.js';
 import {openServingCertificate, type ServingCertificate} from '#src/platlet/certificates/serving.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {writtenSettings} from '#src/platlet/config/settings.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
+import {shareFolder} from '#src/platlet/host/shared-folder.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {checkMachine} from '#src/platlet/machine-checks.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
+import {watchOom} from '#src/platlet/node/oom-watch.js';
 import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
 import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import {podParts} from '#src/platlet/pod-parts.js';
@@ -61,6 +64,8 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     ...(parts.containerLogs ? {containerLogs: parts.containerLogs} : {}),
   });
   await makeFolders(host, folders);
+  const shared = await sharedRoot(host, rootDir);
+  undo.defer(() => shared[Symbol.asyncDispose]());
   const events = eventsOf(parts, signal);
   const informers = informersOf(parts, signal);
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
@@ -112,6 +117,9 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     signal,
   });
   keepTidy(parts, of.imageAccess, events, signal);
+  await watchOom({...parts, events, node: nodeReference(naming, nodeName), signal}).catch((error: unknown) =>
+    parts.log.error({err: error}, 'failed to start the OOM watcher'),
+  );
   const cleanup = undo.move();
   return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -218,6 +226,14 @@ const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: Ev
       periodMs: settings.containerLogMonitorInterval,
     },
   }).start();
+};
+
+const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> => {
+  try {
+    return await shareFolder(host, folder);
+  } catch (cause) {
+    throw new Error(`error configuring root directory: ${messageOf(cause)}`, {cause});
+  }
 };
 
 const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {

@@ -2,7 +2,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
 import {NodeFolders} from '#src/platlet/host/folders.js';
-import type {Host, MountPoint} from '#src/platlet/host/host.js';
+import type {Host, KernelLog, MountPoint} from '#src/platlet/host/host.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 
 /** A host on a temporary folder, for tests without root. Mounts are a list, and owners are noted. */
@@ -17,6 +17,10 @@ export interface FolderHost extends Host, Disposable {
   readonly killed: number[];
   /** Thrown by the next mounts. */
   readonly mountErrors: Error[];
+  /** What the kernel says next. */
+  readonly kernelMessages: string[];
+  /** The limits of open files that were set. */
+  readonly fileLimits: number[];
 }
 
 /** Returns a host on a new temporary folder. Paths are those of the real machine. */
@@ -26,6 +30,8 @@ export const folderHost = (): FolderHost => {
   const owners = new Map<string, string>();
   const killed: number[] = [];
   const mountErrors: Error[] = [];
+  const kernelMessages: string[] = [];
+  const fileLimits: number[] = [];
   return {
     ...systemHost,
     root,
@@ -38,6 +44,8 @@ export const folderHost = (): FolderHost => {
     owners,
     killed,
     mountErrors,
+    kernelMessages,
+    fileLimits,
     async status(path) {
       const found = await systemHost.status(path);
       return found && {...found, ...ownerOf(owners, path)};
@@ -53,7 +61,10 @@ export const folderHost = (): FolderHost => {
     async mount({type, source, target, options = []}) {
       const error = mountErrors.shift();
       if (error) throw error;
-      mounted.push({path: target, type: type === 'bind' ? 'ext4' : type, root: source, source, options});
+      mounted.push({path: target, type: type === 'bind' ? 'ext4' : type, root: source, source, options, isShared: false});
+    },
+    async shareMounts(path) {
+      mounted.push({path, type: 'ext4', root: path, source: path, options: [], isShared: true});
     },
     async unmount(path) {
       const at = mounted.findLastIndex(mount => mount.path === path);
@@ -63,6 +74,13 @@ export const folderHost = (): FolderHost => {
     async kill(pid) {
       killed.push(pid);
     },
+    async limitOpenFiles(limit) {
+      fileLimits.push(limit);
+    },
+    openKernelLog: async (): Promise<KernelLog> => ({
+      next: async () => kernelMessages.shift(),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    }),
     [Symbol.dispose]: () => rmSync(root, {recursive: true, force: true}),
   };
 };

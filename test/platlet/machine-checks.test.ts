@@ -25,19 +25,21 @@ const check = async (host: FolderHost, settings: Partial<MachineChecksParts['set
   const events: string[] = [];
   const lines: string[] = [];
   await checkMachine({
-    settings: {protectKernelDefaults: false, resolvConf: '', clusterDomain: '', ...settings},
+    settings: {protectKernelDefaults: false, resolvConf: '', clusterDomain: '', oomScoreAdj: -999, maxOpenFiles: 1000, ...settings},
     host,
     naming: naming('kubernetes'),
     nodeName: 'node',
     events: {normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`)},
     log: createLog({clock: new VirtualClock(), program: 'kubelet', write: line => void lines.push(line)}),
     parameters: join(host.root, 'sys'),
+    ownFolder: join(host.root, 'self'),
   });
   return {events, lines};
 };
 
 const aHost = async (): Promise<FolderHost> => {
   const host = folderHost();
+  await put(host, join(host.root, 'self', 'oom_score_adj'), '0\n');
   for (const name of names) await put(host, join(host.root, 'sys', name), '0\n');
   return host;
 };
@@ -56,6 +58,7 @@ test('parameters of the kernel are set, or end the start if they are protected',
 
 test('parameters of the kernel that cannot be set are one warning', async t => {
   using host = folderHost();
+  await put(host, join(host.root, 'self', 'oom_score_adj'), '0\n');
   const {lines} = await check(host);
   t.is(lines.length, 1);
   t.regex(lines[0]!, /^W.*parameters of the kernel could not be set.*overcommit_memory.*root_maxbytes/);
@@ -81,3 +84,17 @@ for (const [what, text, clusterDomain, event] of resolvers)
     const {events} = await check(host, {resolvConf: path, clusterDomain});
     t.deepEqual(events, event ? [`CheckLimitsForResolvConf: ${event.replace('FILE', path)}`] : []);
   });
+
+test('the agent sets how soon the kernel ends it and how many files it may open, and goes on where it cannot', async t => {
+  using host = await aHost();
+  await check(host, {oomScoreAdj: -500, maxOpenFiles: 4096});
+  t.is(await textOf(host, join(host.root, 'self', 'oom_score_adj')), '-500');
+  t.deepEqual(host.fileLimits, [4096]);
+  await host.removeFile(join(host.root, 'self', 'oom_score_adj'));
+  host.limitOpenFiles = () => Promise.reject(new Error('Operation not permitted'));
+  const {lines} = await check(host);
+  t.deepEqual(
+    lines.map(line => /\] "([^"]+)"/.exec(line)?.[1]),
+    ['failed to apply the oom_score_adj of the agent', 'failed to set the limit of open files of the agent'],
+  );
+});

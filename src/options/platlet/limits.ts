@@ -23,7 +23,7 @@ export const limits = flagSection('Limits, rates, timeouts', {
     default: '-1',
     range: {min: -1},
   },
-  'max-open-files': {...row, type: 'int', help: 'Maximum number of open files of the agent.', default: '1000000', range: {min: 0}},
+  'max-open-files': {...inFile, type: 'int', help: 'Maximum number of open files of the agent.', default: '1000000', range: {min: 0}},
   'container-log-max-files': {
     ...inFile,
     type: 'int32',

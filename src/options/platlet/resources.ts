@@ -120,7 +120,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     oneOf: ['container', 'pod'],
   },
   'oom-score-adj': {
-    ...row,
+    ...inFile,
     type: 'int32',
     help: "The agent's own oom_score_adj. From -1000 to 1000.",
     default: '-999',

@@ -30,6 +30,14 @@ export interface MountPoint {
   readonly source: string;
   /** Of the mount and of its file system. */
   readonly options: readonly string[];
+  /** Whether mounts below it are passed on to other namespaces. */
+  readonly isShared: boolean;
+}
+
+/** The messages of the kernel. */
+export interface KernelLog extends AsyncDisposable {
+  /** Returns the next message, those from before first; undefined if there is none now. */
+  next(): Promise<string | undefined>;
 }
 
 /** The size of a file system. */
@@ -89,11 +97,16 @@ export interface Host {
 
   mount(request: MountRequest): Promise<void>;
   unmount(path: string): Promise<void>;
+  /** Makes a folder a mount of its own, with what is mounted below it, which passes mounts on to other namespaces. */
+  shareMounts(path: string): Promise<void>;
   /** Returns the mounts, in the order in which they were made. */
   mounts(): Promise<readonly MountPoint[]>;
   space(path: string): Promise<Space>;
   /** Kills a process; one that is gone is no error. */
   kill(pid: number): Promise<void>;
+  /** Limits how many files this process may have open. */
+  limitOpenFiles(limit: number): Promise<void>;
+  openKernelLog(): Promise<KernelLog>;
 }
 
 /** Returns the mounts at or below a path, those on others first. */

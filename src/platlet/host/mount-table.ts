@@ -17,6 +17,7 @@ export const parseMounts = (text: string): MountPoint[] =>
         type,
         source: unescaped(source),
         options: [...fields[5]!.split(','), ...options.split(',')],
+        isShared: fields.slice(6, end).some(field => field.startsWith('shared:')),
       },
     ];
   });

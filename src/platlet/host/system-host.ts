@@ -7,7 +7,7 @@ import {dirname} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
-import type {FileKind, FileStatus, HeldFile, Host, MountRequest} from './host.js';
+import type {FileKind, FileStatus, HeldFile, Host, KernelLog, MountRequest} from './host.js';
 import {parseMounts} from './mount-table.js';
 
 const run = promisify(execFile);
@@ -113,6 +113,41 @@ const mount = async ({type, source, target, options = []}: MountRequest): Promis
   }
 };
 
+const shareMounts = async (path: string): Promise<void> => {
+  try {
+    await run('mount', ['--rbind', path, path]);
+    await run('mount', ['--make-rshared', path]);
+  } catch (error) {
+    const {stderr = ''} = error as {stderr?: string};
+    throw new Error(`mount failed: ${stderr.trim() || String(error)}`, {cause: error});
+  }
+};
+
+const kernelLogFile = '/dev/kmsg';
+/** More than the longest message. */
+const messageBytes = 16_384;
+
+/** Opens the messages of the kernel. To wait for one would hold a thread: where there is none the read fails. */
+const openKernelLog = async (): Promise<KernelLog> => {
+  const file = await fs.open(kernelLogFile, constants.O_RDONLY | constants.O_NONBLOCK);
+  const buffer = Buffer.alloc(messageBytes);
+  return {
+    async next() {
+      for (;;) {
+        try {
+          const {bytesRead} = await file.read(buffer, 0, messageBytes, null);
+          return buffer.toString('utf8', 0, bytesRead);
+        } catch (error) {
+          if (codeOf(error) === 'EAGAIN') return undefined;
+          // Messages that were not read in time are lost.
+          if (codeOf(error) !== 'EPIPE') throw error;
+        }
+      }
+    },
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+};
+
 const unmount = async (path: string): Promise<void> => {
   try {
     await run('umount', [path]);
@@ -161,6 +196,7 @@ export const systemHost: Host = {
   hold,
   mount,
   unmount,
+  shareMounts,
   mounts: async () => parseMounts(await fs.readFile('/proc/self/mountinfo', 'utf8')),
   async space(path) {
     const {bsize, blocks, bavail, files, ffree} = await fs.statfs(path);
@@ -173,4 +209,8 @@ export const systemHost: Host = {
       if (codeOf(error) !== 'ESRCH') throw error;
     }
   },
+  async limitOpenFiles(limit) {
+    await run('prlimit', [`--pid=${process.pid}`, `--nofile=${limit}:${limit}`]);
+  },
+  openKernelLog,
 };

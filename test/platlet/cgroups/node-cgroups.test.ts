@@ -39,15 +39,22 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
       if (!(await host.status(join(folder, name)))) await put(host, join(folder, name), text);
   };
   if (version === 2) {
-    host.mounted.push({path: root, type: 'cgroup2', root: '/', source: 'cgroup2', options: ['rw']});
+    host.mounted.push({path: root, type: 'cgroup2', root: '/', source: 'cgroup2', options: ['rw'], isShared: false});
     await fill(root);
   } else
     for (const name of controllers) {
-      host.mounted.push({path: join(root, name), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', name]});
+      host.mounted.push({path: join(root, name), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', name], isShared: false});
       await fill(join(root, name));
     }
   if (version === 1)
-    host.mounted.push({path: join(root, 'freezer'), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', 'freezer']});
+    host.mounted.push({
+      path: join(root, 'freezer'),
+      type: 'cgroup',
+      root: '/',
+      source: 'cgroup',
+      options: ['rw', 'freezer'],
+      isShared: false,
+    });
   await put(host, join(root, 'cpuset/cpuset.cpus'), '0-1');
   await put(host, join(root, 'cpuset/cpuset.mems'), '0');
   return {
@@ -204,7 +211,7 @@ test('a limit that cannot be written is tried again each minute', async t => {
 
 test('controllers that are missing are named', async t => {
   using host = folderHost();
-  host.mounted.push({path: '/cpu', type: 'cgroup', root: '/', source: 'cgroup', options: ['cpu', 'cpuacct']});
+  host.mounted.push({path: '/cpu', type: 'cgroup', root: '/', source: 'cgroup', options: ['cpu', 'cpuacct'], isShared: false});
   await t.throwsAsync(cgroupHierarchy(host), {
     message: 'system validation failed - Following Cgroup subsystem not mounted: [cpuset memory]',
   });
