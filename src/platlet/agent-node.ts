@@ -19,6 +19,8 @@ export interface AgentNodeParts extends AgentParts {
   cached(): Frozen<Node> | undefined;
   /** Why the runtime counts as not listed; undefined if it is. */
   runtimeError(): string | undefined;
+  /** The volumes that must stay attached; undefined while that is not known. */
+  volumesInUse(): readonly string[] | undefined;
 }
 
 /** How long a list of images is used. */
@@ -137,6 +139,7 @@ export class AgentNode {
         runtimeStatus: this.health.status,
         images: await this.#currentImages(),
         maxImages: settings.nodeStatusMaxImages,
+        volumesInUse: this.#parts.volumesInUse(),
         failures: {
           pressures: [],
           ...(problem === undefined ? {} : {notReady: problem}),

@@ -1,6 +1,7 @@
 // The agent of a node: composes its parts and starts them in order.
 
 import {setMaxListeners} from 'node:events';
+import {join} from 'node:path';
 import type {SecureContextOptions} from 'node:tls';
 import {InformerFactory} from '#informers/factory.js';
 import type {SharedInformer} from '#informers/shared.js';
@@ -47,22 +48,18 @@ export interface RunningAgent extends AsyncDisposable {
   readonly pods: NodePods;
 }
 
-const folderModes = {private: 0o750, shared: 0o755} as const;
+const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
 
 /** Starts an agent. Rejects with an error of one line if it cannot work. */
 export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
-  const {identity, settings, clients, isStandalone, naming, host, rootDir} = parts;
+  const {identity, clients, isStandalone, naming, host, rootDir} = parts;
   const {nodeName, machine} = identity;
   const lifetime = new AbortController();
   const {signal} = lifetime;
   setMaxListeners(0, signal); // Each part that works regularly has one.
   await using undo = new Undo();
   undo.defer(() => lifetime.abort());
-  const folders = new NodeFolders({
-    root: rootDir,
-    podLogs: settings.podLogsDir,
-    ...(parts.containerLogs ? {containerLogs: parts.containerLogs} : {}),
-  });
+  const folders = foldersOf(parts);
   await makeFolders(host, folders);
   const shared = await sharedRoot(host, rootDir);
   undo.defer(() => shared[Symbol.asyncDispose]());
@@ -74,7 +71,15 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
   await checkMachine({...parts, nodeName, events});
   let pods: NodePods | undefined;
-  const node = new AgentNode({...parts, events, signal, cached, runtimeError: () => pods?.runtimeError()});
+  const node = new AgentNode({
+    ...parts,
+    events,
+    signal,
+    cached,
+    runtimeError: () => pods?.runtimeError(),
+    // No type of volume is attached to the node. What an agent with others has left there would never be detached.
+    volumesInUse: () => (pods?.sources.isReady ? [] : undefined),
+  });
   const of = await podParts({
     ...parts,
     client: clients.main,
@@ -88,6 +93,8 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     capacity: node.capacity,
     allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
     activePods: () => pods?.workers.active ?? [],
+    node: cached,
+    runtimeStatus: () => node.health.status,
   });
   const agent = answering(parts, () => pods, signal);
   const serving = await servingOf(parts, cached, signal);
@@ -228,6 +235,9 @@ const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: Ev
   }).start();
 };
 
+const foldersOf = ({rootDir: root, settings: {podLogsDir: podLogs}, containerLogs}: AgentParts): NodeFolders =>
+  new NodeFolders({root, podLogs, ...(containerLogs ? {containerLogs} : {})});
+
 const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> => {
   try {
     return await shareFolder(host, folder);
@@ -237,7 +247,10 @@ const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> 
 };
 
 const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {
-  for (const folder of [folders.root, folders.pods, folders.podLogs]) await host.makeFolder(folder, folderModes.private);
+  const {root, pods, podLogs} = folders;
+  const own = ['plugins', 'plugins_registry', 'pod-resources'].map(name => join(root, name));
+  for (const folder of [root, pods, ...own, podLogs]) await host.makeFolder(folder, folderModes.private);
+  await host.makeFolder(join(root, 'checkpoints'), folderModes.secret);
   if (folders.containerLogs) await host.makeFolder(folders.containerLogs, folderModes.shared);
 };
 

@@ -7,6 +7,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
@@ -33,7 +34,7 @@ import {ContainerFiles} from '#src/platlet/logs/output.js';
 import type {Machine} from '#src/platlet/node/machine.js';
 import {podObjects, type PodObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
 import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
-import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {Runtime, RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
 import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
@@ -67,6 +68,10 @@ export interface PodPartsContext {
   allocatable(): Readonly<Record<string, string>>;
   /** The pods that are admitted and have not ended. */
   activePods(): readonly Frozen<Pod>[];
+  /** Returns the Node as the API server has it; undefined while there is none. */
+  node(): Frozen<Node> | undefined;
+  /** Returns the last status of the runtime. */
+  runtimeStatus(): RuntimeStatus | undefined;
   gate(name: GateName): boolean;
 }
 
@@ -99,15 +104,17 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
   const objects = podObjects({
     ...context,
     strategy: isStandalone ? 'Get' : (settings.configMapAndSecretChangeDetectionStrategy as ReadStrategy),
-    cacheMs: () => settings.syncFrequency,
+    cacheMs: () => objectCacheMs(naming, context.node()),
   });
-  const volumes = nodeVolumes(context, objects);
+  const handlerOf = isStandalone ? () => Promise.resolve('') : runtimeClassHandlers(naming, runtimeClasses.lister);
+  const volumes = nodeVolumes(context, objects, handlerOf);
   const environments = new Environments({
     objects,
     services: () => (isStandalone ? [] : services.isSynced ? (services.lister.list() as readonly Frozen<Service>[]) : undefined),
     naming,
     hostAddresses: addresses,
     allocatable: context.allocatable,
+    volumes,
   });
   const configs = new NodePodConfigs({
     host,
@@ -116,7 +123,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
     events,
     environments,
     volumes,
-    handlerOf: isStandalone ? () => Promise.resolve('') : runtimeClassHandlers(naming, runtimeClasses.lister),
+    handlerOf,
     settings: {
       agent: naming.agent,
       clusterDns: settings.clusterDNS,
@@ -163,14 +170,14 @@ const accessOf = async (context: PodPartsContext): Promise<ImageAccess | undefin
 };
 
 /** Composes the volumes of pods: all types that need no plugin of others. */
-const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes => {
-  const {host, folders, client, allocatable} = context;
+const nodeVolumes = (context: PodPartsContext, objects: PodObjects, handlerOf: (runtimeClass: string) => Promise<string>): NodeVolumes => {
+  const {host, folders, client, allocatable, machine, runtimeStatus} = context;
   const tokens = new PodTokens(context);
   const folder = {
     host,
     folders,
     allocatableMemory: () => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0')),
-    excludesSwap: false,
+    excludesSwap: machine.swapBytes > 0 && hasNoswap(machine.kernelVersion),
   };
   const payloads = new Payloads({objects, tokens, allocatable});
   return new NodeVolumes({
@@ -178,9 +185,26 @@ const nodeVolumes = (context: PodPartsContext, objects: PodObjects): NodeVolumes
     objects,
     tokens,
     claims: new Claims(client),
-    plugins: [emptyDir(folder), ...payloadVolumes({...context, ...folder, payloads}), hostPath(host), localVolume(host, folders)],
-    mountsRecursively: false,
+    plugins: [emptyDir(folder), ...payloadVolumes({...context, ...folder, payloads}), hostPath(host), localVolume(context)],
+    async mountsRecursively({spec}) {
+      const name = spec?.runtimeClassName ? await handlerOf(spec.runtimeClassName) : '';
+      return runtimeStatus()?.handlers?.some(handler => handler.name === name && handler.recursiveReadOnlyMounts) ?? false;
+    },
   });
+};
+
+/** Whether the kernel can keep a file system in memory from being swapped. */
+const hasNoswap = (kernelVersion: string): boolean => {
+  const [major = 0, minor = 0] = kernelVersion.split('.').map(part => parseInt(part, 10));
+  return major > 6 || (major === 6 && minor >= 4);
+};
+
+const usualCacheMs = 60_000;
+
+/** How long objects of pods are used without being read anew: what the Node says, by the size of the cluster. */
+const objectCacheMs = (naming: Naming, node: Frozen<Node> | undefined): number => {
+  const seconds = node?.metadata?.annotations?.[naming.subKey('node.alpha', 'ttl')];
+  return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : usualCacheMs;
 };
 
 /** Creates the groups of the node's pods. Rejects where the machine does not have them. */

@@ -67,7 +67,8 @@ const startAgent = async (): Promise<() => Promise<void>> => {
     objects,
     tokens,
     claims: new Claims(client),
-    mountsRecursively: false,
+    mountsRecursively: async () => false,
+    node: () => undefined,
     plugins: [emptyDir(onFolders), hostPath(systemHost), ...payloadVolumes({...onFolders, payloads})],
   });
   const limits = {enforcesCpuLimits: true, cpuPeriod: 100_000, pageSizes: []};
@@ -86,7 +87,14 @@ const startAgent = async (): Promise<() => Promise<void>> => {
     ...shared,
     events,
     volumes,
-    environments: new Environments({objects, services: () => [], naming: plane.naming, hostAddresses: () => ['192.168.0.1'], allocatable}),
+    environments: new Environments({
+      objects,
+      services: () => [],
+      volumes,
+      naming: plane.naming,
+      hostAddresses: () => ['192.168.0.1'],
+      allocatable,
+    }),
     handlerOf: () => Promise.resolve(''),
     settings: {
       agent: plane.naming.agent,

@@ -109,7 +109,11 @@ export const containerOf = (status: Value<typeof containerStatus> | undefined, s
     ...(found.logPath ? {logPath: found.logPath} : {}),
     ...(uid === undefined || gid === undefined ? {} : {user: {uid, gid, supplementalGroups}}),
     annotations: found.annotations,
-    mounts: found.mounts.map(({containerPath, hostPath}) => ({containerPath, hostPath})),
+    mounts: found.mounts.map(({containerPath, hostPath, recursiveReadOnly}) => ({
+      containerPath,
+      hostPath,
+      ...(recursiveReadOnly ? {recursiveReadonly: true} : {}),
+    })),
   };
 };
 

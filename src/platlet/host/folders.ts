@@ -54,6 +54,12 @@ export class NodeFolders {
     return join(this.volumes(uid), `${volumeFolderPrefix}${plugin}`, name);
   }
 
+  /** Whether a path is that of a volume, of whatever pod. */
+  isVolume(path: string, plugin: string, name: string): boolean {
+    const [uid = ''] = path.startsWith(`${this.pods}/`) ? path.slice(this.pods.length + 1).split('/') : [];
+    return uid !== '' && path === this.volume(uid, plugin, name);
+  }
+
   /** The folder with a plugin's notes about a volume of a pod. */
   pluginState(uid: string, plugin: string, name: string): string {
     return join(this.pod(uid), 'plugins', `${volumeFolderPrefix}${plugin}`, name);

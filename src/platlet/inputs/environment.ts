@@ -8,8 +8,9 @@ import {messageOf} from '#src/base/message.js';
 import {expandKnown} from '#src/model/pod/expansion.js';
 import {podFieldValue, resourceFieldValue} from '#src/model/pod/field-values.js';
 import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
-import {WaitingError} from '#src/platlet/pod/ports.js';
+import {WaitingError, type PodVolumes} from '#src/platlet/pod/ports.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import {variableIn} from './variable-file.js';
 import {linkedServices, serviceVariables, type Service} from './service-variables.js';
 
 export interface EnvironmentParts {
@@ -20,8 +21,7 @@ export interface EnvironmentParts {
   /** The addresses of the node. */
   hostAddresses(): readonly string[];
   allocatable(): Readonly<Record<string, string>>;
-  /** Returns a variable of a file in a volume of the pod; undefined if it is missing. */
-  fileVariable?(pod: Frozen<Pod>, volume: string, path: string, key: string): Promise<string | undefined>;
+  readonly volumes: Pick<PodVolumes, 'readFile'>;
 }
 
 /** The pod and the addresses that its containers see. */
@@ -33,6 +33,8 @@ interface Place {
 
 /** The size of all values together up to which they are taken: Linux starts no program with more. */
 const mostBytes = 2 << 20;
+/** The size of a file of variables up to which it is read. */
+const mostFileBytes = 64 << 10;
 
 const waiting = (message: string, cause?: unknown): WaitingError => new WaitingError('CreateContainerConfigError', message, {cause});
 
@@ -169,8 +171,14 @@ export class Environments {
       optional,
     }: {readonly volumeName: string; readonly path: string; readonly key: string; readonly optional?: boolean},
   ): Promise<string | undefined> {
-    const value = await this.#parts.fileVariable?.(pod, volumeName, path, key);
-    if (value === undefined && !optional) throw waiting(`environment variable key ${JSON.stringify(key)} not found in file`);
-    return value;
+    try {
+      const content = await this.#parts.volumes.readFile?.(pod, volumeName, path, mostFileBytes);
+      if (!content && !optional) throw new Error(`file ${JSON.stringify(path)} not found in volume ${JSON.stringify(volumeName)}`);
+      const value = content && variableIn(content.toString(), key);
+      if (value === undefined && !optional) throw new Error(`environment variable key ${JSON.stringify(key)} not found in file`);
+      return value;
+    } catch (error) {
+      throw waiting(messageOf(error), error);
+    }
   }
 }

@@ -68,7 +68,12 @@ export class NodePodConfigs implements PodConfigs {
     const {host, folders, settings, events, volumes} = this.#parts;
     const {runtimeClassName, hostUsers} = pod.spec ?? {};
     const handler = runtimeClassName ? await this.#handler(runtimeClassName) : '';
-    if (hostUsers === false) throw new Error(`RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`);
+    if (hostUsers === false)
+      throw new Error(
+        handler
+          ? `RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`
+          : "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+      );
     const logDirectory = folders.logs(pod);
     await host.makeFolder(logDirectory, logMode);
     const {dns, warnings} = podResolver(pod, {...settings, hostFile: await this.#resolverFile()});

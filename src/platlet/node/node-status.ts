@@ -23,6 +23,8 @@ export interface NodeFacts {
   /** The most images that are reported; −1 for all. */
   readonly maxImages: number;
   readonly failures: NodeFailures;
+  /** The volumes that must stay attached; undefined while that is not known. */
+  readonly volumesInUse: readonly string[] | undefined;
 }
 
 /** The most names of one image. */
@@ -70,14 +72,17 @@ const missingCapacity = (capacity: Readonly<Record<string, string>>, {localStora
 
 /** Returns the status of a node; fields and conditions of others, and resources that others have announced, stay. */
 export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
-  const {machine, settings, addresses, port, images, maxImages, runtimeStatus, failures} = facts;
+  const {machine, settings, addresses, port, images, maxImages, runtimeStatus, failures, volumesInUse} = facts;
   const own = capacityOf(machine, settings);
   const capacity = {...before?.capacity, ...own};
   if (!settings.localStorage) delete capacity['ephemeral-storage'];
   const missing = missingCapacity(capacity, settings);
   const notReady = [failures.notReady, missing].filter(reason => reason !== undefined);
+  const {volumesInUse: usedBefore, ...rest} = structuredClone(before ?? {}) as NodeStatus;
+  const used = volumesInUse ? [...volumesInUse].sort() : (usedBefore ?? []);
   return {
-    ...(structuredClone(before ?? {}) as NodeStatus),
+    ...rest,
+    ...(used.length > 0 ? {volumesInUse: used} : {}),
     ...(addresses ? {addresses: addresses.map(address => ({...address}))} : {}),
     capacity,
     allocatable: allocatableOf(capacity, settings),

@@ -1,7 +1,7 @@
 // The container statuses of a pod, from what the runtime has and what was reported before.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
+import type {AnyContainer, ContainerStatus, Pod, VolumeMount} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {specContainers, type Role, type SpecContainer} from '#src/model/pod/spec-containers.js';
@@ -75,14 +75,18 @@ const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | 
   }
 };
 
-const mounts = ({volumeMounts = []}: Frozen<AnyContainer>) =>
-  volumeMounts.map(({name, mountPath, readOnly, recursiveReadOnly}) => ({
-    name,
-    mountPath,
-    ...(readOnly
-      ? {readOnly, recursiveReadOnly: recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible' ? 'Enabled' : 'Disabled'}
-      : {}),
+/** Returns the mounts of a container, as its run has them or, without one, as they are wanted. */
+const mounts = ({volumeMounts = []}: Frozen<AnyContainer>, run?: ContainerInstance) => {
+  const isRecursive = ({mountPath, recursiveReadOnly = 'Disabled'}: Frozen<VolumeMount>): boolean =>
+    run?.mounts
+      ? run.mounts.some(({containerPath, recursiveReadonly = false}) => containerPath === mountPath && recursiveReadonly)
+      : recursiveReadOnly !== 'Disabled';
+  return volumeMounts.map(mount => ({
+    name: mount.name,
+    mountPath: mount.mountPath,
+    ...(mount.readOnly ? {readOnly: true, recursiveReadOnly: isRecursive(mount) ? 'Enabled' : 'Disabled'} : {}),
   }));
+};
 
 /** Returns the reason why a container that was never created waits. */
 export const defaultWaitingReason = ({spec}: Frozen<Pod>): string =>
@@ -113,7 +117,7 @@ const ofRun = (
   before: Frozen<ContainerStatus> | undefined,
   inputs: ContainerInputs,
 ): ContainerStatus => {
-  const volumeMounts = mounts(of.container);
+  const volumeMounts = mounts(of.container, latest);
   const {user} = latest;
   return {
     name: of.container.name,

@@ -25,6 +25,8 @@ export interface PodVolumes {
   mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
   /** Returns the groups that own volumes of a pod. */
   groupsOf?(pod: Frozen<Pod>): readonly number[];
+  /** Returns a file in a mounted volume of a pod, of at most so many bytes; undefined if it is missing. */
+  readFile?(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
   release(uid: string): Promise<boolean>;
   /** Removes what is left of pods that are not known. */

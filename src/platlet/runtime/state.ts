@@ -52,7 +52,7 @@ export interface ContainerInstance {
   readonly logPath?: string;
   readonly user?: {readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[]};
   readonly annotations: Readonly<Record<string, string>>;
-  readonly mounts?: readonly {readonly containerPath: string; readonly hostPath: string}[];
+  readonly mounts?: readonly {readonly containerPath: string; readonly hostPath: string; readonly recursiveReadonly?: boolean}[];
 }
 
 /** The sandboxes and containers of one pod, newest first. */

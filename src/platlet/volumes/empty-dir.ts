@@ -24,6 +24,8 @@ export interface EmptyFolder {
   readonly plugin: string;
   readonly name: string;
   readonly mode: number;
+  /** Called with its path before it counts as made. */
+  prepare?(path: string): Promise<void>;
   /** What it is mounted as; undefined: it is on the disk. */
   readonly mount?: {readonly type: 'tmpfs' | 'hugetlbfs'; readonly options: readonly string[]};
 }
@@ -33,7 +35,7 @@ const stateMode = 0o750;
 /** Makes an empty folder be there, once: what containers wrote stays. Returns its path. */
 export const makeEmptyFolder = async (
   {host, folders}: Pick<EmptyFolderParts, 'host' | 'folders'>,
-  {uid, plugin, name, mode, mount}: EmptyFolder,
+  {uid, plugin, name, mode, mount, prepare}: EmptyFolder,
 ): Promise<string> => {
   const path = folders.volume(uid, plugin, name);
   const state = folders.pluginState(uid, plugin, name);
@@ -43,6 +45,7 @@ export const makeEmptyFolder = async (
   await host.makeFolder(path, mode);
   if (mount && !isMounted) await host.mount({type: mount.type, source: mount.type, target: path, options: mount.options});
   await host.changeMode(path, mode);
+  await prepare?.(path);
   await host.makeFolder(state, stateMode);
   await host.writeFile(ready, '', 0o640);
   return path;
@@ -78,9 +81,9 @@ export const emptyDir = (parts: EmptyFolderParts): VolumePlugin => ({
   folder: 'empty-dir',
   isRefreshed: false,
   supports: ({volume}) => volume.emptyDir !== undefined,
-  async setUp({pod, name, volume: {emptyDir: source}}) {
+  async setUp({pod, name, volume: {emptyDir: source}, giveToGroup: prepare}) {
     const {medium = '', sizeLimit} = source ?? {};
-    const folder = {uid: pod.metadata?.uid ?? '', plugin: 'empty-dir', name, mode: folderMode};
+    const folder = {uid: pod.metadata?.uid ?? '', plugin: 'empty-dir', name, mode: folderMode, prepare};
     if (medium === '') return {path: await makeEmptyFolder(parts, folder)};
     if (medium === 'Memory') {
       const bytes = memoryVolumeBytes(pod, sizeLimit, parts.allocatableMemory());

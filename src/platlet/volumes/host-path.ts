@@ -3,6 +3,7 @@
 import {dirname} from 'node:path';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import {mountsBelow, type FileKind, type Host} from '#src/platlet/host/host.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {VolumePlugin} from './plugin.js';
 
 /** What a path has to be, by type, and what it is made as if it is missing. */
@@ -48,21 +49,40 @@ export const hostPath = (host: Host): VolumePlugin => ({
 
 const folderMode = 0o750;
 
+export interface LocalVolumeParts {
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  readonly events: Pick<EventRecorder, 'warning'>;
+}
+
 /** Persistent volumes of type local. */
-export const localVolume = (host: Host, folders: NodeFolders): VolumePlugin => ({
+export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePlugin => ({
   folder: 'local-volume',
   isRefreshed: false,
   supports: ({persistent}) => persistent?.spec?.local !== undefined,
-  async setUp({pod, persistent, isReadonly}) {
+  async setUp({pod, persistent, isReadonly, giveToGroup}) {
     const source = persistent!.spec!.local!.path;
     if (source.split('/').includes('..')) throw new Error(`path ${JSON.stringify(source)} must not contain '..'`);
     const kind = (await host.status(source))?.kind;
     if (kind === undefined) throw new Error(`path ${JSON.stringify(source)} does not exist`);
     if (kind !== 'folder') throw new Error(`path ${JSON.stringify(source)} is no folder, which is all that is supported`);
-    const target = folders.volume(pod.metadata?.uid ?? '', 'local-volume', persistent!.metadata?.name ?? '');
-    if ((await mountsBelow(host, target)).some(({path}) => path === target)) return {path: target, isReadonly};
+    const name = persistent!.metadata?.name ?? '';
+    const target = folders.volume(pod.metadata?.uid ?? '', 'local-volume', name);
+    const mounts = await mountsBelow(host, folders.pods);
+    if (mounts.some(({path}) => path === target)) return {path: target, isReadonly};
     await host.makeFolder(target, folderMode);
     await host.mount({type: 'bind', source, target, ...(isReadonly ? {options: ['ro']} : {})});
+    // A volume that other pods use already stays as it is: those that use it first say whose it is.
+    if (mounts.some(({path}) => folders.isVolume(path, 'local-volume', name))) {
+      const group = pod.spec?.securityContext?.fsGroup;
+      const gid = (await host.status(target))?.gid;
+      if (group !== undefined && gid !== group)
+        events.warning(
+          pod,
+          'AlreadyMountedVolume',
+          `The requested fsGroup is ${group}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`,
+        );
+    } else await giveToGroup(target);
     return {path: target, isReadonly};
   },
 });

@@ -8,11 +8,13 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Claims} from './claims.js';
 import {giveToGroup} from './ownership.js';
-import type {MountedVolume, VolumePlugin, VolumeRequest} from './plugin.js';
+import type {MountedVolume, PersistentVolume, VolumePlugin, VolumeRequest} from './plugin.js';
 
 export interface OperationParts {
   readonly naming: Naming;
@@ -22,7 +24,18 @@ export interface OperationParts {
   readonly events: EventRecorder;
   readonly plugins: readonly VolumePlugin[];
   readonly claims: Pick<Claims, 'of'>;
+  /** Returns the Node; undefined while it is not known. */
+  node(): Frozen<Node> | undefined;
   readonly signal: AbortSignal;
+}
+
+/** An error with its own words in the event. */
+class VolumeError extends Error {
+  readonly what: string;
+  constructor(what: string, message: string) {
+    super(message);
+    this.what = what;
+  }
 }
 
 const backoff = exponential(500, 122_000);
@@ -40,6 +53,8 @@ export class VolumeOperation {
   #isStopped = false;
   #isProcessed = false;
   #isRefreshed = true;
+  /** The name in events: that of the persistent volume, if it is one. */
+  #shownName = '';
   #waiting: (() => void)[] = [];
 
   constructor(parts: OperationParts, name: string) {
@@ -88,14 +103,16 @@ export class VolumeOperation {
     const {events, log, clock} = this.#parts;
     const pod = this.#pod!;
     using _ = clock.hold();
+    this.#shownName = this.name;
     try {
       this.#result = await this.#setUp(pod);
       this.#failures = 0;
       for (const resolve of this.#waiting.splice(0)) resolve();
     } catch (error) {
       log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'a volume could not be set up');
+      const what = error instanceof VolumeError ? error.what : 'MountVolume.SetUp failed';
       if (this.#isProcessed)
-        events.warning(pod, 'FailedMount', `MountVolume.SetUp failed for volume ${JSON.stringify(this.name)} : ${messageOf(error)}`);
+        events.warning(pod, 'FailedMount', `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
       if (this.#isStopped) return;
       this.#retry = clock.schedule(backoff(this.#failures++), () => {
         this.#retry = undefined;
@@ -109,24 +126,35 @@ export class VolumeOperation {
     const volume = pod.spec?.volumes?.find(({name}) => name === this.name);
     if (!volume) throw new Error(`volume ${JSON.stringify(this.name)} is not in the pod any more`);
     const claimed = await claims.of(pod, volume);
+    const isReadonly = claimed?.isReadonly ?? false;
     const request: VolumeRequest = {
       pod,
       name: this.name,
       volume,
-      isReadonly: claimed?.isReadonly ?? false,
+      isReadonly,
       ...(claimed ? {persistent: claimed.persistent} : {}),
+      giveToGroup: path => this.#giveToGroup(pod, isReadonly, path),
     };
     this.#isProcessed = true;
+    this.#shownName = claimed?.persistent.metadata?.name ?? this.name;
     const plugin = plugins.find(each => each.supports(request));
     if (!plugin) throw new Error(`no volume plugin matched name: ${sourceOf(request)}`);
     this.#isRefreshed = plugin.isRefreshed;
+    if (claimed) this.#checkNode(claimed.persistent);
     const mounted = await plugin.setUp(request);
-    if (plugin.folder !== undefined && !plugin.isRefreshed) await this.#giveToGroup(request, mounted);
     const group = Number(claimed?.persistent.metadata?.annotations?.[naming.subKey('pv.beta', 'gid')]);
     return Number.isSafeInteger(group) && group > 0 ? {...mounted, groups: [group]} : mounted;
   }
 
-  async #giveToGroup({pod, isReadonly}: VolumeRequest, {path}: MountedVolume): Promise<void> {
+  /** A persistent volume may be for other nodes only. */
+  #checkNode({spec}: Frozen<PersistentVolume>): void {
+    const required = spec?.nodeAffinity?.required;
+    const node = this.#parts.node();
+    if (required && node && !matchesNodeSelector(required, node))
+      throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
+  }
+
+  async #giveToGroup(pod: Frozen<Pod>, isReadonly: boolean, path: string): Promise<void> {
     const {host, clock, events} = this.#parts;
     const {fsGroup, fsGroupChangePolicy} = pod.spec?.securityContext ?? {};
     // A volume that can only be read stays as it is.

@@ -5,6 +5,7 @@ import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, VolumeMount} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
 import {held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -34,8 +35,10 @@ export interface NodeVolumesParts {
   readonly claims: Pick<Claims, 'of'>;
   readonly objects: Pick<PodObjects, 'register' | 'unregister'>;
   readonly tokens: Pick<PodTokens, 'forget'>;
-  /** Whether the runtime mounts read-only all that is below a mount. */
-  readonly mountsRecursively: boolean;
+  /** Returns the Node; undefined while it is not known. */
+  node(): Frozen<Node> | undefined;
+  /** Whether the runtime of a pod can mount read-only all that is below a mount. */
+  mountsRecursively(pod: Frozen<Pod>): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -45,9 +48,14 @@ const podMode = 0o750;
 
 const propagations = {HostToContainer: 'host-to-container', Bidirectional: 'bidirectional', None: 'private'} as const;
 
-/** Returns the names of the volumes that containers of a pod use. */
+/** Returns the names of the volumes that containers of a pod use: mounted, as devices, or for variables in their files. */
 const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
-  new Set(containersOf(spec as never).flatMap(({volumeMounts = []}) => volumeMounts.map(({name}) => name)));
+  new Set(
+    containersOf(spec as never).flatMap(({volumeMounts = [], volumeDevices = [], env = []}) => [
+      ...[...volumeMounts, ...volumeDevices].map(({name}) => name),
+      ...env.flatMap(({valueFrom}) => valueFrom?.fileKeyRef?.volumeName ?? []),
+    ]),
+  );
 
 /** Returns a list as messages have it. */
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
@@ -92,6 +100,23 @@ export class NodeVolumes implements PodVolumes {
   groupsOf(pod: Frozen<Pod>): readonly number[] {
     const operations = this.#pods.get(pod.metadata?.uid ?? '')?.values() ?? [];
     return [...new Set([...operations].flatMap(({result}) => result?.groups ?? []))];
+  }
+
+  async readFile(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
+    const {host} = this.#parts;
+    const found = this.#pods.get(pod.metadata?.uid ?? '')?.get(volume)?.result;
+    if (!found) throw new Error(`cannot find the volume ${JSON.stringify(volume)}`);
+    try {
+      // Containers can write to it, and so put links into it.
+      using file = await host.hold(found.path, path.split('/').filter(Boolean));
+      if (file.kind !== 'file') throw new Error(`${path} is no file`);
+      const content = await host.readStart(file.path, maxBytes + 1);
+      if (content.length > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
+      return content;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
   }
 
   async release(uid: string): Promise<boolean> {
@@ -178,9 +203,7 @@ export class NodeVolumes implements PodVolumes {
     const volume = this.#pods.get(uid)?.get(mount.name)?.result;
     if (!volume) throw refuse(`cannot find volume ${quoted[0]} to mount into container ${quoted[1]}`);
     const readonly = mount.readOnly === true || volume.isReadonly === true;
-    const wantsRecursive = mount.recursiveReadOnly === 'Enabled' || mount.recursiveReadOnly === 'IfPossible';
-    if (mount.recursiveReadOnly === 'Enabled' && !this.#parts.mountsRecursively)
-      throw refuse(`volume ${quoted[0]} requires recursive read-only mode, but it is not supported by the runtime`);
+    const recursiveReadonly = await this.#isRecursive(pod, mount, refuse);
     let hostPath = volume.path;
     const subPath = mount.subPathExpr ? expand(mount.subPathExpr, name => environment.get(name)) : mount.subPath;
     if (mount.subPathExpr && subPath === undefined)
@@ -202,9 +225,24 @@ export class NodeVolumes implements PodVolumes {
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
       hostPath,
       readonly,
-      ...(wantsRecursive && this.#parts.mountsRecursively ? {recursiveReadonly: true} : {}),
+      ...(recursiveReadonly ? {recursiveReadonly} : {}),
       propagation: propagations[(mount.mountPropagation ?? 'None') as keyof typeof propagations],
     };
+  }
+
+  /** Whether all that is below a mount is to be read-only, too. */
+  async #isRecursive(
+    pod: Frozen<Pod>,
+    {name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation: propagation = 'None'}: Frozen<VolumeMount>,
+    refuse: (message: string) => WaitingError,
+  ): Promise<boolean> {
+    if (mode === 'Disabled') return false;
+    const what = `volume ${JSON.stringify(name)} requested recursive read-only mode, but it is not`;
+    if (!readOnly) throw refuse(`${what} read-only`);
+    if (propagation !== 'None') throw refuse(`${what} compatible with propagation ${JSON.stringify(propagation)}`);
+    const isAble = await this.#parts.mountsRecursively(pod);
+    if (mode === 'Enabled' && !isAble) throw refuse(`${what} supported by the runtime`);
+    return isAble;
   }
 
   async #subPath(sub: Parameters<typeof prepareSubPath>[2], refuse: (message: string, cause: unknown) => WaitingError): Promise<string> {

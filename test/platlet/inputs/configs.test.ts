@@ -114,7 +114,7 @@ test('a pod waits for its RuntimeClass, and is refused user namespaces', async t
   const named = new NodePodConfigs(parts(host, {handlerOf: async name => `handler-${name}`}));
   t.is((await named.sandbox(aPod({runtimeClassName: 'kata'}), 0, '')).handler, 'handler-kata');
   await t.throwsAsync(new NodePodConfigs(parts(host)).sandbox(aPod({hostUsers: false}), 0, ''), {
-    message: 'RuntimeClass handler "" does not support user namespaces',
+    message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
   });
 });
 

@@ -28,6 +28,7 @@ const environments = (fields: Partial<EnvironmentParts> = {}): Environments =>
       secrets: {login: {password: 'secret', twice: 'second'}},
     }),
     services: () => [],
+    volumes: {},
     naming: naming('plat'),
     hostAddresses: () => ['192.168.0.1', 'fd00::9'],
     allocatable: () => ({cpu: '1500m', memory: '1Gi'}),
@@ -45,6 +46,37 @@ const place = (container: Partial<Container>, spec: Parameters<typeof aPod>[0] =
 
 const valuesOf = async (container: Partial<Container>, fields: Partial<EnvironmentParts> = {}): Promise<Record<string, string>> =>
   Object.fromEntries(await environments(fields).of(place(container)));
+
+const files: [text: string, value: string | undefined][] = [
+  ['  B=0\n\n# comment\n\tA = 1 \nA=2', '1'],
+  ['A=a=b # c', 'a=b # c'],
+  ['A=', ''],
+  ['A=one \\\n  two \\\nthree\nB=1', 'one two three'],
+  ['B=1\n', undefined],
+  ['A=1\nnonsense', '1'],
+  ['nonsense\nA=1', 'invalid environment variable format at line 1'],
+  ['=1\nA=1', 'invalid environment variable format at line 1'],
+  ['A=1 \\\n\nB=1', 'invalid environment variable format at line 2: blank line in continuation'],
+  ['A=1 \\\n# c', 'invalid environment variable format at line 2: comment in continuation'],
+  ['A=1 \\\n', 'unexpected end of file: unfinished line continuation'],
+];
+
+for (const [text, value] of files)
+  test(`a variable of the file ${JSON.stringify(text)}`, async t => {
+    const fileKeyRef = {volumeName: 'v', path: 'env', key: 'A'};
+    const volumes = {readFile: async () => Buffer.from(text)};
+    const read = valuesOf({env: [{name: 'X', valueFrom: {fileKeyRef}}]}, {volumes});
+    if (value === undefined) await t.throwsAsync(read, {message: 'environment variable key "A" not found in file'});
+    else if (/line/.test(value)) await t.throwsAsync(read, {message: value});
+    else t.is((await read)['X'], value);
+  });
+
+test('a variable of a file that is missing is an error unless it is optional', async t => {
+  const fileKeyRef = {volumeName: 'v', path: 'env', key: 'A'};
+  const volumes = {readFile: async () => undefined};
+  await t.throwsAsync(valuesOf({env: [{name: 'X', valueFrom: {fileKeyRef}}]}, {volumes}), {message: 'file "env" not found in volume "v"'});
+  t.deepEqual(await valuesOf({env: [{name: 'X', valueFrom: {fileKeyRef: {...fileKeyRef, optional: true}}}]}, {volumes}), {});
+});
 
 test('static pods do not wait for Services', async t => {
   const of = place({});

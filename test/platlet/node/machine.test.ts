@@ -3,7 +3,6 @@ import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {MountPoint} from '#src/platlet/host/host.js';
-import {parseMounts} from '#src/platlet/host/mount-table.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
 import {OomMessages, type OomVictim} from '#src/platlet/node/oom-messages.js';
 import {watchOom} from '#src/platlet/node/oom-watch.js';
@@ -108,15 +107,4 @@ test('a folder in which something is mounted stays a mount', async t => {
   host.mounted.push(mount(join(host.root, 'pods/1/volumes/v'), true));
   await folder[Symbol.asyncDispose]();
   t.is(host.mounted.length, 3);
-});
-
-test('the table of mounts says which pass others on', t => {
-  const lines = ['1 0 8:1 / / rw - ext4 /dev/a rw', '2 1 8:1 /a /b\\040c rw,nosuid shared:7 master:1 - ext4 /dev/a rw', 'damaged'];
-  t.deepEqual(
-    parseMounts(lines.join('\n')).map(({path, root, isShared}) => ({path, root, isShared})),
-    [
-      {path: '/', root: '/', isShared: false},
-      {path: '/b c', root: '/a', isShared: true},
-    ],
-  );
 });

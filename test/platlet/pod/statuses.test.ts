@@ -88,6 +88,25 @@ test('the status of a container shows its newest run, the one before, and why it
   for (const [what, pod, of, expected] of rows) t.is(words(containerStatuses(pod, of).containerStatuses![0]!), expected, what);
 });
 
+test('a mount is shown as read-only with all below only if its run has it so', t => {
+  const volumeMounts = [
+    {name: 'a', mountPath: '/a', readOnly: true, recursiveReadOnly: 'IfPossible'},
+    {name: 'b', mountPath: '/b', readOnly: true, recursiveReadOnly: 'IfPossible'},
+    {name: 'c', mountPath: '/c'},
+  ];
+  const pod = aPod({containers: [{name: 'app', volumeMounts}]});
+  const mounts = [
+    {containerPath: '/a', hostPath: '/1', recursiveReadonly: true},
+    {containerPath: '/b', hostPath: '/2'},
+  ];
+  const shown = containerStatuses(pod, inputs([{...aRun('app'), mounts}])).containerStatuses![0]!.volumeMounts;
+  t.deepEqual(shown, [
+    {name: 'a', mountPath: '/a', readOnly: true, recursiveReadOnly: 'Enabled'},
+    {name: 'b', mountPath: '/b', readOnly: true, recursiveReadOnly: 'Disabled'},
+    {name: 'c', mountPath: '/c'},
+  ]);
+});
+
 test('an init container is ready when it has succeeded, a sidecar when it is', t => {
   const pod = aPod({initContainers: [{name: 'b'}, {name: 'a', restartPolicy: 'Always'}]});
   const {initContainerStatuses} = containerStatuses(pod, inputs([aRun('a'), aRun('b', 0)]));

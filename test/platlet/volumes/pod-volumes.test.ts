@@ -137,14 +137,23 @@ test('a mount is as the container and its volume want it', async t => {
 });
 
 test('a mount is read-only with all below only where the runtime can', async t => {
-  const pod = (recursiveReadOnly: string) => podWith([{name: 'v', emptyDir: {}}], mounting({readOnly: true, recursiveReadOnly}));
+  const pod = (recursiveReadOnly: string, fields: object = {}) =>
+    podWith([{name: 'v', emptyDir: {}}], mounting({readOnly: true, recursiveReadOnly, ...fields}));
   using world = aWorld();
   await world.mount(pod('Enabled'));
-  await t.throwsAsync(mountOf(world, pod('Enabled')), {message: /^volume "v" requires recursive read-only mode/});
+  await t.throwsAsync(mountOf(world, pod('Enabled')), {
+    message: 'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+  });
   t.is((await mountOf(world, pod('IfPossible'))).recursiveReadonly, undefined);
-  using able = aWorld({mountsRecursively: true});
+  using able = aWorld({mountsRecursively: async () => true});
   await able.mount(pod('Enabled'));
   t.true((await mountOf(able, pod('IfPossible'))).recursiveReadonly);
+  await t.throwsAsync(mountOf(able, pod('Enabled', {readOnly: false})), {
+    message: /requested recursive read-only mode, but it is not read-only$/,
+  });
+  await t.throwsAsync(mountOf(able, pod('Enabled', {mountPropagation: 'HostToContainer'})), {
+    message: /but it is not compatible with propagation "HostToContainer"$/,
+  });
 });
 
 test('a part of a volume is mounted from an open file, and made if it is missing', async t => {
@@ -248,6 +257,13 @@ test('a group gets a volume whole, but a volume that has it already only on dema
 test('the table of mounts has blanks and backslashes', t => {
   const line = '36 35 98:0 /mnt1 /a\\040b\\134c rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue';
   t.deepEqual(parseMounts(`${line}\n\nnonsense\n`), [
-    {path: '/a b\\c', root: '/mnt1', type: 'ext3', source: '/dev/root', options: ['rw', 'noatime', 'rw', 'errors=continue']},
+    {
+      path: '/a b\\c',
+      root: '/mnt1',
+      type: 'ext3',
+      source: '/dev/root',
+      options: ['rw', 'noatime', 'rw', 'errors=continue'],
+      isShared: true,
+    },
   ]);
 });

@@ -32,6 +32,7 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const objects = memoryObjects();
   const events: string[] = [];
+  const recorder = {normal() {}, warning: (_: object, reason: string, message: string) => void events.push(`${reason}: ${message}`)};
   const lifetime = new AbortController();
   const forgotten: string[] = [];
   const folderParts = {host, folders: host.folders, allocatableMemory: () => 2 ** 30, excludesSwap: false};
@@ -43,7 +44,7 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
   const plugins: VolumePlugin[] = [
     emptyDir(folderParts),
     hostPath(host),
-    localVolume(host, host.folders),
+    localVolume({host, folders: host.folders, events: recorder}),
     ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
   ];
   const volumes = new NodeVolumes({
@@ -54,10 +55,11 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
     log: noLog,
     plugins,
     objects,
-    events: {normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`)},
+    events: recorder,
     claims: {of: async () => undefined},
     tokens: {forget: uid => void forgotten.push(uid)},
-    mountsRecursively: false,
+    mountsRecursively: async () => false,
+    node: () => undefined,
     signal: lifetime.signal,
     ...fields,
   });

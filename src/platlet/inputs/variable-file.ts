@@ -1,0 +1,34 @@
+// Variables in files of volumes, as containers write them for others. Pure.
+
+/** Returns a line without the blanks around it. */
+const trimmed = (line: string): string => line.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '');
+
+/**
+ * Returns a variable in the text of a file with lines `NAME=VALUE`; undefined if it has none of the name. A backslash at the end joins a line with the next one by a
+ * blank; empty lines and those that begin with `#` are left out. Throws for another line before it.
+ */
+export const variableIn = (text: string, name: string): string | undefined => {
+  let joined: string | undefined;
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  for (const [index, raw] of lines.entries()) {
+    const invalid = (what = ''): Error => new Error(`invalid environment variable format at line ${index + 1}${what}`);
+    const line = trimmed(raw);
+    if (line === '' || line.startsWith('#')) {
+      if (joined !== undefined) throw invalid(`: ${line === '' ? 'blank line' : 'comment'} in continuation`);
+      continue;
+    }
+    const whole: string = joined === undefined ? line : `${joined} ${line}`;
+    if (whole.endsWith('\\')) {
+      joined = trimmed(whole.slice(0, -1));
+      continue;
+    }
+    joined = undefined;
+    const equals = whole.indexOf('=');
+    const found = trimmed(whole.slice(0, Math.max(0, equals)));
+    if (found === '') throw invalid();
+    if (found === name) return trimmed(whole.slice(equals + 1));
+  }
+  if (joined !== undefined) throw new Error('unexpected end of file: unfinished line continuation');
+  return undefined;
+};
