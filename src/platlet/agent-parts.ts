@@ -1,6 +1,8 @@
 // What an agent is composed of.
 
+import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
@@ -61,4 +63,6 @@ export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'an
   readonly log: Log;
   readonly meter: Meter;
   gate(name: GateName): boolean;
+  /** Returns what is wrong with a static pod: what the API server would refuse. Absent: pods are taken as they are. */
+  validatePod?(pod: Frozen<Pod>): readonly string[];
 }

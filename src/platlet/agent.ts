@@ -120,6 +120,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     runtimeName: parts.runtimeVersion.name,
     networkError: () => node.health.networkProblem,
     crashLoop: crashLoopOf(parts),
+    resyncMs: parts.settings.syncFrequency,
     nodeState: nodeStateOf(parts),
     signal,
   });
@@ -266,14 +267,19 @@ const logBytes = (size: string): number => quantityNumber(parseQuantity(size));
 
 /** The sources of static pods. */
 const sourcesOf = (
-  {settings, identity, naming, files, clock, log, network, gate}: AgentParts,
+  {settings, identity, naming, files, clock, log, network, gate, validatePod: validate}: AgentParts,
   signal: AbortSignal,
 ): readonly PodSource[] => {
   const common = {
     clock,
     log,
     signal,
-    settings: {naming, node: identity.nodeName, refusesReferences: gate('PreventStaticPodAPIReferences')},
+    settings: {
+      naming,
+      node: identity.nodeName,
+      refusesReferences: gate('PreventStaticPodAPIReferences'),
+      ...(validate ? {validate} : {}),
+    },
   };
   const {staticPodPath: path, staticPodURL: url} = settings;
   return [

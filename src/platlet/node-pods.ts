@@ -8,6 +8,7 @@ import type {Node} from '#src/api/types.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {crashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
+import {kinds} from '#src/api/kinds/index.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import {isMirrorPod, isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
@@ -60,6 +61,8 @@ export interface NodePodsParts extends Ports {
   /** Why the network of pods is not ready; undefined if it is. */
   networkError(): string | undefined;
   readonly crashLoop?: BackoffLimits;
+  /** How often a pod without changes is looked at; by default each minute. */
+  readonly resyncMs?: number;
   readonly gates?: RestartGates;
   /** What the node is for a new pod, beside its Node. */
   nodeState(): Omit<ReturnType<PodWorkersParts['nodeState']>, 'node'>;
@@ -81,7 +84,19 @@ export interface NodePods {
 
 /** Creates what works on the pods of a node, which have no source yet. */
 const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: StatusManager): PodWorkers => {
-  const {naming, clock, random, runtime, network, addresses, runtimeName, networkError, crashLoop = crashLoopLimits, gates = {}} = parts;
+  const {
+    naming,
+    clock,
+    random,
+    runtime,
+    network,
+    addresses,
+    runtimeName,
+    networkError,
+    crashLoop = crashLoopLimits,
+    resyncMs = usualResyncMs,
+    gates = {},
+  } = parts;
   const hooks = new Hooks({
     naming,
     runtime,
@@ -105,11 +120,20 @@ const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: St
       runtimeName,
       networkError,
       crashLoop,
+      resyncMs,
       gates,
     },
     nodeState: () => ({...parts.nodeState(), node: parts.node()}),
+    ...(parts.api ? {freshNode: freshNodeOf(parts.api, parts.nodeName)} : {}),
   });
 };
+
+const freshNodeOf =
+  ({client}: PodApi, name: string) =>
+  (): Promise<Frozen<Node>> =>
+    client.resource(kinds.nodes).get(name);
+
+const usualResyncMs = 60_000;
 
 interface Fed {
   readonly workers: PodWorkers;

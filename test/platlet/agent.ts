@@ -37,6 +37,9 @@ export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | '
   readonly hasApi?: boolean;
   /** The Node as long as there is none. */
   readonly initial?: Node;
+  /** The Node that is known, which may be older than that of the server. */
+  readonly known?: Node;
+  readonly resyncMs?: number;
   /** Resolves when pods of the API may be acted on. */
   readonly apiReady?: Promise<unknown>;
 }
@@ -90,7 +93,17 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const nodes = informers.informer({kind: kinds.nodes, fieldSelector: `metadata.name=${nodeName}`});
   informers.start();
   await nodes.whenSynced(signal);
-  const {sources = [], hasApi = true, initial, apiReady, networkError = () => undefined, runtimeName = 'memory', ...ports} = options;
+  const {
+    sources = [],
+    hasApi = true,
+    initial,
+    known,
+    resyncMs,
+    apiReady,
+    networkError = () => undefined,
+    runtimeName = 'memory',
+    ...ports
+  } = options;
   const running = await startPods({
     naming,
     clock,
@@ -107,7 +120,8 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     ...ports,
     network: systemNetwork(clock),
     nodeName,
-    node: () => nodes.lister.get(nodeName) ?? initial,
+    node: () => known ?? nodes.lister.get(nodeName) ?? initial,
+    ...(resyncMs === undefined ? {} : {resyncMs}),
     sources,
     addresses: () => ['192.168.0.1'],
     runtimeName,

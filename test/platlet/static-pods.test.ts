@@ -9,7 +9,9 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {staticPodValidation} from '#src/cli/platlet/pod-validation.js';
 import {fileSource} from '#src/platlet/sources/file-source.js';
 import {staticPod, type StaticPodSettings} from '#src/platlet/sources/static-pod.js';
 import {urlSource} from '#src/platlet/sources/url-source.js';
@@ -86,6 +88,16 @@ test('what is no static pod is refused', t => {
 interface FolderOptions extends Pick<TestAgentOptions, 'initial' | 'apiReady'> {
   readonly open?: () => Promise<AgentPlane>;
 }
+
+test('a static pod that the API server would refuse is refused', t => {
+  const validate = staticPodValidation({naming, clock: new VirtualClock(), random: seededRandom(1), nodeName, gate: () => true});
+  const check = (spec: object) => staticPod(manifest({}, spec), origin, {...settings, validate});
+  t.notThrows(() => check({hostNetwork: true, containers: [{name: 'app', image: 'x', securityContext: {privileged: true}}]}));
+  t.throws(() => check({restartPolicy: 'Sometimes'}), {message: /^invalid pod: spec\.restartPolicy: Unsupported value: "Sometimes"/});
+  t.throws(() => check({containers: [{name: 'app', image: 'x', volumeMounts: [{name: 'v', mountPath: '/v'}]}]}), {
+    message: 'invalid pod: spec.containers[0].volumeMounts[0].name: Not found: "v"',
+  });
+});
 
 /** A folder for manifests, and an agent that reads it. */
 const withFolder = async (

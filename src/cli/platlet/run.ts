@@ -6,6 +6,7 @@ import type {Log} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {GateName} from '#src/options/gate-table.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
@@ -25,6 +26,7 @@ import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {systemNetwork} from '#src/transport/network.js';
 import type {AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
+import {staticPodValidation} from './pod-validation.js';
 import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
@@ -104,6 +106,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     gate,
     tls,
     ...serving,
+    validatePod: staticPodValidation({naming, clock, random, nodeName, gate: name => gate(name as GateName)}),
     debugging: profilesOf(clock, settings),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());

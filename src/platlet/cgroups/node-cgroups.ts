@@ -81,15 +81,25 @@ export class NodeCgroups implements PodCgroups {
   async ensure(pod: Frozen<Pod>): Promise<string> {
     const {settings, clock} = this.#parts;
     if (!settings.perPod) return settings.root;
-    const uid = pod.metadata?.uid ?? '';
-    const group = join(this.#classGroup(podQosClass(pod as Pod)), `${podPrefix}${uid}`);
-    this.#seen.set(uid, pod);
+    const group = this.#groupOf(pod);
+    this.#seen.set(pod.metadata?.uid ?? '', pod);
     await held(clock, async () => {
       await this.#updateClasses();
       await this.#create(group);
       await this.#apply(group, podCgroupLimits(pod, settings, settings.pageSizes));
     });
     return group;
+  }
+
+  async exists(pod: Frozen<Pod>): Promise<boolean> {
+    const {settings, host, hierarchy} = this.#parts;
+    if (!settings.perPod) return true;
+    const found = await Promise.all(hierarchy.foldersOf(this.#groupOf(pod)).map(folder => host.status(folder)));
+    return found.every(Boolean);
+  }
+
+  #groupOf(pod: Frozen<Pod>): string {
+    return join(this.#classGroup(podQosClass(pod as Pod)), `${podPrefix}${pod.metadata?.uid ?? ''}`);
   }
 
   async remove(uid: string): Promise<boolean> {

@@ -194,6 +194,17 @@ export const containerStatuses = (pod: Frozen<Pod>, inputs: ContainerInputs): Co
   return lists;
 };
 
+/** Returns the resources of a container that has what its pod says. */
+export const declaredResources = ({
+  container: {resources = {}},
+}: SpecContainer): ReturnType<NonNullable<ContainerInputs['resourcesOf']>> => {
+  const {requests} = resources;
+  return {
+    resources: resources as NonNullable<ContainerStatus['resources']>,
+    ...(requests ? {allocatedResources: {...requests}} : {}),
+  };
+};
+
 const markLost = (status: ContainerStatus): ContainerStatus =>
   status.state?.terminated ? status : {...status, state: lostState, ready: false, started: false};
 

@@ -37,6 +37,8 @@ export interface PodVolumes {
 export interface PodCgroups {
   /** Creates the cgroup of a pod, or adapts it, and returns the parent of its containers' groups. */
   ensure(pod: Frozen<Pod>): Promise<string>;
+  /** Whether the cgroup of a pod is there. */
+  exists?(pod: Frozen<Pod>): Promise<boolean>;
   /** Ends what is left in the cgroup of a pod and removes it. Returns whether it is gone. */
   remove(uid: string): Promise<boolean>;
   /** Removes what is left of pods that are not known. */

@@ -52,5 +52,12 @@ export class Observer {
 export const addressesOf = ({spec}: Frozen<Pod>, runtime: RuntimePod, node: readonly string[]): readonly string[] => {
   if (spec?.hostNetwork) return node;
   const sandbox = newestSandbox(runtime);
-  return sandbox?.isReady ? sandbox.addresses : [];
+  return sandbox?.isReady ? inOrderOf(node, sandbox.addresses) : [];
+};
+
+/** Returns one address of each family: first of that which the node's first address has. */
+export const inOrderOf = ([first = '']: readonly string[], addresses: readonly string[]): readonly string[] => {
+  const isSix = (address: string): boolean => address.includes(':');
+  const [primary, secondary] = [isSix(first), !isSix(first)].map(six => addresses.find(address => isSix(address) === six));
+  return [primary, secondary].filter(address => address !== undefined);
 };

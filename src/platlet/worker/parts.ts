@@ -35,6 +35,8 @@ export interface NodeFacts {
   /** Why the network of pods is not ready; undefined if it is. */
   networkError(): string | undefined;
   readonly crashLoop: BackoffLimits;
+  /** How often a pod without changes is looked at, up to half longer; by default a minute. */
+  readonly resyncMs: number;
   readonly gates: RestartGates;
 }
 

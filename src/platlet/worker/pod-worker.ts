@@ -8,11 +8,11 @@ import {messageOf} from '#src/base/message.js';
 import {firstOf} from '#src/base/signals.js';
 import {parseTime} from '#src/api/time.js';
 import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
-import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
+import {containerStatuses, declaredResources} from '#src/platlet/pod/container-statuses.js';
 import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
-import {terminationGraceSeconds} from '#src/platlet/pod/kill.js';
+import {podGraceSeconds, terminationGraceSeconds} from '#src/platlet/pod/kill.js';
 import {newestSandbox} from '#src/platlet/pod/sandbox.js';
 import {isDone, podStatus, type PodOutcome, type StatusInputs} from '#src/platlet/pod/status.js';
 import {emptyRuntimePod, type RuntimePod} from '#src/platlet/runtime/state.js';
@@ -31,8 +31,7 @@ export interface Termination {
   readonly disruption?: ConditionState;
 }
 
-/** How often a pod without changes is looked at, and how soon after an error; both up to half longer. */
-const resyncMs = 60_000;
+/** How soon a pod is looked at after an error, up to half longer. */
 const errorMs = 10_000;
 const networkMs = 1_000;
 /** How often it is looked whether the volumes and the cgroup are gone. */
@@ -209,6 +208,7 @@ export class PodWorker {
       runtimeName: node.runtimeName,
       isStarted: (of, instance) => prober.isStarted(pod, of, instance),
       isReady: (of, instance) => prober.isReady(pod, of, instance),
+      resourcesOf: declaredResources,
       now: clock.now(),
       startTime: this.#startTime,
       hostAddresses: node.addresses,
@@ -247,6 +247,7 @@ export class PodWorker {
       throw new NetworkNotReady(`network is not ready: ${network}`);
     }
     using linked = firstOf(signal, this.#interrupt.signal);
+    if (hasRunning(this.#runtime) && !((await cgroups.exists?.(pod)) ?? true)) return this.#restart(pod, linked.signal);
     const parent = await cgroups.ensure(pod);
     await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
     await images.prepare?.(pod);
@@ -257,7 +258,15 @@ export class PodWorker {
       await this.#look();
       this.#report('running');
     }
-    return Math.min(this.#jittered(hasFailed ? errorMs : resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
+    return Math.min(this.#jittered(hasFailed ? errorMs : node.resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
+  }
+
+  /** Containers that run outside of the pod's cgroup are ended, and started again in it. */
+  async #restart(pod: Frozen<Pod>, signal: AbortSignal): Promise<number> {
+    await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
+    await this.#parts.cgroups.ensure(pod);
+    this.#isDirty = true;
+    return 0;
   }
 
   async #mount(pod: Frozen<Pod>, mounted: Promise<void>, signal: AbortSignal): Promise<void> {
@@ -270,7 +279,7 @@ export class PodWorker {
   }
 
   async #terminate(): Promise<number> {
-    const {prober} = this.#parts;
+    const {prober, node} = this.#parts;
     prober.stopRestarting(this.uid);
     await this.#look();
     this.#report('ending');
@@ -283,7 +292,7 @@ export class PodWorker {
       };
       this.#kill.done.then(over, over);
     }
-    if (!this.#isKillOver) return this.#jittered(resyncMs);
+    if (!this.#isKillOver) return this.#jittered(node.resyncMs);
     const {done} = this.#kill;
     this.#kill = undefined;
     this.#isKillOver = false;

@@ -3,6 +3,8 @@
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import {held} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
@@ -19,6 +21,8 @@ import {PodWorker, type Termination} from './pod-worker.js';
 export interface PodWorkersParts extends WorkerParts {
   /** What the node is for a new pod, beside what its pods use. */
   nodeState(): Omit<NodeState, 'naming' | 'allocation' | 'pods'>;
+  /** Reads the Node from the server, whose labels may be newer than what is known of them. */
+  freshNode?(): Promise<Frozen<Node>>;
 }
 
 /** Returns the hook before the stop that was noted at a container. */
@@ -110,14 +114,17 @@ export class PodWorkers {
     return false;
   }
 
-  #admit(pod: Frozen<Pod>): void {
+  #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
     const {naming, statuses, clock} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const {active} = this;
     const allocation = emptyAllocation();
     for (const each of active) allocate(allocation, each);
-    const admission = admit({...this.#parts.nodeState(), naming, allocation, pods: active}, pod);
+    const state = {...this.#parts.nodeState(), naming, allocation, pods: active};
+    const admission = admit(typeof fresh === 'object' ? {...state, node: fresh} : state, pod);
     this.#waiting.delete(uid);
+    if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity' && this.#parts.freshNode)
+      return this.#admitLater(pod, this.#parts.freshNode());
     switch (admission.is) {
       case 'admitted':
         return this.#start(pod).wake();
@@ -133,6 +140,16 @@ export class PodWorkers {
         statuses.finished(pod);
       }
     }
+  }
+
+  /** Admits a pod once the Node was read. */
+  #admitLater(pod: Frozen<Pod>, fresh: Promise<Frozen<Node>>): void {
+    const uid = pod.metadata?.uid ?? '';
+    this.#waiting.set(uid, pod);
+    const goOn = (node: Frozen<Node> | 'unknown'): void => {
+      if (this.#waiting.get(uid) === pod && !this.#parts.signal.aborted) this.#admit(pod, node);
+    };
+    held(this.#parts.clock, () => fresh.then(goOn, () => goOn('unknown'))).catch((error: unknown) => this.#parts.clock.unhandled(error));
   }
 
   #preempt(victim: Frozen<Pod>): void {

@@ -13,7 +13,7 @@ import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
-import {addressesOf} from './observation.js';
+import {addressesOf, inOrderOf} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
 import {ContainerStop} from './stop-container.js';
@@ -101,7 +101,7 @@ export class PodRunner {
       await this.#removeLeftovers(config.pod.uid, attempt);
       const id = await runtime.runSandbox(config, handler);
       const {addresses} = await runtime.sandboxStatus(id);
-      return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : addresses};
+      return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : inOrderOf(node.addresses, addresses)};
     } catch (error) {
       recordEvent(this.#parts, pod, ['Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`]);
       throw error;

@@ -1,6 +1,6 @@
 import type {ContainerStatus} from '#src/api/pod.js';
 import {conditionTrue, type ConditionState} from '#src/platlet/pod/conditions.js';
-import type {ContainerInputs, WaitingReason} from '#src/platlet/pod/container-statuses.js';
+import {declaredResources, type ContainerInputs, type WaitingReason} from '#src/platlet/pod/container-statuses.js';
 import {podStatus, rejectedStatus, type OwnStatus} from '#src/platlet/pod/status.js';
 import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {ContainerRecord, PodRecord} from './record.js';
@@ -26,11 +26,12 @@ const waitingOf = ({containers}: PodRecord): ReadonlyMap<string, WaitingReason> 
 /** Returns the actual and the allocated resources of the containers. */
 const resourcesOf =
   ({resizing: {actual, allocated}}: PodRecord): NonNullable<ContainerInputs['resourcesOf']> =>
-  ({container: {name, resources: requested = {}}}) => {
-    const {requests} = allocated.get(name) ?? requested;
+  of => {
+    const {name} = of.container;
+    const [own, granted] = [actual.get(name), allocated.get(name)];
     return {
-      resources: (actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>,
-      ...(requests ? {allocatedResources: {...requests}} : {}),
+      ...declaredResources(granted ? {...of, container: {...of.container, resources: granted}} : of),
+      ...(own ? {resources: own as NonNullable<ContainerStatus['resources']>} : {}),
     };
   };
 

@@ -26,7 +26,7 @@ export const systemRejection = (naming: Naming, node: Frozen<Node>, pod: Frozen<
   }
   if (pod.spec?.os && pod.spec.os.name !== ownSystem)
     return {reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS"};
-  if (pod.spec?.securityContext?.supplementalGroupsPolicy === 'Strict' && node.status?.features?.supplementalGroupsPolicy === false) {
+  if (pod.spec?.securityContext?.supplementalGroupsPolicy === 'Strict' && node.status?.features?.supplementalGroupsPolicy !== true) {
     return {
       reason: 'SupplementalGroupsPolicyNotSupported',
       message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
