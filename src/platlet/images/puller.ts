@@ -1,6 +1,5 @@
 // Provides the images of containers: looks for them on the node, and pulls them as their policy says.
 
-import {formatDuration} from '#src/api/duration.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -13,6 +12,7 @@ import {isImageName, usesLatestTag, withDefaultTag} from '#src/model/pod/image-n
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import {identityOfPod} from '#src/platlet/inputs/sandbox-config.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import {imageTexts, pullDecision} from '#src/platlet/pod/image-pull.js';
 import {WaitingError, type Images, type PulledImage} from '#src/platlet/pod/ports.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
@@ -88,7 +88,7 @@ export class ImagePuller implements Images {
     const regarding = path ? {...pod, fieldPath: path} : pod;
     const {events} = this.#parts;
     if (!isImageName(image)) {
-      const message = `Failed to apply default image tag ${JSON.stringify(image)}: couldn't parse image name ${JSON.stringify(image)}: invalid reference format`;
+      const message = imageTexts.invalid(image);
       events.warning(regarding, 'InspectFailed', message);
       throw this.#failed(regarding, 'InvalidImageName', message);
     }
@@ -102,10 +102,10 @@ export class ImagePuller implements Images {
       credentials: lazily(() => this.#credentials(pod, image)),
     };
     const present = await this.#inspect(wanted);
-    if (present && policy !== 'Always' && (await this.#isAccessible(wanted, present))) return imageOf(present);
-    if (policy === 'Never') {
-      // Also for an image that is there and must not be used: that it is there is not said.
-      const message = `Container image ${JSON.stringify(image)} is not present with pull policy of Never`;
+    if (present && pullDecision(policy, true) === 'use' && (await this.#isAccessible(wanted, present))) return imageOf(present);
+    // An image that is there and must not be used counts as absent: that it is there is not said.
+    if (pullDecision(policy, false) === 'refuse') {
+      const message = imageTexts.absent(image);
       events.warning(regarding, 'ErrImageNeverPull', message);
       throw this.#failed(regarding, 'ErrImageNeverPull', message);
     }
@@ -116,8 +116,7 @@ export class ImagePuller implements Images {
   async #isAccessible({image, regarding, credentials}: Wanted, {id}: Image): Promise<boolean> {
     const {access, events} = this.#parts;
     if (access && (await access.mustPull(image, id, credentials))) return false;
-    const text = `Container image ${JSON.stringify(image)} already present on machine`;
-    events.normal(regarding, 'Pulled', access ? `${text} and can be accessed by the pod` : text);
+    events.normal(regarding, 'Pulled', imageTexts.present(image, access !== undefined));
     return true;
   }
 
@@ -140,27 +139,23 @@ export class ImagePuller implements Images {
   async #pull(wanted: Wanted): Promise<PulledImage> {
     const {events, clock} = this.#parts;
     const {pod, regarding, image, signal} = wanted;
-    const quoted = JSON.stringify(image);
     const key = `${pod.metadata?.uid}_${image}`;
     this.#backoffs.sweep();
     const pending = this.#backoffs.pending(key);
     if (pending !== undefined) {
-      events.normal(regarding, 'BackOff', `Back-off pulling image ${quoted}`);
-      throw this.#failed(regarding, 'ImagePullBackOff', `Back-off pulling image ${quoted}: ${pending}`);
+      events.normal(regarding, 'BackOff', imageTexts.backOff(image));
+      throw this.#failed(regarding, 'ImagePullBackOff', imageTexts.backingOff(image, pending));
     }
-    events.normal(regarding, 'Pulling', `Pulling image ${quoted}`);
+    events.normal(regarding, 'Pulling', imageTexts.pulling(image));
     const asked = clock.monotonic();
     try {
       const {pulled, ref, ms} = await this.#pullNoted(wanted);
-      events.normal(
-        regarding,
-        'Pulled',
-        `Successfully pulled image ${quoted} in ${inMs(ms)} (${inMs(clock.monotonic() - asked)} including waiting). Image size: ${pulled?.bytes ?? 0} bytes.`,
-      );
+      const withWaitMs = clock.monotonic() - asked;
+      events.normal(regarding, 'Pulled', imageTexts.pulled(image, {ms, withWaitMs, bytes: pulled?.bytes ?? 0}));
       return pulled ? imageOf(pulled) : {ref};
     } catch (error) {
       signal.throwIfAborted();
-      events.warning(regarding, 'Failed', `Failed to pull image ${quoted}: ${messageOf(error)}`);
+      events.warning(regarding, 'Failed', imageTexts.failed(image, messageOf(error)));
       const {reason, message} = pullFailure(image, error);
       this.#backoffs.failed(key, `${reason}: ${message}`);
       throw this.#failed(regarding, reason, message, error);
@@ -235,8 +230,6 @@ export class ImagePuller implements Images {
     return {secrets, missing};
   }
 }
-
-const inMs = (ms: number): string => formatDuration(Math.trunc(ms));
 
 const imageOf = ({id, uid, username}: Image): PulledImage => ({
   ref: id,

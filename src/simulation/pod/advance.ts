@@ -3,7 +3,7 @@ import type {AnyContainer, Container} from '#src/api/pod.js';
 import type {PodActions} from '#src/platlet/pod/action-types.js';
 import {computeActions} from '#src/platlet/pod/actions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
-import {podGraceSeconds, stopsAfter} from '#src/platlet/pod/kill.js';
+import {stopsAfter, terminationGraceSeconds} from '#src/platlet/pod/kill.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
 import {isRunning, type ContainerRecord, type PodRecord} from './record.js';
@@ -88,7 +88,7 @@ const applyKills = (containers: readonly PodContainer[], context: PodContext): v
   }
 };
 
-const graceMs = ({pod}: PodRecord): number => podGraceSeconds(pod) * 1000;
+const graceMs = ({pod}: PodRecord): number => terminationGraceSeconds(pod) * 1000;
 
 /** Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once. */
 const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {

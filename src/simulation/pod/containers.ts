@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container} from '#src/api/pod.js';
 import {backoffTexts, isBackingOff, nextBackoff} from '#src/platlet/pod/backoff.js';
+import {imageTexts, pullDecision} from '#src/platlet/pod/image-pull.js';
 import {firstSuccessMs} from '#src/platlet/pod/probe-results.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from '#src/simulation/rules/images.js';
@@ -22,8 +23,6 @@ const statusDelayMs = 1_000;
 const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string =>
   `${record.uid}/${name}/${restarts}/${setting}`;
 
-const nanoseconds = (ms: number): string => (ms === 0 ? '0s' : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`);
-
 /** Pulls the image. Returns true once it is there. */
 const pull = (
   record: PodRecord,
@@ -37,26 +36,24 @@ const pull = (
   const {now, recordEvent} = context;
   if (!isReference(image)) {
     if (container.state.is !== 'waiting' || container.state.reason !== 'InvalidImageName') {
-      const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+      const message = imageTexts.invalid(image);
       recordEvent('Warning', 'InspectFailed', message);
       recordEvent('Warning', 'Failed', 'Error: InvalidImageName');
       container.state = {is: 'waiting', reason: 'InvalidImageName', message};
     }
     return false;
   }
-  if (
-    behavior.pullError === undefined &&
-    spec.imagePullPolicy !== 'Always' &&
-    container.pullDoneAt === undefined &&
-    (spec.imagePullPolicy === 'Never' || context.images.has(image))
-  ) {
-    recordEvent('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
+  const {imagePullPolicy: policy = 'IfNotPresent'} = spec;
+  // What is never pulled counts as there.
+  const isPresent = policy === 'Never' || context.images.has(image);
+  if (behavior.pullError === undefined && container.pullDoneAt === undefined && pullDecision(policy, isPresent) === 'use') {
+    recordEvent('Normal', 'Pulled', imageTexts.present(image, true));
     container.pulled = true;
     return true;
   }
   if (isWaitingToPull(container, image, context)) return false;
   if (container.pullDoneAt === undefined) {
-    recordEvent('Normal', 'Pulling', `Pulling image "${image}"`);
+    recordEvent('Normal', 'Pulling', imageTexts.pulling(image));
     container.pullDoneAt = now + drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor'));
   }
   if (container.pullDoneAt > now) {
@@ -65,18 +62,14 @@ const pull = (
   }
   delete container.pullDoneAt;
   if (behavior.pullError !== undefined) {
-    recordEvent('Warning', 'Failed', `Failed to pull image "${image}": ${behavior.pullError}`);
+    recordEvent('Warning', 'Failed', imageTexts.failed(image, behavior.pullError));
     recordEvent('Warning', 'Failed', 'Error: ErrImagePull');
     container.pullBackoff = {...nextBackoff(container.pullBackoff, now), error: behavior.pullError};
     container.state = {is: 'waiting', reason: 'ErrImagePull', message: behavior.pullError, until: now + statusDelayMs};
     return false;
   }
-  const took = nanoseconds(drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor')));
-  recordEvent(
-    'Normal',
-    'Pulled',
-    `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`,
-  );
+  const ms = drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor'));
+  recordEvent('Normal', 'Pulled', imageTexts.pulled(image, {ms, withWaitMs: ms, bytes: imageBytes(image)}));
   context.images.add(image);
   delete container.pullBackoff;
   container.pulled = true;
@@ -88,12 +81,12 @@ const isWaitingToPull = (container: ContainerRecord, image: string, {now, record
   if (!backoff || container.state.is !== 'waiting' || now >= backoff.since + backoff.delayMs) return false;
   if (container.state.reason === 'ErrImagePull') {
     if (now < backoff.since + statusDelayMs) return true;
-    recordEvent('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+    recordEvent('Normal', 'BackOff', imageTexts.backOff(image));
     recordEvent('Warning', 'Failed', 'Error: ImagePullBackOff');
     container.state = {
       is: 'waiting',
       reason: 'ImagePullBackOff',
-      message: `Back-off pulling image "${image}": ErrImagePull: ${backoff.error}`,
+      message: imageTexts.backingOff(image, `ErrImagePull: ${backoff.error}`),
       until: backoff.since + backoff.delayMs,
     };
   }
