@@ -321,6 +321,9 @@ contained('an image is pulled with the credentials of a pull secret, and not wit
   const refused = await run(plane, 'refused', {...quiet, restartPolicy: 'Never', containers: [app]});
   const waiting = await reached('refused', /ErrImagePull|ImagePullBackOff/);
   t.regex(waiting.status!.containerStatuses![0]!.state!.waiting!.message!, /401 Unauthorized/);
+  const backingOff = await reached('refused', /ImagePullBackOff/);
+  const {message} = backingOff.status!.containerStatuses![0]!.state!.waiting!;
+  t.regex(message!, /^Back-off pulling image "private\.test\/app:1": ErrImagePull: .*401 Unauthorized/);
   await remove(refused);
   const auths = {'private.test': {username: 'me', password: 'secret'}};
   await create.secret('pull', {'.dockerconfigjson': JSON.stringify({auths})}, 'plat.io/dockerconfigjson');

@@ -1,9 +1,10 @@
 import {spawn, type ChildProcessWithoutNullStreams} from 'node:child_process';
 import {once} from 'node:events';
+import {readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {Pod} from '#src/api/pod.js';
+import type {Container, Pod} from '#src/api/pod.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
 import {nodeSettings} from './agent-program.js';
@@ -11,6 +12,7 @@ import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
 import {run} from './run.js';
+import {untilWithin} from './until.js';
 
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing ? test.skip : test.serial;
@@ -62,14 +64,20 @@ const pods = () => plane.client().resource(kinds.pods);
 const kubectl = (...args: readonly string[]): Promise<string> => run('kubectl', '--kubeconfig', join(directory, 'kubeconfig'), ...args);
 
 /** Creates a pod of a container that runs a script, and waits until it is as wanted. */
-const aPod = async (t: ExecutionContext, pod: string, script: string, isWanted: (pod: Pod) => boolean, stdin = false): Promise<Pod> => {
+const aPod = async (
+  t: ExecutionContext,
+  pod: string,
+  script: string,
+  isWanted: (pod: Pod) => boolean,
+  {terminationGracePeriodSeconds = 1, ...more}: {readonly terminationGracePeriodSeconds?: number} & Partial<Container> = {},
+): Promise<Pod> => {
   await pods().create({
     metadata: {name: pod, namespace: 'default'},
     spec: {
       nodeName: name,
       automountServiceAccountToken: false,
-      terminationGracePeriodSeconds: 1,
-      containers: [{name: 'app', image: recipes.busybox.reference, command: ['sh', '-c', script], stdin}],
+      terminationGracePeriodSeconds,
+      containers: [{name: 'app', image: recipes.busybox.reference, command: ['sh', '-c', script], ...more}],
     },
   });
   return becomes(t, pod, isWanted);
@@ -92,8 +100,8 @@ class Session implements AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   output = '';
 
-  constructor(program: string, args: readonly string[]) {
-    this.child = spawn(program, args, {env: {...process.env, KUBECONFIG: join(directory, 'kubeconfig')}});
+  constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.child = spawn(program, args, {env: {...process.env, KUBECONFIG: join(directory, 'kubeconfig'), ...env}});
     for (const stream of [this.child.stdout, this.child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => void (this.output += text));
   }
@@ -129,7 +137,7 @@ contained('kubectl shows the log of the container before', async t => {
 });
 
 contained('kubectl attaches to a container and writes to it', async t => {
-  await aPod(t, 'reader', 'while read line; do echo "read $line"; done', isReady, true);
+  await aPod(t, 'reader', 'while read line; do echo "read $line"; done', isReady, {stdin: true});
   await using session = new Session('kubectl', ['attach', '-i', 'reader']);
   session.child.stdin.write('one\n');
   await session.shows(t, /read one\n/);
@@ -144,6 +152,45 @@ contained('kubectl forwards a port to a pod', async t => {
     const response = await fetch(`http://127.0.0.1:${port}/`, {headers: {connection: 'close'}});
     t.is(await response.text(), 'page\n');
   }
+});
+
+/** What newer clients of kubectl open streams with, and what all do. */
+const protocols: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  WebSocket: {},
+  SPDY: {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false'},
+};
+
+for (const [protocol, env] of Object.entries(protocols))
+  contained(`kubectl ends the input of a command, gets its exit code, and reaches a port over ${protocol}`, async t => {
+    await using command = new Session('kubectl', ['exec', '-i', 'web', '--', 'sh', '-c', 'wc -c; exit 5'], env);
+    const closed = once(command.child, 'close');
+    command.child.stdin.end('x'.repeat(100_000));
+    t.is((await closed)[0], 5);
+    t.regex(command.output, /^100000\ncommand terminated with exit code 5\n$/);
+
+    await using forward = new Session('kubectl', ['port-forward', 'pod/web', ':8080'], env);
+    await forward.shows(t, /Forwarding from 127\.0\.0\.1:\d+/);
+    const [, port] = /127\.0\.0\.1:(\d+)/.exec(forward.output)!;
+    t.is(await (await fetch(`http://127.0.0.1:${port}/`, {headers: {connection: 'close'}})).text(), 'page\n');
+  });
+
+contained('a deleted pod runs its hook, ends at once when it is deleted with less time, and leaves nothing', async t => {
+  const uid = (
+    await aPod(t, 'slow', 'trap "" TERM; while true; do sleep 0.1; done', isReady, {
+      terminationGracePeriodSeconds: 120,
+      lifecycle: {preStop: {exec: {command: ['sh', '-c', 'echo "the hook runs" > /proc/1/fd/1']}}},
+    })
+  ).metadata!.uid!;
+  await using log = new Session('kubectl', ['logs', '-f', 'slow']);
+  await kubectl('delete', 'pod', 'slow', '--wait=false');
+  await log.shows(t, /^the hook runs\n/);
+  const deleted = Date.now();
+  await kubectl('delete', 'pod', 'slow', '--grace-period=1', '--wait=false');
+  await kubectl('wait', '--for=delete', 'pod/slow', '--timeout=30s');
+
+  t.true(Date.now() - deleted < 30_000);
+  const left = () => [...node.leftovers().filter(text => text.includes(uid)), ...readdirSync(join(node.agentFolder, 'root/pods'))];
+  await untilWithin(10)(t, 'nothing is left of it', async () => !left().join().includes(uid));
 });
 
 contained('kubectl runs a command with a terminal of its size', async t => {

@@ -1,37 +1,13 @@
 import test from 'ava';
-import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {noLog} from '#src/base/log.js';
-import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
-import {podObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
+import type {ReadStrategy} from '#src/platlet/objects/pod-objects.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {PodTokens} from '#src/platlet/volumes/tokens.js';
-import {wellKnown} from '#src/api/user.js';
-import {aPlaneWithNode, nodeName, run, type AgentPlane} from '#test/platlet/agent.js';
-
-const nodeUser = {name: `${wellKnown.nodeUserPrefix}${nodeName}`, groups: [wellKnown.nodes, wellKnown.authenticated]};
-
-/** What reads objects for the node, and the requests that it sends. */
-const reading = (plane: AgentPlane, strategy: ReadStrategy) => {
-  const lifetime = new AbortController();
-  const {clock} = plane;
-  const client = plane.client(nodeUser);
-  const informers = new InformerFactory({
-    client,
-    clock,
-    random: seededRandom(1),
-    log: noLog,
-    meter: noMeter,
-    component: 'agent',
-    minResyncMs: 0,
-    signal: lifetime.signal,
-  });
-  informers.start();
-  const objects = podObjects({client, clock, strategy, informers, signal: lifetime.signal, cacheMs: () => 60_000});
-  return {objects, [Symbol.dispose]: () => lifetime.abort()};
-};
+import {aPlaneWithNode, run, type AgentPlane} from '#test/platlet/agent.js';
+import {nodeUser, reading} from './reading.js';
 
 const spec = {
   volumes: [
