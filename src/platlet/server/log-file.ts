@@ -49,7 +49,7 @@ export const startOfLast = async (file: BlockReader, lines: number): Promise<num
 /** Yields the log as the query wants it. A log that does not exist is empty. */
 export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, void, undefined> {
   const {path, query, open, signal, isRunning} = parts;
-  const writer = new LogWriter(query);
+  const writer = new LogWriter(query, blockBytes);
   let file = query.follow ? await appeared(parts) : await open(path);
   if (!file) return;
   try {
@@ -120,27 +120,28 @@ class Reading {
 
   /** Yields what a client gets of a last line that is not ended. */
   *rest(): Generator<Buffer, void, undefined> {
-    if (this.#begun.length > 0 && !this.#writer.isFull) yield this.#line(this.#begun);
+    if (this.#begun.length === 0 || this.#writer.isFull) return;
+    this.#line(this.#begun, 0, this.#begun.length);
+    yield this.#writer.take();
   }
 
   #written(block: Buffer): Buffer {
     const whole = this.#begun.length > 0 ? Buffer.concat([this.#begun, block]) : block;
-    const output: Buffer[] = [];
     let at = 0;
     for (let end = whole.indexOf(newline); end >= 0 && !this.#writer.isFull; end = whole.indexOf(newline, at)) {
-      output.push(this.#line(whole.subarray(at, end)));
+      this.#line(whole, at, end);
       at = end + 1;
     }
     const rest = whole.subarray(at);
     this.#begun = rest.length > maxLineBytes ? Buffer.alloc(0) : Buffer.from(rest);
-    return Buffer.concat(output);
+    return this.#writer.take();
   }
 
-  #line(bytes: Buffer): Buffer {
-    const line = parseLogLine(bytes);
-    if (line) return this.#writer.write(line);
-    if (bytes.length > 0) this.#parts.log.error({line: bytes.toString('utf8', 0, 256)}, 'failed to parse a line of a log');
-    return Buffer.alloc(0);
+  #line(block: Buffer, start: number, end: number): void {
+    const line = parseLogLine(block, start, end);
+    if (line) this.#writer.write(line);
+    else if (end > start)
+      this.#parts.log.error({line: block.toString('utf8', start, Math.min(end, start + 256))}, 'failed to parse a line of a log');
   }
 }
 

@@ -1,32 +1,69 @@
 // The lines of a container's log as the runtime writes them: `TIME STREAM TAGS TEXT`. A line of the container that is longer than the runtime's limit comes in
-// parts, of which all but the last have the tag `P`.
+// parts, of which all but the last have the tag `P`. Lines are read and written where they lie in a block: logs have millions of them.
 
 import type {LogQuery} from '#src/api/node/agent.js';
 
 export interface LogLine {
-  /** As in the file. */
-  readonly stamp: string;
+  /** The block that holds the line, with the positions of its parts. */
+  readonly block: Buffer;
+  readonly start: number;
+  readonly stampEnd: number;
+  readonly textStart: number;
+  readonly end: number;
   readonly stream: 'stdout' | 'stderr';
   /** Whether more of the line follows. */
   readonly isPartial: boolean;
-  readonly text: Buffer;
 }
 
 const space = 0x20;
 const newline = 0x0a;
+const [colon, dash, tee, dot, partial] = [...Buffer.from(':-T.P')] as [number, number, number, number, number];
+const streams = {stdout: Buffer.from('stdout'), stderr: Buffer.from('stderr')} as const;
 
-/** Returns the parts of a line without its end; undefined if it is none of a log. */
-export const parseLogLine = (line: Buffer): LogLine | undefined => {
-  const afterStamp = line.indexOf(space);
-  const afterStream = afterStamp < 0 ? -1 : line.indexOf(space, afterStamp + 1);
-  if (afterStream < 0) return undefined;
-  const found = line.indexOf(space, afterStream + 1);
-  const afterTags = found < 0 ? line.length : found;
-  const stamp = line.toString('latin1', 0, afterStamp);
-  const stream = line.toString('latin1', afterStamp + 1, afterStream);
-  const [tag] = line.toString('latin1', afterStream + 1, afterTags).split(':');
-  if ((stream !== 'stdout' && stream !== 'stderr') || Number.isNaN(Date.parse(stamp))) return undefined;
-  return {stamp, stream, isPartial: tag === 'P', text: line.subarray(Math.min(afterTags + 1, line.length))};
+const stampOf = ({block, start, stampEnd}: Pick<LogLine, 'block' | 'start' | 'stampEnd'>): string =>
+  block.toString('latin1', start, stampEnd);
+
+/** Whether the block has a time at a position. All that runtimes write begin alike, so that few need to be parsed. */
+const isStamp = (block: Buffer, start: number, stampEnd: number): boolean =>
+  (block[start + 4] === dash &&
+    block[start + 7] === dash &&
+    block[start + 10] === tee &&
+    block[start + 13] === colon &&
+    block[start + 16] === colon &&
+    block[start + 19] === dot &&
+    stampEnd > start + 20) ||
+  !Number.isNaN(Date.parse(stampOf({block, start, stampEnd})));
+
+/** Whether the block has a word at a position. Words are short, so that a call of `compare` would take longer. */
+const hasWord = (block: Buffer, word: Buffer, start: number): boolean => {
+  for (let at = 0; at < word.length; at++) if (block[start + at] !== word[at]) return false;
+  return true;
+};
+
+const streamAt = (block: Buffer, start: number, end: number): LogLine['stream'] | undefined => {
+  for (const stream of ['stdout', 'stderr'] as const)
+    if (end - start === streams[stream].length && hasWord(block, streams[stream], start)) return stream;
+  return undefined;
+};
+
+/** Returns the position of the next blank, or the end. */
+const blankAfter = (block: Buffer, start: number, end: number): number => {
+  let at = start;
+  while (at < end && block[at] !== space) at++;
+  return at;
+};
+
+/** Returns the parts of a line of a block, without its end; undefined if it is none of a log. */
+export const parseLogLine = (block: Buffer, start = 0, end = block.length): LogLine | undefined => {
+  const stampEnd = blankAfter(block, start, end);
+  const streamEnd = blankAfter(block, stampEnd + 1, end);
+  if (streamEnd >= end) return undefined;
+  const tagsEnd = blankAfter(block, streamEnd + 1, end);
+  const stream = streamAt(block, stampEnd + 1, streamEnd);
+  if (!stream || !isStamp(block, start, stampEnd)) return undefined;
+  const tagEnd = streamEnd + 2;
+  const isPartial = block[streamEnd + 1] === partial && (tagEnd === tagsEnd || block[tagEnd] === colon);
+  return {block, start, stampEnd, textStart: Math.min(tagsEnd + 1, end), end, stream, isPartial};
 };
 
 /** Returns a time with all digits of its nanoseconds, as clients sort by. */
@@ -35,15 +72,24 @@ const fixedStamp = (stamp: string): string => {
   return `${seconds}.${digits.padEnd(9, '0').slice(0, 9)}${zone}`;
 };
 
-/** Chooses and writes the lines that a client wants. */
+/** The longest time of a line, the blank after it, and the newline. */
+const mostBesideText = 64;
+
+/** Chooses the lines that a client wants, and gathers what it gets of them. */
 export class LogWriter {
   readonly #query: LogQuery;
+  readonly #wanted: LogLine['stream'] | undefined;
   #left: number;
   #atStart = true;
+  #output: Buffer;
+  #length = 0;
 
-  constructor(query: LogQuery) {
+  /** The size is that of most outputs. */
+  constructor(query: LogQuery, size: number) {
     this.#query = query;
+    this.#wanted = query.stream === 'All' ? undefined : query.stream === 'Stdout' ? 'stdout' : 'stderr';
     this.#left = query.limitBytes ?? Infinity;
+    this.#output = Buffer.allocUnsafe(size);
   }
 
   /** Whether the client gets no more. */
@@ -51,20 +97,35 @@ export class LogWriter {
     return this.#left <= 0;
   }
 
-  /** Returns what of a line the client gets. */
-  write({stamp, stream, isPartial, text}: LogLine): Buffer {
-    const {since, stream: wanted, timestamps} = this.#query;
-    if (since !== undefined && Date.parse(stamp) < since) return Buffer.alloc(0);
-    if (wanted !== 'All' && wanted.toLowerCase() !== stream) return Buffer.alloc(0);
-    const pieces = [
-      ...(timestamps && this.#atStart ? [Buffer.from(`${fixedStamp(stamp)} `)] : []),
-      text,
-      ...(isPartial ? [] : [Buffer.from([newline])]),
-    ];
+  /** Adds what the client gets of a line. */
+  write(line: LogLine): void {
+    const {since, timestamps} = this.#query;
+    if (since !== undefined && Date.parse(stampOf(line)) < since) return;
+    if (this.#wanted !== undefined && this.#wanted !== line.stream) return;
+    const {block, textStart, end, isPartial} = line;
+    const before = this.#length;
+    this.#reserve(end - textStart + mostBesideText);
+    if (timestamps && this.#atStart) this.#length += this.#output.write(`${fixedStamp(stampOf(line))} `, this.#length, 'latin1');
+    this.#length += block.copy(this.#output, this.#length, textStart, end);
+    if (!isPartial) this.#output[this.#length++] = newline;
     this.#atStart = !isPartial;
-    const whole = Buffer.concat(pieces);
-    const part = whole.length > this.#left ? whole.subarray(0, this.#left) : whole;
-    this.#left -= part.length;
-    return part;
+    this.#length = Math.min(this.#length, before + this.#left);
+    this.#left -= this.#length - before;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#output.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes));
+    this.#output.copy(larger, 0, 0, this.#length);
+    this.#output = larger;
+  }
+
+  /** Returns what was gathered, and begins anew. Little of it is copied, so that it does not keep a large block. */
+  take(): Buffer {
+    const taken = this.#output.subarray(0, this.#length);
+    const isLittle = this.#length < this.#output.length / 4;
+    if (!isLittle) this.#output = Buffer.allocUnsafe(this.#output.length);
+    this.#length = 0;
+    return isLittle ? Buffer.from(taken) : taken;
   }
 }
