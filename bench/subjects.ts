@@ -1,6 +1,7 @@
 import {comparison} from '#bench/comparison/comparison.js';
 import {growth} from '#bench/growth/growth.js';
 import type {Subject} from '#bench/run/subject.js';
+import {agent} from '#bench/subjects/agent.js';
 import {certificateRows} from '#bench/subjects/certificates.js';
 import {controllerSyncRows} from '#bench/subjects/controller-syncs.js';
 import {definitionRows} from '#bench/subjects/definitions.js';
@@ -32,6 +33,7 @@ export const subjects: readonly Subject[] = [
   {name: 'scheduling', measure: schedulingRows},
   {name: 'definitions', measure: definitionRows},
   {name: 'simulation', measure: simulationRows},
+  agent,
   {name: 'rollout', measure: rolloutRows},
   {name: 'looks', measure: controllerSyncRows},
   {name: 'many', measure: manyRows},

@@ -37,7 +37,7 @@ export const scratch = async (): Promise<string> => {
 const residentMb = ({pid}: ChildProcess): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** Returns the CPU time of a process in ms. */
-const cpuMs = ({pid}: ChildProcess): number => {
+export const processCpuMs = (pid: number): number => {
   const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
@@ -78,7 +78,7 @@ const stopped = (child: ChildProcess): Promise<void> =>
 /** The memory and CPU time of programs together, and how to stop them, the last first. */
 export const statisticsOf = (children: readonly ChildProcess[]): Pick<Running, 'residentMb' | 'cpuMs' | 'stop'> => ({
   residentMb: () => children.reduce((sum, child) => sum + residentMb(child), 0),
-  cpuMs: () => children.reduce((sum, child) => sum + cpuMs(child), 0),
+  cpuMs: () => children.reduce((sum, {pid}) => sum + processCpuMs(pid!), 0),
   stop: async () => {
     for (const child of children.toReversed()) await stopped(child);
   },

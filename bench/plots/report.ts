@@ -8,7 +8,7 @@ import {newestRows, readResults, runsOf, type NewestRows, type Results} from '#b
 import {barsDrawing, type Bars} from './bars.js';
 import {curvesDrawing} from './curves.js';
 import {linearScale, logScale} from './scale.js';
-import {comparisonSection, growthSection, profileSection, runSection, timesBetter, withSection} from './sections.js';
+import {agentSection, comparisonSection, growthSection, profileSection, runSection, timesBetter, withSection} from './sections.js';
 
 /** The page, and the folder of its plots and figures. */
 const [page, folder] = ['docs/performance.md', 'docs/performance'];
@@ -73,6 +73,7 @@ export const reportOf = (page: string, newest: NewestRows): Report => {
     if (rows.length > 0) plots[axis] = curvesDrawing(rows);
     text = withSection(text, axis, growthSection(axis, newest));
   }
+  text = withSection(text, 'agent', agentSection(newest));
   text = withSection(text, 'profiles', profileSection(newest));
   return {
     text: withSection(text, 'runs', runSection(newest)),

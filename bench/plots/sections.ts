@@ -1,8 +1,10 @@
 // The parts of docs/performance.md that are written from results.
 
+import {agentKeys, agentSubject} from '#bench/agent/keys.js';
 import {referenceOf, references, type Reference} from '#bench/comparison/references.js';
 import {axes} from '#bench/growth/growth.js';
 import {rowId, runsOf, type NewestRows} from '#bench/run/results.js';
+import type {Row} from '#bench/run/row.js';
 
 const figure = (value: number | undefined): string => {
   if (value === undefined) return '';
@@ -64,6 +66,25 @@ const growthTable = (keys: readonly string[], newest: NewestRows): string | unde
 export const growthSection = (axis: keyof typeof axes, newest: NewestRows): string => {
   const table = growthTable(Object.keys(axes[axis].curves), newest);
   return table === undefined ? 'Not measured yet.' : `![${axis}](performance/${axis}.svg)\n\n${table}`;
+};
+
+/** The figures of the agent of a node, beside those of the container runtime alone. */
+export const agentSection = (newest: NewestRows): string => {
+  const rows = [...newest.values()].map(({row}) => row).filter(({subject}) => subject === agentSubject);
+  if (rows.length === 0) return 'Not measured yet.';
+  const place = ({key = ''}: Row): number => agentKeys.findLastIndex(name => key.startsWith(name));
+  return tableOf(
+    ['row', 'what', 'figure', 'containerd alone', 'note'],
+    rows
+      .toSorted((one, other) => place(one) - place(other))
+      .map(({key, name, value, unit, baseline, note = ''}) => [
+        `\`${key}\``,
+        name,
+        `**${figure(value)} ${unit}**`,
+        baseline === undefined ? '' : `${figure(baseline)} ${unit}`,
+        note,
+      ]),
+  );
 };
 
 /** The functions in which the server spent its time, of the rows that were profiled. */

@@ -5,7 +5,7 @@ import {references} from '#bench/comparison/references.js';
 import {axes} from '#bench/growth/growth.js';
 import {sharesOf} from '#bench/load/profile.js';
 import {readFigures, reportOf, writeReport} from '#bench/plots/report.js';
-import {comparisonSection, growthSection, profileSection, timesBetter, withSection} from '#bench/plots/sections.js';
+import {agentSection, comparisonSection, growthSection, profileSection, timesBetter, withSection} from '#bench/plots/sections.js';
 import {newestRows, runsOf, type Results} from '#bench/run/results.js';
 import {curve, row, type Row} from '#bench/run/row.js';
 import {subjects} from '#bench/subjects.js';
@@ -52,6 +52,25 @@ test('a figure of less than the references is neither compared nor judged', t =>
   t.is(
     lineOf(comparisonSection(newestRows([aRun(reduced)])), 'pods-ready'),
     '| `pods-ready` | a Deployment on them ready |  | 96 s | 20 s | **1 s** |  | reduced; 2,000 pods |',
+  );
+});
+
+test('the figures of the agent stand beside those of the container runtime, in their order', t => {
+  const rows = [
+    row('memory of the agent with 50 pods', 107, 'MB', {key: 'agent-memory-50'}),
+    row('50 pods at once until all run', 8, 's', {key: 'agent-pods', baseline: 4.8}),
+    row('pod created to running', 269, 'ms', {key: 'agent-pod', baseline: 172, note: 'p99 456 ms'}),
+  ].map(each => ({...each, subject: 'agent'}));
+
+  t.deepEqual(
+    agentSection(newestRows([aRun(...rows)]))
+      .split('\n')
+      .slice(2),
+    [
+      '| `agent-pod` | pod created to running | **269 ms** | 172 ms | p99 456 ms |',
+      '| `agent-pods` | 50 pods at once until all run | **8 s** | 4.8 s |  |',
+      '| `agent-memory-50` | memory of the agent with 50 pods | **107 MB** |  |  |',
+    ],
   );
 });
 

@@ -1,0 +1,87 @@
+// A node with a containerd of its own, a plane, and an agent whose calls of containerd are recorded.
+
+import {join} from 'node:path';
+import {systemClock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+import {kinds} from '#src/api/kinds/index.js';
+import {CriRuntime} from '#src/platlet/cri/runtime.js';
+import {start, startPlane, type Running} from '#bench/load/programs.js';
+import {clientBy} from '#test/cli/programs.js';
+import {nodeSettings} from '#test/node/agent-program.js';
+import {startContainerd, type Containerd} from '#test/node/containerd.js';
+import {run} from '#test/node/run.js';
+import {CallRecorder} from './call-recorder.js';
+import {PodWatch} from './pod-watch.js';
+
+const name = 'node';
+
+export interface BenchNode extends AsyncDisposable {
+  readonly containerd: Containerd;
+  /** What calls containerd without the agent. */
+  readonly runtime: CriRuntime;
+  readonly recorder: CallRecorder;
+  readonly agent: Running;
+  /** From the start of the agent's process until its Node was ready. */
+  readonly readyMs: number;
+  readonly client: Client;
+  readonly pods: PodWatch;
+  kubectl(...args: readonly string[]): Promise<string>;
+  readonly kubeconfig: string;
+}
+
+const isReady = async (client: Client): Promise<boolean> => {
+  const {items} = await client.resource(kinds.nodes).list();
+  return items.some(({status}) => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
+};
+
+/** Starts all of it, and resolves once the node is ready. Only where containers can run. */
+export const startNode = async (): Promise<BenchNode> => {
+  const containerd = await startContainerd();
+  const socket = join(containerd.folder, 'recorded.sock');
+  const recorder = await CallRecorder.start(socket, containerd.socket);
+  const plane = await startPlane(undefined, ['--nodes=0', '--apiserver-arg=--platlet-preferred-address-types=InternalIP']);
+  const kubeconfig = join(plane.directory, 'kubeconfig');
+  const client = await clientBy(kubeconfig, 'kubernetes');
+  const startedAt = performance.now();
+  const agent = await start(
+    'platlet',
+    [
+      `--platconfig=${await nodeSettings(plane, plane.directory, containerd.agentFolder, name)}`,
+      `--hostname-override=${name}`,
+      `--container-runtime-endpoint=unix://${socket}`,
+      `--root-dir=${join(containerd.agentFolder, 'root')}`,
+      `--cert-dir=${join(containerd.agentFolder, 'pki')}`,
+      `--cgroup-root=${containerd.cgroup}`,
+      '--container-log-max-size=1Gi',
+      '--port=19650',
+      '--read-only-port=0',
+      '--healthz-port=19648',
+      '--fail-cgroupv1=false',
+    ],
+    containerd.agentFolder,
+  );
+  while (!(await isReady(client))) await new Promise(resolve => setTimeout(resolve, 10));
+  const readyMs = performance.now() - startedAt;
+  const runtime = new CriRuntime({endpoint: containerd.endpoint, requestTimeoutMs: 120_000, clock: systemClock});
+  const pods = await PodWatch.start(client);
+  return {
+    containerd,
+    runtime,
+    recorder,
+    agent,
+    readyMs,
+    client,
+    pods,
+    kubeconfig,
+    kubectl: (...args) => run('kubectl', '--kubeconfig', kubeconfig, ...args),
+    async [Symbol.asyncDispose]() {
+      pods[Symbol.dispose]();
+      await agent.stop();
+      await client[Symbol.asyncDispose]();
+      await plane.stop();
+      await runtime[Symbol.asyncDispose]();
+      await recorder[Symbol.asyncDispose]();
+      await containerd.stop();
+    },
+  };
+};
