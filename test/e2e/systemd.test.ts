@@ -4,6 +4,8 @@ import {basename, join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {systemClock} from '#src/base/clock.js';
+import {parseFlags} from '#src/options/parse.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import {planeMaterial} from '#src/plane/inputs/material.js';
 import {aDirectory, aServer, Program} from '#test/cli/programs.js';
 
@@ -55,7 +57,8 @@ analyzed('systemd accepts every setting of the units, and of the drop-in in docs
 
 analyzed('the units leave the services little of the system', t => {
   const directory = installed();
-  for (const unit of units) {
+  // The agent of a node runs containers, for which it needs all of it.
+  for (const unit of units.filter(name => name !== 'platlet.service')) {
     // The threshold is in tenths of the levels, which go to 10.
     const {status, stdout} = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', join(directory, unit)], {
       encoding: 'utf8',
@@ -65,8 +68,14 @@ analyzed('the units leave the services little of the system', t => {
 });
 
 test('there is a unit for every program, and each starts again after a failure', t => {
-  t.deepEqual(units, ['plat-apiserver.service', 'plat-controller-manager.service', 'plat-scheduler.service', 'plat.service']);
-  for (const unit of units) t.deepEqual(values(text(unit), 'Restart'), ['on-failure'], unit);
+  t.deepEqual(units, [
+    'plat-apiserver.service',
+    'plat-controller-manager.service',
+    'plat-scheduler.service',
+    'plat.service',
+    'platlet.service',
+  ]);
+  for (const unit of units) t.deepEqual(values(text(unit), 'Restart'), [unit === 'platlet.service' ? 'always' : 'on-failure'], unit);
 });
 
 interface Place {
@@ -144,4 +153,20 @@ test('plat-controller-manager.service and plat-scheduler.service work with the k
   t.truthy(await server.client.resource(kinds.leases).get('plat-controller-manager', {namespace: 'kube-system'}));
   t.is((await manager.stop()).code, 0);
   t.is((await scheduler.stop()).code, 0);
+});
+
+test('platlet.service starts an agent with the files that docs/nodes.md names, and stops no pods', t => {
+  const [program = '', ...words] = values(text('platlet.service'), 'ExecStart')[0]!.split(' ');
+  t.is(program, 'platlet');
+  t.is(words.pop(), '$PLATLET_ARGS');
+  const page = readFileSync('docs/nodes.md', 'utf8');
+  const [, environment = ''] = /^PLATLET_ARGS=(.*)$/m.exec(page) ?? [];
+  const {options} = parseFlags(platletFlags, [...words, ...environment.split(' ')]);
+
+  const files = [options.config, options.bootstrapKubeconfig, options.platconfig];
+  t.deepEqual(files, ['/etc/plat/platlet.yaml', '/etc/plat/bootstrap.kubeconfig', '/etc/plat/node.kubeconfig']);
+  for (const file of files) t.true(page.includes(file), file);
+  t.deepEqual(values(text('platlet.service'), 'KillMode'), ['process']);
+  for (const setting of ['ProtectSystem', 'ProtectHome', 'PrivateTmp', 'PrivateDevices'])
+    t.deepEqual(values(text('platlet.service'), setting), [], 'the runtime would not see the mounts of the agent');
 });
