@@ -1,49 +1,16 @@
-import {execFile, execFileSync, spawn} from 'node:child_process';
-import {chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {execFile, execFileSync} from 'node:child_process';
+import {cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {basename, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
-import test, {type ExecutionContext} from 'ava';
+import test from 'ava';
 import {stop, transform} from 'esbuild';
-import {aDirectory, Program, programFile} from '#test/cli/programs.js';
+import {aDirectory} from '#test/cli/programs.js';
+import {blocksOf, play} from '#test/docs/console.js';
 import {hasKubectl} from '#test/e2e/kubectl.js';
 
 const run = promisify(execFile);
 
-interface Block {
-  readonly language: string;
-  readonly lines: readonly string[];
-}
-
-const blocksOf = (file: string): readonly Block[] =>
-  [...readFileSync(file, 'utf8').matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language = '', text = '']) => ({
-    language,
-    lines: text.trimEnd().split('\n'),
-  }));
 const blocks = blocksOf('README.md');
-
-interface Step {
-  readonly command: string;
-  readonly output: readonly string[];
-}
-
-/** The commands of a page from top to bottom, and the output it shows. */
-const steps = (blocks: readonly Block[]): Step[] => {
-  const steps: {command: string; output: string[]}[] = [];
-  for (const line of blocks.filter(({language}) => language === 'console').flatMap(({lines}) => lines)) {
-    if (line.startsWith('$ ')) steps.push({command: line.slice(2), output: []});
-    else if (line.startsWith('> ')) steps.at(-1)!.command += `\n${line.slice(2)}`;
-    else steps.at(-1)!.output.push(line);
-  }
-  return steps;
-};
-
-/** A line without the parts that differ each time: ages, ports, and widths of columns. */
-const settled = (line: string): string =>
-  line
-    .trim()
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
-    .replaceAll(/ \d+[smh](?= |$)/g, ' AGE');
 
 const hasOpenssl = (() => {
   try {
@@ -55,78 +22,16 @@ const hasOpenssl = (() => {
   }
 })();
 
-/** A shell that runs one command after the other and returns the output of each. */
-class Shell implements Disposable {
-  readonly #child;
-  #text = '';
-  #wake: () => void = () => {};
+(hasOpenssl && hasKubectl(23) ? test : test.skip)('the commands of the README print the output it shows', t =>
+  // test/node/tour.test.ts has those with real containers.
+  play(t, blocksOf('README.md', {without: 'Pods in real containers'})),
+);
 
-  constructor(cwd: string) {
-    this.#child = spawn('bash', [], {cwd, env: {PATH: process.env['PATH'], HOME: cwd}});
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        this.#text += text;
-        this.#wake();
-      });
-    }
-  }
+(hasKubectl(23) ? test : test.skip)('the commands of docs/simulation.md print the output it shows', t =>
+  play(t, blocksOf('docs/simulation.md')),
+);
 
-  async run(command: string): Promise<{readonly code: number; readonly lines: string[]}> {
-    this.#text = '';
-    this.#child.stdin.write(`{\n${command}\n} 2>&1 < /dev/null\necho "@@ended $?"\n`);
-    for (;;) {
-      const [all, code] = /^@@ended (\d+)\n/m.exec(this.#text) ?? [];
-      if (all) return {code: Number(code), lines: this.#text.replace(all, '').split('\n')};
-      await new Promise<void>(resolve => (this.#wake = resolve));
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#child.kill('SIGKILL');
-  }
-}
-
-const isServer = (command: string): boolean => /^bin\/(plat (up|nodes)|plat-\w)/.test(command);
-
-/** The command that a target of the Makefile runs after the build. */
-const recipe = (target: string): string => new RegExp(`^${target}:.*\n\t@?(.*)$`, 'm').exec(readFileSync('Makefile', 'utf8'))?.[1] ?? '';
-
-/** Types the console blocks of a page into a directory of its own, in which bin/ holds our programs. */
-const play = async (t: ExecutionContext, blocks: readonly Block[]): Promise<void> => {
-  const cwd = aDirectory();
-  mkdirSync(join(cwd, 'bin'));
-  cpSync('examples', join(cwd, 'examples'), {recursive: true});
-  for (const name of ['plat', 'plat-controller-manager']) {
-    writeFileSync(join(cwd, 'bin', name), `#!/bin/sh\nexec '${process.execPath}' '${join(process.cwd(), programFile(name))}' "$@"\n`);
-    chmodSync(join(cwd, 'bin', name), 0o755);
-  }
-  using shell = new Shell(cwd);
-  const servers: Program[] = [];
-  t.teardown(() => Promise.all(servers.map(server => server.stop('SIGKILL'))));
-  for (const {command: typed, output} of steps(blocks)) {
-    const command = typed.replace(/^make (\w+)$/, (_, target: string) => recipe(target));
-    const response = isServer(command) ? await serve(command, cwd, servers) : await shell.run(command);
-    t.is(response.code, 0, `${command}\n${response.lines.join('\n')}`);
-    const shown = response.lines.map(settled);
-    for (const line of output) t.true(shown.includes(settled(line)), `${command}\nshows\n${response.lines.join('\n')}\nwithout\n${line}`);
-  }
-};
-
-/** Starts a program that runs until it is stopped, and waits until it reports that it is ready. */
-const serve = async (command: string, cwd: string, servers: Program[]) => {
-  const [file = '', ...args] = command.replace('$(mktemp -d)', aDirectory()).split(' ');
-  const name = file.replace('bin/', '');
-  const server = new Program(name, name === 'plat' ? [...args, '--secure-port=0'] : args, {}, cwd);
-  servers.push(server);
-  await server.waitFor(/^ready: .*\n/m);
-  return {code: 0, lines: server.stdout.split('\n')};
-};
-
-(hasOpenssl && hasKubectl(23) ? test : test.skip)('the commands of the README print the output it shows', play, blocks);
-
-(hasKubectl(23) ? test : test.skip)('the commands of docs/simulation.md print the output it shows', play, blocksOf('docs/simulation.md'));
-
-(hasKubectl(23) ? test : test.skip)('the commands of docs/devices.md print the output it shows', play, blocksOf('docs/devices.md'));
+(hasKubectl(23) ? test : test.skip)('the commands of docs/devices.md print the output it shows', t => play(t, blocksOf('docs/devices.md')));
 
 test('every make target the README names exists', t => {
   const typed = blocks.flatMap(({lines}) => lines.map(line => /^(?:\$ )?(make [^#]*)/.exec(line)?.[1]?.trim()));

@@ -1,0 +1,32 @@
+import {join} from 'node:path';
+import test from 'ava';
+import {blocksOf, play} from '#test/docs/console.js';
+import {hasKubectl} from '#test/e2e/kubectl.js';
+import {startContainerd} from './containerd.js';
+import {Registry} from './registry.js';
+import {containersMissing} from './requirements.js';
+
+if (containersMissing) console.log(`skipped: ${containersMissing}`);
+const contained = containersMissing || !hasKubectl(23) ? test.skip : test;
+
+contained('the commands of the README with real containers print the output it shows', async t => {
+  await using node = await startContainerd();
+  await using registry = await Registry.start({address: node.network.host});
+  registry.add('library/busybox', 'latest', 'busybox');
+  node.addRegistry('docker.io', registry.url);
+  const flags = {
+    'hostname-override': 'here',
+    'container-runtime-endpoint': node.endpoint,
+    'root-dir': join(node.agentFolder, 'root'),
+    'cgroup-root': node.cgroup,
+    port: '19750',
+    'healthz-port': '19748',
+  };
+  const blocks = blocksOf('README.md', {of: 'Pods in real containers'});
+  t.true(blocks.length > 0);
+  await play(
+    t,
+    blocks,
+    Object.entries(flags).map(([flag, value]) => `--agent-arg=--${flag}=${value}`),
+  );
+});
