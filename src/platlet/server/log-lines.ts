@@ -80,6 +80,8 @@ export class LogWriter {
   readonly #query: LogQuery;
   readonly #wanted: LogLine['stream'] | undefined;
   #left: number;
+  /** How many lines are still read. */
+  #lines: number;
   #atStart = true;
   #output: Buffer;
   #length = 0;
@@ -89,16 +91,19 @@ export class LogWriter {
     this.#query = query;
     this.#wanted = query.stream === 'All' ? undefined : query.stream === 'Stdout' ? 'stdout' : 'stderr';
     this.#left = query.limitBytes ?? Infinity;
+    // A container that writes faster than its log is read would else never come to its end.
+    this.#lines = query.follow ? Infinity : (query.tailLines ?? Infinity);
     this.#output = Buffer.allocUnsafe(size);
   }
 
   /** Whether the client gets no more. */
   get isFull(): boolean {
-    return this.#left <= 0;
+    return this.#left <= 0 || this.#lines <= 0;
   }
 
   /** Adds what the client gets of a line. */
   write(line: LogLine): void {
+    this.#lines--;
     const {since, timestamps} = this.#query;
     if (since !== undefined && Date.parse(stampOf(line)) < since) return;
     if (this.#wanted !== undefined && this.#wanted !== line.stream) return;

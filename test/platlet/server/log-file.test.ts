@@ -14,7 +14,7 @@ const all: LogQuery = {follow: false, previous: false, timestamps: false, stream
 interface TestLog extends Disposable {
   readonly path: string;
   isRunning: boolean;
-  read(query?: Partial<LogQuery>, signal?: AbortSignal): AsyncGenerator<Buffer, void, undefined>;
+  read(query?: Partial<LogQuery>, signal?: AbortSignal, open?: typeof openBlocks): AsyncGenerator<Buffer, void, undefined>;
 }
 
 const aLog = (...lines: readonly string[]): TestLog => {
@@ -24,7 +24,7 @@ const aLog = (...lines: readonly string[]): TestLog => {
   const log: TestLog = {
     path,
     isRunning: true,
-    read: (query = {}, signal = new AbortController().signal) =>
+    read: (query = {}, signal = new AbortController().signal, open = openBlocks) =>
       readLogFile({
         path,
         query: {...all, ...query},
@@ -32,7 +32,7 @@ const aLog = (...lines: readonly string[]): TestLog => {
         clock: systemClock,
         log: noLog,
         signal,
-        open: openBlocks,
+        open,
         isRunning: async () => log.isRunning,
       }),
     [Symbol.dispose]: () => rmSync(folder, {recursive: true}),
@@ -101,6 +101,20 @@ test('the last lines of a long log are found without reading all of it', async t
   using log = aLog(...Array.from({length: 20_000}, (_, index) => at(1, `stdout F line ${index}`)));
   t.is(await textOf(log.read({tailLines: 2})), 'line 19998\nline 19999\n');
   t.is((await textOf(log.read({tailLines: 5_000}))).split('\n').length, 5_001);
+});
+
+test('the last lines are as many as were asked for, also of a container that writes faster than its log is read', async t => {
+  using log = aLog(...three);
+  const growing = async (path: string) => {
+    const file = (await openBlocks(path))!;
+    const read = async (position: number, length: number) => {
+      const block = await file.read(position, length);
+      appendFileSync(path, `${at(4, 'stdout F more')}\n`);
+      return block;
+    };
+    return {id: file.id, size: () => file.size(), read, [Symbol.asyncDispose]: () => file[Symbol.asyncDispose]()};
+  };
+  t.is(await textOf(log.read({tailLines: 2}, undefined, growing)), 'two\nthree\n');
 });
 
 test('a log that is not there is empty', async t => {
