@@ -41,20 +41,22 @@ test.before(async () => {
       'root-ca-certificate-publisher-controller',
     ],
   });
-  agent = runAgent([
-    `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
-    `--hostname-override=${name}`,
-    `--container-runtime-endpoint=${node.endpoint}`,
-    `--root-dir=${join(node.agentFolder, 'root')}`,
-    `--cert-dir=${join(node.agentFolder, 'pki')}`,
-    `--cgroup-root=${node.cgroup}`,
-    '--port=19250',
-    '--read-only-port=19255',
-    '--healthz-port=19248',
-    '--fail-cgroupv1=false',
-  ]);
+  agent = runAgent(await flags());
   await agent.ready;
 });
+
+const flags = async (): Promise<readonly string[]> => [
+  `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
+  `--hostname-override=${name}`,
+  `--container-runtime-endpoint=${node.endpoint}`,
+  `--root-dir=${join(node.agentFolder, 'root')}`,
+  `--cert-dir=${join(node.agentFolder, 'pki')}`,
+  `--cgroup-root=${node.cgroup}`,
+  '--port=19250',
+  '--read-only-port=19255',
+  '--healthz-port=19248',
+  '--fail-cgroupv1=false',
+];
 
 test.after.always(async () => {
   if (containersMissing) return;
@@ -99,6 +101,13 @@ contained('a node registers and runs a pod', async t => {
   const log = await run('kubectl', '--kubeconfig', kubeconfig(), 'logs', 'hello');
   // The two outputs are pipes of their own, so their lines may come in either order.
   t.deepEqual(log.split('\n').sort(), ['', 'hello', 'more']);
+});
+
+contained('an agent whose port is in use names the flags to change', async t => {
+  const second = runAgent(await flags());
+  await t.throwsAsync(second.ready, {
+    message: 'cannot listen on 0.0.0.0:19250 (--address and --port): the port is in use already: choose another, or 0 for a free one',
+  });
 });
 
 const kubeconfig = (): string => join(directory, 'kubeconfig');

@@ -57,6 +57,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     const handler = agentHandler({...common, debugging, isReadOnly: !settings.enableDebuggingHandlers});
     const guard = guarded({node: nodeName, authenticators, ...(anonymous ? {anonymous} : {}), authorizer, failed}, handler);
     listener = await listen({
+      flags: '--address and --port',
       clock,
       bindAddress: settings.address,
       port: settings.port,
