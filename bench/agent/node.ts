@@ -7,7 +7,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {start, startPlane, type Running} from '#bench/load/programs.js';
 import {clientBy} from '#test/cli/programs.js';
-import {nodeSettings} from '#test/node/agent-program.js';
+import {agentFlags, nodeSettings} from '#test/node/agent-program.js';
 import {startContainerd, type Containerd} from '#test/node/containerd.js';
 import {run} from '#test/node/run.js';
 import {CallRecorder} from './call-recorder.js';
@@ -42,21 +42,14 @@ export const startNode = async (): Promise<BenchNode> => {
   const plane = await startPlane(undefined, ['--nodes=0', '--apiserver-arg=--platlet-preferred-address-types=InternalIP']);
   const kubeconfig = join(plane.directory, 'kubeconfig');
   const client = await clientBy(kubeconfig, 'kubernetes');
+  const settings = await nodeSettings(plane, plane.directory, containerd.agentFolder, name);
   const startedAt = performance.now();
   const agent = await start(
     'platlet',
     [
-      `--platconfig=${await nodeSettings(plane, plane.directory, containerd.agentFolder, name)}`,
-      `--hostname-override=${name}`,
+      ...agentFlags(containerd, {name, settings, port: 19650, healthPort: 19648}),
       `--container-runtime-endpoint=unix://${socket}`,
-      `--root-dir=${join(containerd.agentFolder, 'root')}`,
-      `--cert-dir=${join(containerd.agentFolder, 'pki')}`,
-      `--cgroup-root=${containerd.cgroup}`,
       '--container-log-max-size=1Gi',
-      '--port=19650',
-      '--read-only-port=0',
-      '--healthz-port=19648',
-      '--fail-cgroupv1=false',
     ],
     containerd.agentFolder,
   );

@@ -16,6 +16,7 @@ import {loadAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {settingsText} from '#src/platlet/certificates/settings-file.js';
 import type {Plane} from '#src/plane/plane.js';
+import type {Containerd} from './containerd.js';
 
 export interface AgentProgram extends AsyncDisposable {
   /** Resolves to the line that it prints when it works. Rejects if it ends before. */
@@ -52,6 +53,28 @@ export const runAgent = (argv: readonly string[], log: Log = noLog): AgentProgra
     },
   };
 };
+
+/** Returns the flags of an agent that runs the pods of a containerd, with folders in that of the containerd. */
+export const agentFlags = (
+  node: Containerd,
+  {
+    name,
+    settings,
+    port,
+    healthPort,
+  }: {readonly name: string; readonly settings: string; readonly port: number; readonly healthPort: number},
+): readonly string[] => [
+  `--platconfig=${settings}`,
+  `--hostname-override=${name}`,
+  `--container-runtime-endpoint=${node.endpoint}`,
+  `--root-dir=${join(node.agentFolder, 'root')}`,
+  `--cert-dir=${join(node.agentFolder, 'pki')}`,
+  `--cgroup-root=${node.cgroup}`,
+  `--port=${port}`,
+  `--healthz-port=${healthPort}`,
+  '--read-only-port=0',
+  '--fail-cgroupv1=false',
+];
 
 /** Writes the connection settings of a node of a plane, with a certificate by the plane's CA. Returns the path of the file. */
 export const nodeSettings = async (plane: Pick<Plane, 'url'>, directory: string, folder: string, node: string): Promise<string> => {

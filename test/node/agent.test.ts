@@ -6,7 +6,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {describePod} from '#test/platlet/agent.js';
-import {nodeSettings, runAgent, type AgentProgram} from './agent-program.js';
+import {agentFlags, nodeSettings, runAgent, type AgentProgram} from './agent-program.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -45,18 +45,10 @@ test.before(async () => {
   await agent.ready;
 });
 
-const flags = async (): Promise<readonly string[]> => [
-  `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
-  `--hostname-override=${name}`,
-  `--container-runtime-endpoint=${node.endpoint}`,
-  `--root-dir=${join(node.agentFolder, 'root')}`,
-  `--cert-dir=${join(node.agentFolder, 'pki')}`,
-  `--cgroup-root=${node.cgroup}`,
-  '--port=19250',
-  '--read-only-port=19255',
-  '--healthz-port=19248',
-  '--fail-cgroupv1=false',
-];
+const flags = async (): Promise<readonly string[]> => {
+  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
+  return [...agentFlags(node, {name, settings, port: 19250, healthPort: 19248}), '--read-only-port=19255'];
+};
 
 test.after.always(async () => {
   if (containersMissing) return;

@@ -7,7 +7,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Container, Pod} from '#src/api/pod.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
-import {nodeSettings} from './agent-program.js';
+import {agentFlags, nodeSettings} from './agent-program.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -24,18 +24,8 @@ const directory = aDirectory();
 const name = 'worker';
 
 const startAgent = async (): Promise<Program> => {
-  const program = new Program('platlet', [
-    `--platconfig=${await nodeSettings(plane, directory, node.agentFolder, name)}`,
-    `--hostname-override=${name}`,
-    `--container-runtime-endpoint=${node.endpoint}`,
-    `--root-dir=${join(node.agentFolder, 'root')}`,
-    `--cert-dir=${join(node.agentFolder, 'pki')}`,
-    `--cgroup-root=${node.cgroup}`,
-    '--port=19450',
-    '--read-only-port=0',
-    '--healthz-port=19448',
-    '--fail-cgroupv1=false',
-  ]);
+  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
+  const program = new Program('platlet', agentFlags(node, {name, settings, port: 19450, healthPort: 19448}));
   await program.waitFor(/^ready: /m);
   return program;
 };
